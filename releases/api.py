@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from django.conf import settings
+from django.db.models import Count
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,8 +32,11 @@ from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success, bypass_of
 from versioning.conf import get_editor
+from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
+LENGTH: Final = ByteLength("description") + together(ReleaseItem.objects.all(), "release", Count("pk") * 500)
+"""About; an item is a few ids and words."""
 
 errors.STATUS[ReleaseChanged] = 412
 
@@ -83,7 +87,7 @@ class ReleaseViewSet(EditorViewSet):
             workspace=given.get("workspaceId"), state=given.get("state"), by=self.caller
         )
         page = Page.read(given, size=20, fields=ORDERS, then="pk")
-        return Response(self.dump(page.of(found.order_by(*page.order), _views)))
+        return self.page_of(page, found.order_by(*page.order), _views, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Make a release, a draft."""

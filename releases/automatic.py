@@ -1,35 +1,43 @@
 """Releases that will be published automatically, without anybody looking at them again.
 
-Whoever may save changes what is in a release. But what goes live by itself, with the rights of whoever
-scheduled it, is not for them to change: that would be a way to publish without the right.
+Whoever may save changes a release. But what goes live by itself, with the rights of whoever scheduled it, is
+not for them to change, and neither to delete: only for those who could also publish it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from uuid import UUID
 
 from releases.models import Release
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden
 from versioning.domain.registering import require_callable
 
-IsAutomatic = Callable[[Release], bool]
-"""Says whether a release, which is locked, will be published by itself."""
+AutomaticOnes = Callable[[Collection[UUID]], Iterable[UUID | None]]
+"""Returns which of the releases with these ids will be published by themselves."""
 
-_registered: list[IsAutomatic] = []
-
-
-def register(is_automatic: IsAutomatic) -> None:
-    """Add a question, such as whether the release is scheduled."""
-    require_callable(is_automatic, by="automatic.register()")
-    _registered.append(is_automatic)
+_registered: list[AutomaticOnes] = []
 
 
-def require_right_to_items(release: Release, by: Caller) -> None:
-    """Raise `Forbidden` unless the caller may change what is in a release now."""
-    if any(is_automatic(release) for is_automatic in _registered) and not by.may(
-        Right.PUBLISH, release.workspace_id
-    ):
+def register(automatic_ones: AutomaticOnes) -> None:
+    """Add a question, such as which releases are scheduled."""
+    require_callable(automatic_ones, by="automatic.register()")
+    _registered.append(automatic_ones)
+
+
+def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
+    """Return those of the draft releases that the caller may change and delete now."""
+    saved = [one for one in releases if by.may(Right.SAVE, one.workspace_id)]
+    asked = {one.pk for one in saved if not by.may(Right.PUBLISH, one.workspace_id)}
+    automatic = {pk for ask in _registered for pk in ask(asked)} if asked else set()
+    return [one for one in saved if one.pk not in automatic]
+
+
+def require_right_to_change(release: Release, by: Caller) -> None:
+    """Raise `Forbidden` unless the caller may change a release, which is locked, and delete it."""
+    by.require(Right.SAVE, release.workspace_id)
+    if not changeable([release], by):
         raise Forbidden(
-            "This release goes live by itself, as it is: only who may publish changes what is in it."
+            "This release goes live by itself, as it is: only who may publish changes or deletes it."
         )

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from typing import Final
 
 from django.db.models import QuerySet
 
-from releases.automatic import require_right_to_items
+from releases.automatic import require_right_to_change
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
 from releases.pinning import Items, pinned, refuse_too_many
@@ -75,19 +74,20 @@ def change(
     """Change a draft release: what is None stays, `items` replaces all of them.
 
     Raises `ReleaseChanged` if `expect` names tags and none is the release's, `Conflict` once it is published,
-    and `Forbidden` for the items of one that is scheduled without the right to publish.
+    and `Forbidden` while it goes live by itself, without the right to publish.
     """
     caller = caller_of(by)
-    with changing(release_id, Right.SAVE, caller, expect) as release:
-        refuse_published(release)
-        release.title = release.title if title is None else _title(title)
-        release.description = release.description if description is None else _description(description)
+    with _editing(release_id, caller, expect) as (release, changed):
+        given = {
+            "title": None if title is None else _title(title),
+            "description": None if description is None else _description(description),
+        }
+        for name, value in given.items():
+            if value is not None and value != getattr(release, name):
+                setattr(release, name, value)
+                changed.append(name)
         if items is not None:
-            require_right_to_items(release, caller)
-            new_items = pinned(editor, release, items)
-            release.items.all().delete()
-            ReleaseItem.objects.bulk_create(new_items)
-        _note_change(caller)
+            changed.extend(_replaced(release, pinned(editor, release, items)))
     return find(release_id, by=caller)
 
 
@@ -100,22 +100,11 @@ def add_items(
     What else is in the release stays, also where it is gone by now. Raises as `change` does.
     """
     caller = caller_of(by)
-    with changing(release_id, Right.SAVE, caller, expect) as release:
-        refuse_published(release)
-        require_right_to_items(release, caller)
-        added = pinned(editor, release, items)
+    with _editing(release_id, caller, expect) as (release, changed):
         known = {(one.kind, one.resource_id): one for one in release.items.all()}
-        places = count(max((one.place for one in known.values()), default=-1) + 1)
-        replaced = []
-        for item in added:
-            earlier = known.get((item.kind, item.resource_id))
-            item.place = next(places) if earlier is None else earlier.place
-            if earlier is not None:
-                replaced.append(earlier.pk)
-        refuse_too_many(len(known) - len(replaced) + len(added))
-        release.items.filter(pk__in=replaced).delete()
-        ReleaseItem.objects.bulk_create(added)
-        _note_change(caller)
+        known |= {(one.kind, one.resource_id): one for one in pinned(editor, release, items)}
+        refuse_too_many(len(known))
+        changed.extend(_replaced(release, list(known.values())))
     return find(release_id, by=caller)
 
 
@@ -128,13 +117,11 @@ def remove_item(
     Raises `NotFound` if it is not in the release.
     """
     caller = caller_of(by)
-    with changing(release_id, Right.SAVE, caller, expect) as release:
-        refuse_published(release)
-        require_right_to_items(release, caller)
+    with _editing(release_id, caller, expect) as (release, changed):
         removed, _ = release.items.filter(kind=kind, resource_id=resource_id).delete()
         if not removed:
             raise NotFound
-        _note_change(caller)
+        changed.append("items")
     return find(release_id, by=caller)
 
 
@@ -142,8 +129,7 @@ def remove_item(
 def delete(release_id: str, *, by: Who, expect: Collection[str] | None = None) -> None:
     """Delete a draft release; raises as `change` does."""
     caller = caller_of(by)
-    with changing(release_id, Right.SAVE, caller, expect) as release:
-        refuse_published(release)
+    with _editing(release_id, caller, expect) as (release, _changed):
         release.deleted_by = caller
         release.delete()
 
@@ -152,15 +138,49 @@ def delete(release_id: str, *, by: Who, expect: Collection[str] | None = None) -
 def changing(
     release_id: str, right: Right, by: Caller, expect: Collection[str] | None = None
 ) -> Iterator[Release]:
-    """Lock a release for a transaction, and save it at the end unless it was deleted."""
+    """Lock a draft release for a transaction, and save it at the end if it has another revision.
+
+    Raises `NotFound`, `Forbidden` without the right, `ReleaseChanged` and `Conflict` as `change` does.
+    """
     with events.transaction():
         release = _found(Release.objects.locked(), release_id, by, right)
         if expect is not None and ANY_TAG not in expect and tag_of(release) not in expect:
             raise ReleaseChanged
+        refuse_published(release)
+        revision = release.revision
         yield release
-        if release.pk is not None:
-            release.revision += 1
+        if release.revision != revision:
             release.save()
+
+
+@contextmanager
+def _editing(
+    release_id: str, by: Caller, expect: Collection[str] | None
+) -> Iterator[tuple[Release, list[str]]]:
+    """Lock a release that the caller may change, and record the change of the fields that are then named."""
+    with changing(release_id, Right.SAVE, by, expect) as release:
+        require_right_to_change(release, by)
+        changed: list[str] = []
+        yield release, changed
+        if changed:
+            release.revision += 1
+            release.record("changed", by, fields=changed)
+
+
+def _replaced(release: Release, items: Sequence[ReleaseItem]) -> list[str]:
+    """Give a release these items, in this order; return the name of the field if that changes it."""
+    if [_content(one) for one in items] == [_content(one) for one in release.items.all()]:
+        return []
+    release.items.all().delete()
+    for place, item in enumerate(items):
+        item.pk, item.place = None, place
+    ReleaseItem.objects.bulk_create(items)
+    return ["items"]
+
+
+def _content(item: ReleaseItem) -> tuple[object, ...]:
+    """Return what makes an item another one, but for its place."""
+    return item.kind, item.resource_id, item.identity, item.action, item.version_id
 
 
 def tag_of(release: Release) -> str:
@@ -180,12 +200,6 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
     ReleaseItem.objects.bulk_create(items)
     more = {} if release.reverts_id is None else {"reverts": str(release.reverts_id)}
     release.record("created", by, **more)
-
-
-def _note_change(by: Caller) -> None:
-    """Note that the selector `release` may serve something else from now on: no event says so."""
-    events.acts(by)
-    events.touch()
 
 
 def _found(rows: QuerySet[Release], release_id: str, by: Caller, right: Right) -> Release:

@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from releases.checking import problems_of
-from releases.editing import changing, find, refuse_published
+from releases.editing import changing, find
 from releases.items import ItemNow, collection_of, locked, moves_of_blocks
 from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
@@ -38,7 +38,6 @@ def publish(
     """
     caller = caller_of(by)
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
-        refuse_published(release)
         items = locked(editor, release.items.all())
         problems = problems_of(release, items, caller, bypass_review=bypass_review)
         if problems:
@@ -46,7 +45,7 @@ def publish(
         release.record("published", caller)
         _publish_items(editor, release, items, caller, bypass_review)
         release.state, release.published_at = State.PUBLISHED, timezone.now()
-        release.published_by_id = caller.user_id
+        release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
             _note_reverted(release.reverts, release, caller)
     return find(release_id, by=caller)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from editor_client.shared import canonical
 
 from versioning.domain.errors import Invalid
+
+MAX_QUOTE: Final = 1_000
+"""How many characters of a version a comment quotes."""
 
 
 def checked_text(field: str, text: str, longest: int) -> str:

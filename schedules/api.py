@@ -75,7 +75,7 @@ class ScheduleViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return Response(self.dump(page.of(found.with_pairs().order_by(*page.order), lambda rows: rows)))
+        return self.page_of(page, found.with_pairs().order_by(*page.order))
 
     def create(self, request: Request) -> Response:
         """Schedule a version of a resource, or a release."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
@@ -28,7 +28,7 @@ GONE: Final = "gone"
 
 def watch() -> None:
     """End the schedules of what is deleted; keep versions and releases that are scheduled as they are."""
-    automatic.register(_is_scheduled)
+    automatic.register(_scheduled_ones)
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
@@ -57,5 +57,6 @@ def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
             yield uuid_of(version_id)
 
 
-def _is_scheduled(release: Release) -> bool:
-    return Schedule.objects.waiting().filter(release_id=release.pk).exists()
+def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
+    waiting = Schedule.objects.waiting().filter(release_id__in=releases)
+    return waiting.values_list("release_id", flat=True)

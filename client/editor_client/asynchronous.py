@@ -11,6 +11,7 @@ from editor_client.arguments import Run, Selector
 from editor_client.async_driver import AsyncDriver
 from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
+from editor_client.errors import ValidationFailed
 from editor_client.log import After, EventFilters, LogEvent
 from editor_client.pages import HasId, Pages
 from editor_client.result import Result
@@ -47,8 +48,13 @@ def iterating(
     async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Entry]:
         pages = describe(self._calls, *args, **kwargs)
         while (call := pages.next_call()) is not None:
-            for entry in pages.entries_of(await self._client.perform(call)):
-                yield entry
+            try:
+                page = await self._client.perform(call)
+            except ValidationFailed as error:
+                pages.shrink(error)
+            else:
+                for entry in pages.entries_of(page):
+                    yield entry
 
     return method
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeVar, Unpack
 
 from editor_client import releases
@@ -91,7 +92,7 @@ class ClientCalls:
 
     def iter_stored_agents(self, **asked: Unpack[AgentWalk]) -> Pages[AgentRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_stored_agents(page=number, **asked))
+        return Pages(partial(self.list_stored_agents, **asked))
 
     def create_stored_agent(self, **fields: Unpack[NewAgent]) -> Call[AgentRecord]:
         """Create an agent; it is published at once if the key may publish, unless told otherwise."""
@@ -103,7 +104,7 @@ class ClientCalls:
 
     def iter_stored_prompt_blocks(self, **asked: Unpack[PromptBlockWalk]) -> Pages[PromptBlockRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_stored_prompt_blocks(page=number, **asked))
+        return Pages(partial(self.list_stored_prompt_blocks, **asked))
 
     def create_stored_prompt_block(self, **fields: Unpack[NewPromptBlock]) -> Call[PromptBlockRecord]:
         """Create a prompt block, as a draft unless `auto_publish=True`."""
@@ -132,7 +133,7 @@ class ClientCalls:
 
     def iter_webhooks(self, **asked: Unpack[WebhookWalk]) -> Pages[WebhookRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_webhooks(page=number, **asked))
+        return Pages(partial(self.list_webhooks, **asked))
 
     def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
         """Create a webhook for the events that follow; `url` and `event_types` are required."""
@@ -144,7 +145,7 @@ class ClientCalls:
 
     def iter_releases(self, **asked: Unpack[ReleaseWalk]) -> Pages[ReleaseRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_releases(page=number, **asked))
+        return Pages(partial(self.list_releases, **asked))
 
     def create_release(
         self, workspace_id: str, title: str, **fields: Unpack[ReleaseArguments]
@@ -158,7 +159,7 @@ class ClientCalls:
 
     def iter_reviews(self, **asked: Unpack[ReviewWalk]) -> Pages[ReviewRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_reviews(page=number, **asked))
+        return Pages(partial(self.list_reviews, **asked))
 
     def create_review(
         self, kind: Literal["agent", "promptBlock"], resource_id: str, **fields: Unpack[ReviewArguments]
@@ -185,7 +186,7 @@ class ClientCalls:
 
     def iter_schedules(self, **asked: Unpack[ScheduleWalk]) -> Pages[ScheduleRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_schedules(page=number, **asked))
+        return Pages(partial(self.list_schedules, **asked))
 
     def create_schedule(
         self, kind: ResourceKind, resource_id: str, **fields: Unpack[ScheduleArguments]
@@ -205,7 +206,7 @@ class ClientCalls:
 
     def iter_comments(self, **asked: Unpack[CommentWalk]) -> Pages[CommentRecord]:
         """Iterate over all of them, page by page."""
-        return Pages(lambda number: self.list_comments(page=number, **asked))
+        return Pages(partial(self.list_comments, **asked))
 
     def create_comment(
         self,

@@ -75,6 +75,7 @@ class Feed:
         self.stream: Any = None
         self._clock = clock
         self._filters = filters
+        self._limit = PAGE
         self._seconds = min(timeout, ANSWER_SECONDS)
         self._streamed = streamed
         self._stream_due = NEVER
@@ -107,11 +108,15 @@ class Feed:
         if pause > 0:
             yield Sleep(pause)
         asked, self._poll_due = self._clock(), NEVER
-        request = Request(method="GET", path="/events", query=(*self._place(), ("limit", str(PAGE))))
+        request = Request(method="GET", path="/events", query=(*self._place(), ("limit", str(self._limit))))
         answer: Answer = yield Send(request, asked + self._seconds)
         if answer.status != OK:
-            raise failure(answer)
-        page = _read_page(answer)
+            error = failure(answer)
+            if error.code != "page_too_large":
+                raise error
+            self._limit, self._poll_due = error.details["limit"], asked
+            return (yield from self._ask())
+        page, self._limit = _read_page(answer), PAGE
         events = tuple(event for event in page.events if event.id not in self._seen)
         self.position = page.next
         self._reset(page.next)

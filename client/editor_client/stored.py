@@ -7,6 +7,7 @@ call. Every description may raise `ValidationFailed` before anything is sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from editor_client.arguments import AgentChanges, Ordering, Paging, PromptBlockChanges, Selector, Status
@@ -120,7 +121,7 @@ class Stored(Generic[R, V, P, C]):
         self, *, source: Literal["database", "git"] | None = None, **order: Unpack[Ordering]
     ) -> Pages[V]:
         """Iterate over all versions, newest first."""
-        return Pages(lambda number: self.list_versions(source=source, page=number, **order))
+        return Pages(partial(self.list_versions, source=source, **order))
 
     def get_version(self, version_id: str) -> Call[V]:
         """Read one version."""

@@ -10,6 +10,7 @@ from editor_client import agents, comments, records, releases, reviews, schedule
 from editor_client.arguments import Run, Selector
 from editor_client.calls import Call
 from editor_client.client_calls import ClientCalls
+from editor_client.errors import ValidationFailed
 from editor_client.log import After, EventFilters, LogEvent
 from editor_client.pages import HasId, Pages
 from editor_client.result import Result
@@ -45,7 +46,12 @@ def iterating(
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Entry]:
         pages = describe(self._calls, *args, **kwargs)
         while (call := pages.next_call()) is not None:
-            yield from pages.entries_of(self._client.perform(call))
+            try:
+                page = self._client.perform(call)
+            except ValidationFailed as error:
+                pages.shrink(error)
+            else:
+                yield from pages.entries_of(page)
 
     return method
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
 
 from editor_client.arguments import Ordering, Paging
@@ -173,7 +174,7 @@ class Webhook:
 
     def iter_deliveries(self, **order: Unpack[Ordering]) -> Pages[Delivery]:
         """Iterate over all deliveries, newest first."""
-        return Pages(lambda number: self.list_deliveries(page=number, **order))
+        return Pages(partial(self.list_deliveries, **order))
 
     def replay(self, delivery_id: str) -> Call[Delivery]:
         """Try a delivery once more; the id of its message stays."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from django.conf import settings
+from django.db.models import Sum
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from delivery.webhooks import administration
-from delivery.webhooks.models import Webhook
+from delivery.webhooks.models import DeliveryAttempt, Webhook
 from delivery.webhooks.schemas import (
     DeliveryAnswer,
     DeliveryPage,
@@ -25,8 +26,12 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, content_tag, tagged
 from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
+from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
+LENGTH: Final = ByteLength("body") + together(
+    DeliveryAttempt.objects.all(), "delivery", Sum(ByteLength("error") + ByteLength("response"))
+)
 
 
 class WebhookViewSet(EditorViewSet):
@@ -71,7 +76,7 @@ class WebhookViewSet(EditorViewSet):
         given = request.query_params
         found = administration.listed(by=self.caller, workspace_id=given.get("workspaceId"))
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
+        return self.page_of(page, found.order_by(*page.order))
 
     def create(self, request: Request) -> Response:
         """Make a webhook for the events that follow; only this answer shows its secret."""
@@ -118,7 +123,7 @@ class WebhookViewSet(EditorViewSet):
         """List the deliveries with their attempts, newest first."""
         found = administration.deliveries(id, by=self.caller)
         page = Page.read(request.query_params, size=20, fields=ORDERS, then="pk")
-        return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
+        return self.page_of(page, found.order_by(*page.order), weight=LENGTH)
 
     def replay(self, request: Request, id: str, delivery: str) -> Response:  # noqa: A002
         """Make one more attempt at a delivery; the message keeps its id."""

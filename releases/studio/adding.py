@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from releases.automatic import changeable
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
 from releases.studio.addresses import of_release
@@ -83,7 +84,8 @@ class AddPage(ChosenPage):
     def offered(self) -> list[Release]:
         """The open releases that the caller may change."""
         drafts = releases().list(state=State.DRAFT, by=self.caller).select_related("workspace")
-        return list(drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED])
+        newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
+        return changeable(newest, self.caller)
 
     @property
     def back_address(self) -> str:

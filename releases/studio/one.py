@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from releases.automatic import changeable
 from releases.checking import problems_of
 from releases.editing import tag_of
 from releases.items import ItemNow, now
@@ -128,6 +129,7 @@ class ReleasePage(WorkspacePage):
             problems=[sentence for problem in own for sentence in problem_in_words(problem)],
             refused=[(_name_of(key), sentences) for key, sentences in by_item.items()],
             may_save=self.may(Right.SAVE),
+            may_change=self.is_draft and bool(changeable([release], self.caller)),
             may_publish=self.may(Right.PUBLISH),
             may_bypass=self._may_bypass(problems or ()),
             max_title=MAX_TITLE,

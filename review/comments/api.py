@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
+from django.db.models.functions import Left
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from review.comments.schemas import CommentAnswer, CommentCreate, CommentPage, CommentUpdate
 from review.comments.verbs import Comments
+from review.texts import MAX_QUOTE
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success
 from versioning.conf import get_editor
+from versioning.models.byte_length import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at"}
+LENGTH: Final = ByteLength("body") + ByteLength(Left("quote", MAX_QUOTE)) + ByteLength("field")
 _NAMES: Final = {"versionId": "version_id"}
 
 
@@ -64,7 +68,7 @@ class CommentViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk", direction="ASC")
-        return Response(self.dump(page.of(found.order_by(*page.order), lambda rows: rows)))
+        return self.page_of(page, found.order_by(*page.order), weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Comment on a version, on a field or a line of it, or reply to a comment."""

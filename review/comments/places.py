@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from review.texts import MAX_QUOTE
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 
@@ -42,7 +43,7 @@ def _step(value: Any, path: str) -> tuple[Any, str] | None:
 
 
 def checked_quote(config: Config, field: str, line: int | None, quote: str) -> str:
-    """Return what a comment at this place quotes: the given words, or else the line.
+    """Return what a comment at this place quotes: the given words, or else the beginning of the line.
 
     Raises `Invalid` if the configuration does not have the field, or the field the line.
     """
@@ -58,7 +59,7 @@ def checked_quote(config: Config, field: str, line: int | None, quote: str) -> s
     lines = value.split("\n") if isinstance(value, str) else []
     if not 1 <= line <= len(lines):
         raise Invalid.field("line", "is no line of this field: lines are those of a text, counted from 1")
-    return quote or lines[line - 1].strip()
+    return quote or lines[line - 1].strip()[:MAX_QUOTE]
 
 
 class Content:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from review.comments.values import MAX_BODY, MAX_FIELD
 from review.models import Comment
+from review.texts import MAX_QUOTE
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import ResourceReference
@@ -43,8 +44,11 @@ class CommentCreate(RequestSchema):
     quote: Annotated[
         str | None,
         Field(
-            description="The words that it is about; of a comment on a line that line, when absent.",
-            json_schema_extra={"maxLength": MAX_BODY},
+            description=(
+                "The words that it is about; of a comment on a line that line, when absent, "
+                f"or the first {MAX_QUOTE} characters of it."
+            ),
+            json_schema_extra={"maxLength": MAX_QUOTE},
         ),
     ] = None
     body: _BODY

@@ -8,7 +8,7 @@ from review.texts import checked_text
 from versioning.domain.errors import Invalid
 
 MAX_BODY: Final = 10_000
-"""How many characters a comment has at most, and its quote."""
+"""How many characters a comment has at most."""
 MAX_FIELD: Final = 500
 
 

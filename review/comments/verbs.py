@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from review.comments.places import checked_quote
 from review.comments.subjects import Subject
-from review.comments.values import MAX_BODY, MAX_FIELD, checked_body
+from review.comments.values import MAX_FIELD, checked_body
 from review.models import Comment
-from review.texts import checked_text
+from review.texts import MAX_QUOTE, checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.kinds import KINDS
@@ -90,7 +90,7 @@ class Comments:
         """
         caller = caller_of(by)
         body, field = checked_body(body), checked_text("field", field, MAX_FIELD)
-        quote = checked_text("quote", quote, MAX_BODY)
+        quote = checked_text("quote", quote, MAX_QUOTE)
         subject = Subject.find(self.editor, kind, resource_id, caller)
         with subject.changing():
             first = _first_of(subject, parent)
@@ -141,6 +141,7 @@ class Comments:
                 if body != comment.body:
                     comment.body, comment.updated_at = checked_body(body), timezone.now()
                     comment.save(update_fields=["body", "updated_at"])
+                    _record("changed", comment, subject)
             if resolved is not None:
                 _resolve(comment.parent or comment, subject, resolved=resolved)
         return comment
@@ -156,6 +157,7 @@ class Comments:
         with subject.changing():
             comment = subject.comment(comment_id)
             _require_own(comment, caller)
+            _record("deleted", comment, subject)
             _hand_over(comment)
             comment.delete()
 
@@ -212,8 +214,7 @@ def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:
     first.resolved_at = timezone.now() if resolved else None
     first.resolved_by_name = (subject.caller.username or "") if resolved else ""
     first.save(update_fields=["resolved_at", "resolved_by_name"])
-    if resolved:
-        _record("resolved", first, subject)
+    _record("resolved" if resolved else "reopened", first, subject)
 
 
 def _hand_over(comment: Comment) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -10,7 +10,21 @@ from django.db import models
 from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
+from review.texts import MAX_QUOTE
 from versioning.models import Workspace
+
+
+class QuoteField(models.TextField):  # type: ignore[type-arg]  # no type at run time
+    """A text of which the database gives only the beginning: some that are stored are a megabyte long."""
+
+    def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
+        """Return the SQL that selects the column."""
+        return f"SUBSTR({sql}, 1, {MAX_QUOTE})", params
+
+    def deconstruct(self) -> Any:
+        """Return what migrations know of it: the column is an ordinary one."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs
 
 
 class CommentQuerySet(AboutResourceQuerySet["Comment"]):
@@ -35,7 +49,7 @@ class Comment(AboutResource):
     """Where in the configuration, such as `instructions.2.content`; empty for the version as a whole."""
     line = models.PositiveIntegerField(null=True)
     """The number of the line in the field, from 1."""
-    quote = models.TextField(blank=True)
+    quote = QuoteField(blank=True)
     """The text that it is about, as it was."""
     body = models.TextField()
     parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="replies")

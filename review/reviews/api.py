@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
+from django.db.models import Sum
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from review.models import Verdict
 from review.reviews.records import ReviewRecord
 from review.reviews.schemas import STATES, ReviewAnswer, ReviewCreate, ReviewPage, ReviewUpdate, VerdictCreate
 from review.reviews.verbs import Reviews
@@ -15,8 +17,10 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page
 from versioning.conf import get_editor
+from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
+LENGTH: Final = ByteLength("message") + together(Verdict.objects.all(), "review", Sum(ByteLength("body")))
 
 
 class ReviewViewSet(EditorViewSet):
@@ -65,7 +69,7 @@ class ReviewViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return Response(self.dump(page.of(found.order_by(*page.order), self.reviews.records_of)))
+        return self.page_of(page, found.order_by(*page.order), self.reviews.records_of, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Ask for a review of a version, by default of the latest."""

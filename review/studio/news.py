@@ -11,6 +11,7 @@ from versioning.domain.access import Caller, Right
 from versioning.models.querysets import within
 
 _ASKING: Final = "review.requested"
+_COMMENTED: Final = ("comment.added", "comment.resolved", "comment.reopened")
 _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn")
 
 
@@ -49,5 +50,5 @@ def concern(caller: Caller) -> Q:
         Q(type=_ASKING) & (asked | unaddressed | mine)
         | Q(type__in=_SAID) & (mine | asked)
         | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
-        | Q(type__startswith="comment.") & (mine | Q(Exists(spoken)))
+        | Q(type__in=_COMMENTED) & (mine | Q(Exists(spoken)))
     )

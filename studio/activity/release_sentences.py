@@ -14,6 +14,7 @@ from versioning.models import Event
 
 _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
     "release.created": (_("{who} made the release {release}"), _("{who} made a release")),
+    "release.changed": (_("{who} changed the release {release}"), _("{who} changed a release")),
     "release.published": (_("{who} published the release {release}"), _("{who} published a release")),
     "release.reverted": (_("{who} reverted the release {release}"), _("{who} reverted a release")),
     "release.deleted": (_("{who} deleted the release {release}"), _("{who} deleted a release")),

@@ -102,12 +102,39 @@ def _commented(event: Event, names: Names) -> Said:
     )
 
 
+def _rewritten(event: Event, names: Names) -> Said:
+    return _sentence(
+        event,
+        names,
+        _("{who} rewrote a comment on {version} of {resource}"),
+        _("{who} rewrote a comment on {version}"),
+    )
+
+
 def _resolved(event: Event, names: Names) -> Said:
     return _sentence(
         event,
         names,
         _("{who} resolved a comment on {version} of {resource}"),
         _("{who} resolved a comment on {version}"),
+    )
+
+
+def _reopened(event: Event, names: Names) -> Said:
+    return _sentence(
+        event,
+        names,
+        _("{who} reopened a comment on {version} of {resource}"),
+        _("{who} reopened a comment on {version}"),
+    )
+
+
+def _uncommented(event: Event, names: Names) -> Said:
+    return _sentence(
+        event,
+        names,
+        _("{who} deleted a comment on {version} of {resource}"),
+        _("{who} deleted a comment on {version}"),
     )
 
 
@@ -119,5 +146,8 @@ OF_TEAMS: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
     "review.bypassed": _bypassed,
     "review.closed": _closed,
     "comment.added": _commented,
+    "comment.changed": _rewritten,
     "comment.resolved": _resolved,
+    "comment.reopened": _reopened,
+    "comment.deleted": _uncommented,
 }

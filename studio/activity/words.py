@@ -68,6 +68,7 @@ _NAMES: Final[Mapping[str, Promise]] = {
     "bypassed": pgettext_lazy("event", "bypassed"),
     "closed": pgettext_lazy("event", "closed"),
     "resolved": pgettext_lazy("event", "resolved"),
+    "reopened": pgettext_lazy("event", "reopened"),
     "reverted": pgettext_lazy("event", "reverted"),
     "changed": pgettext_lazy("event", "changed"),
     "cancelled": pgettext_lazy("event", "cancelled"),

@@ -174,7 +174,7 @@ SENTENCES: Final = (
     _("holds an override that is kept as a file"),
     _("It is published, and what was published is not changed any more."),
     _("Only a release that is published can be reverted."),
-    _("This release goes live by itself, as it is: only who may publish changes what is in it."),
+    _("This release goes live by itself, as it is: only who may publish changes or deletes it."),
     _("must have 1 to {limit} characters"),
     _("must not be more than {limit}"),
     _("is no {kind} that is stored in this workspace"),

@@ -40,6 +40,30 @@ def test_a_release_publishes_all_of_it_at_one_position(cast: Cast, pair: Pair) -
     assert one["type"] == "agent.published"  # a page never parts what is at one position
 
 
+def test_every_change_of_a_release_leaves_an_entry_and_what_changes_nothing_none(
+    cast: Cast, pair: Pair
+) -> None:
+    release = make(cast.edgar, *pair.items())
+    address, old = f"/releases/{release['id']}", pair.items("old")
+    for change in ({"title": "Winter"}, {"description": "Cold.", "title": "Winter"}, {"items": old}):
+        changed = cast.edgar.patch(address, change)
+        again = cast.edgar.patch(address, change)
+        assert (changed.status, again.tag) == (200, changed.tag)
+    assert cast.edgar.patch(address, {"items": list(reversed(old))}).status == 200
+    told = [
+        (event["type"], event["detail"].get("fields"))
+        for event in cast.edgar.get("/events", type="release.*").body["events"]
+    ]
+    assert told == [
+        ("release.created", None),
+        ("release.changed", ["title"]),
+        ("release.changed", ["description"]),
+        ("release.changed", ["items"]),
+        ("release.changed", ["items"]),
+    ]
+    assert cast.vera.get("/events", type="release.*").body["events"] == []
+
+
 def test_blocks_of_the_release_count_as_published(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone")
     PROMPT_BLOCKS.make(cast.alice, "other", autoPublish=True)

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
+from review.models import Comment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.comments import WORDS, body_of, change, listed, say
@@ -106,7 +107,7 @@ def test_a_place_in_the_version_is_kept(alice: Api, place: dict[str, Any], quote
         ({"field": "instructions.1.content", "line": 5}, "line"),
         ({"field": "instructions", "line": 1}, "line"),
         ({"field": "name", "line": True}, "line"),
-        ({"quote": "x" * 10_001}, "quote"),
+        ({"quote": "x" * 1_001}, "quote"),
         ({"body": ""}, "body"),
         ({"body": " \n"}, "body"),
         ({"body": "x" * 10_001}, "body"),
@@ -131,9 +132,21 @@ def test_what_is_wrong_is_named_and_nothing_is_kept(alice: Api, more: dict[str, 
 def test_the_text_comes_back_as_it_was_written(alice: Api) -> None:
     made = AGENTS.make(alice)
     for text in (HOSTILE, "x" * 10_000, "\U0001f680" * 10_000, "a\r\nb\n\n  c  "):
-        comment = say(alice, made, body=text, quote=text)
-        assert (comment["body"], comment["quote"]) == (text, text)
+        comment = say(alice, made, body=text, quote=text[:1000])
+        assert (comment["body"], comment["quote"]) == (text, text[:1000])
         assert alice.get(f"/comments/{comment['id']}").body == comment
+
+
+def test_a_long_line_is_quoted_by_its_beginning_also_where_all_of_it_is_stored(
+    cast: Cast, kind: Kind
+) -> None:
+    made = kind.make(cast.alice, text="\U0001f680" * 1500 + "the end")
+    comment = say(cast.edgar, made, kind, field=kind.text, line=1)
+    assert comment["quote"] == "\U0001f680" * 1000
+    Comment.objects.update(quote="\U0001f680" * 1500)  # as an earlier release stored it
+    assert cast.edgar.get(f"/comments/{comment['id']}").body["quote"] == comment["quote"]
+    [listed_one] = cast.edgar.get("/comments").body["comments"]
+    assert listed_one["quote"] == comment["quote"]
 
 
 def test_a_version_of_another_resource_is_missing(cast: Cast) -> None:
@@ -164,9 +177,28 @@ def test_a_thread_is_flat_and_resolved_as_a_whole_by_whoever_may_save(cast: Cast
     reopened = change(cast.paula, reply, resolved=False).body
     assert (reopened["resolved"], reopened["resolvedBy"], reopened["resolvedAt"]) == (False, None, None)
     assert len(listed(cast.alice, resolved="false")) == 4
-    assert [one for one in events_of(cast.alice) if one[0] == "comment.resolved"] == [
-        ("comment.resolved", "edgar", first["id"])
+
+
+def test_every_change_of_a_comment_leaves_an_entry_without_its_text(cast: Cast, kind: Kind) -> None:
+    made = kind.make(cast.alice)
+    first = say(cast.paula, made, kind, body="secret")
+    reply = say(cast.edgar, made, kind, body="secret", parent=first["id"])
+    for _twice in range(2):  # what changes nothing leaves nothing
+        change(cast.edgar, reply, body="more secret")
+        change(cast.edgar, reply, resolved=True)
+    change(cast.edgar, first, resolved=False)
+    cast.paula.delete(f"/comments/{first['id']}")
+    assert change(cast.paula, reply, body="Mine.").status == 403
+    assert events_of(cast.alice)[2:] == [
+        ("comment.changed", "edgar", reply["id"]),
+        ("comment.resolved", "edgar", first["id"]),
+        ("comment.reopened", "edgar", first["id"]),
+        ("comment.deleted", "paula", first["id"]),
     ]
+    found = cast.edgar.get("/events", type="comment.*").body["events"]
+    assert "secret" not in str(found)
+    assert {event["versionId"] for event in found} == {made["latestVersionId"]}
+    assert cast.vera.get("/events", type="comment.*").body["events"] == []
 
 
 def test_a_reply_belongs_to_the_same_resource(cast: Cast) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from schedules.models import Schedule
 from schedules.own_jobs import follow_time_zones
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, reference, run, scheduled
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from versioning.domain.access import Role
 from versioning.models import Membership, Workspace
@@ -226,21 +227,35 @@ def test_a_release_goes_live_at_its_time_unless_something_of_it_was_mended(cast:
     assert cast.paula.post("/schedules", body).code == "release_published"
 
 
-def test_an_editor_changes_nothing_that_goes_live_by_itself(cast: Cast, kind: Kind, draft: str) -> None:
+Ask = Callable[[Api, str, list[dict[str, Any]]], int]
+CHANGES: dict[str, Ask] = {
+    "items": lambda api, path, items: api.patch(path, {"items": items}).status,
+    "no items": lambda api, path, _: api.patch(path, {"items": []}).status,
+    "title": lambda api, path, _: api.patch(path, {"title": "Mine"}).status,
+    "description": lambda api, path, _: api.patch(path, {"description": "Mine"}).status,
+    "delete": lambda api, path, _: api.delete(path).status,
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_only_who_may_publish_changes_or_deletes_what_goes_live_by_itself(
+    cast: Cast, kind: Kind, draft: str, what: str
+) -> None:
     items = [{"resource": reference(kind), "versionId": draft}]
     body = {"workspaceId": "acme", "title": "Autumn", "items": items}
-    release = f"/releases/{cast.edgar.post('/releases', body).body['id']}"
-    again = {"title": "Winter", "items": items}
-    assert cast.edgar.patch(release, again).status == 200
-    made = cast.paula.post("/schedules", {"releaseId": release.rpartition("/")[2], "runAt": ahead()}).body
     slipped_in = kind.save(cast.edgar, text="nobody has looked at this")["latestVersionId"]
-    changed = {"items": [{"resource": reference(kind), "versionId": slipped_in}]}
-    refused = cast.edgar.patch(release, changed)
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert cast.edgar.patch(release, {"title": "Autumn"}).status == 200
-    assert cast.paula.patch(release, again).status == 200
-    assert run(made, cast.paula)["state"] == "done"
-    assert live(cast.paula, kind) == draft
+    others = [{"resource": reference(kind), "versionId": slipped_in}]
+    ids = [cast.edgar.post("/releases", body).body["id"] for _ in range(2)]
+    waiting, cancelled = (f"/releases/{one}" for one in ids)
+    made = [cast.paula.post("/schedules", {"releaseId": one, "runAt": ahead()}).body["id"] for one in ids]
+    assert cast.paula.delete(f"/schedules/{made[1]}").status == 200
+    before = cast.edgar.get(waiting)
+    assert CHANGES[what](cast.edgar, waiting, others) == 403
+    after = cast.edgar.get(waiting)
+    assert (after.body, after.tag) == (before.body, before.tag)
+    assert cast.edgar.get(f"/schedules/{made[0]}").body["state"] == "scheduled"
+    assert CHANGES[what](cast.paula, waiting, others) == 200
+    assert CHANGES[what](cast.edgar, cancelled, others) == 200
 
 
 def test_a_release_that_is_deleted_takes_its_schedules(cast: Cast, kind: Kind, draft: str) -> None:

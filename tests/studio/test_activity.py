@@ -150,7 +150,10 @@ def test_what_is_said_of_versions_is_told_as_it_is_said(cast: Cast, alice: Visit
         "review.bypassed": "ada bypassed the review of version 1 of agent writer: “It burns”",
         "review.closed": "ada closed the review of version 1 of agent writer",
         "comment.added": "ada commented on version 1 of agent writer",
+        "comment.changed": "ada rewrote a comment on version 1 of agent writer",
         "comment.resolved": "ada resolved a comment on version 1 of agent writer",
+        "comment.reopened": "ada reopened a comment on version 1 of agent writer",
+        "comment.deleted": "ada deleted a comment on version 1 of agent writer",
     }
     details: dict[str, Any] = {"reviewers": ["paula", "bob"], "reason": "It burns"}
     for event_type in told:

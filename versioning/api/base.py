@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
+from django.db.models import QuerySet
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
@@ -17,12 +18,13 @@ from rest_framework.response import Response
 from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
-from versioning.api import errors, parameters
+from versioning.api import errors, paging, parameters
 from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
 from versioning.api.cached_answers import depends_on, leave_template
 from versioning.api.middleware.cache_control import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema, PathParameter
+from versioning.api.paging import Page, PageTooLarge, View, fitting
 from versioning.api.parsers import ExactJSONParser
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.similar_answers import Make, Template
@@ -121,6 +123,29 @@ class EditorViewSet(ViewSet):
         data = make(resource_id, self.caller, self.depends_on)
         leave_template(self.request._request, Template(resource_id, make, render))  # noqa: SLF001
         return tagged(self.request, data)
+
+    def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
+        """Return the answer with a page of a list, made as in `Page.of`; raises `PageTooLarge`."""
+        found = page.of(rows, view, **more)
+        return self.bounded(Response(self.dump(found)), is_cut=found.is_cut)
+
+    def bounded(self, answer: Response, parameter: str = "perPage", *, is_cut: bool = False) -> Response:
+        """Return the answer with a page of a list, which is made into bytes here.
+
+        Raises `PageTooLarge`, naming the parameter that asks for fewer items, if these are too many or the
+        page has only those that fit.
+        """
+        if answer.data is None:  # 304
+            return answer
+        renderer = self.request.accepted_renderer
+        answer.accepted_renderer, answer.accepted_media_type = renderer, self.request.accepted_media_type
+        answer.renderer_context = self.get_renderer_context()  # type: ignore[attr-defined]
+        answer.render()
+        [items] = [member for member in answer.data.values() if isinstance(member, list)]
+        if is_cut or (len(answer.content) > paging.MAX_BYTES and len(items) > 1):
+            sizes = [len(renderer.render(item)) + len(",") for item in items]
+            raise PageTooLarge(parameter, fitting(sizes, len(answer.content) - sum(sizes)))
+        return answer
 
     def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
         """Declare what the answer depends on, before reading it; see `versioning.api.cached_answers`."""

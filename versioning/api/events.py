@@ -70,7 +70,7 @@ class EventViewSet(EditorViewSet):
             by=self.caller,
             **filter_of(given)._asdict(),
         )
-        return tagged(request, EventPage.dump(page))
+        return self.bounded(tagged(request, EventPage.dump(page)), "limit")
 
 
 def filter_of(given: QueryDict) -> EventFilter:

@@ -1,24 +1,50 @@
 """Pages of a list.
 
 Django REST framework's pagination counts pages from 1, has no empty page, and handles one queryset. Here
-pages count from 0, `perPage=0` asks for the total only, and a list can contain items that are not rows.
+pages count from 0, `perPage=0` asks for the total only, a list can contain items that are not rows, and no
+page is longer than `MAX_BYTES`: a version may hold a megabyte, and a page a thousand of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import accumulate
+from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Expression, QuerySet
 from django.http import QueryDict
 
 from versioning.api.parameters import MAX_PER_PAGE, Direction
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Issue
 from versioning.models.merging import merged_slice
 
+MAX_BYTES: Final = 16 * 2**20
+"""How long the answer with a page may be, unless it holds a single item."""
+View = Callable[[list[Any]], Sequence[Any]]
+"""Prepares the rows of a page."""
+_FEW: Final = 4
+"""How many rows are read without asking first how long they are; the answer is measured anyway."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+class PageTooLarge(Invalid):
+    """A page would be longer than `MAX_BYTES`; the error says how many items fit."""
+
+    def __init__(self, parameter: str, fits: int) -> None:
+        message = f"is too much here: a page has up to {MAX_BYTES // 2**20} MiB, into which {fits} fit"
+        super().__init__([Issue(parameter, message)], code="page_too_large")
+        self.parameter, self.fits = parameter, fits
+
+    def details(self) -> dict[str, Any]:
+        """Return the issue, and the value of the parameter that fits, under its name."""
+        return {**super().details(), self.parameter: self.fits}
+
+
+def fitting(sizes: Iterable[int], around: int = 0) -> int:
+    """Return how many items of these sizes, from the first on, fit beside what is around; always one."""
+    return max(sum(together + around <= MAX_BYTES for together in accumulate(sizes)), 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +56,8 @@ class PageOfItems:
     page: int
     per_page: int
     has_more: bool
+    is_cut: bool = False
+    """Whether it has only those of the items that fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,25 +103,45 @@ class Page:
     def of(
         self,
         rows: QuerySet[Any],
-        view: Callable[[list[Any]], Sequence[Any]],
+        view: View = list,
         *,
         unstored: Sequence[Any] = (),
+        weight: Expression | None = None,
     ) -> PageOfItems:
         """Return the page of a list; two queries, and those of `view`, which prepares the items.
 
-        `unstored` are the few items that are not rows; they are merged into the order.
+        `unstored` are the few items that are not rows; they are merged into the order. `weight` says how
+        many bytes a row has about: then a third query measures the rows, so that no more of them are read
+        than fit.
         """
         total = rows.count() + len(unstored)
-        start, stop = self.slice.start, self.slice.stop
-        wanted = self.size and start < total
-        items = merged_slice(rows, unstored, self.order, start, stop) if wanted else []
+        start, stop = self.slice.start, min(self.slice.stop, total)
+        fits = self._fits(rows, len(unstored), start, stop, weight) if stop - start > _FEW else self.size
+        is_cut = fits < stop - start
+        stop = start + fits if is_cut else stop
+        items = merged_slice(rows, unstored, self.order, start, stop) if start < stop else []
         return PageOfItems(
             items=view(items),
             total=total,
             page=self.number,
             per_page=self.size,
             has_more=bool(items) and start + len(items) < total,
+            is_cut=is_cut,
         )
+
+    def _fits(
+        self, rows: QuerySet[Any], unstored: int, start: int, stop: int, weight: Expression | None
+    ) -> int:
+        """Return how many items of the page fit, as far as the rows that may be in it are concerned."""
+        if weight is None:
+            return self.size
+        first = max(0, start - unstored)
+        measured = rows.order_by(*self.order).annotate(bytes_of_row=weight)
+        sizes = measured.values_list("bytes_of_row", flat=True)[first:stop]
+        together = [size or 0 for size in sizes]
+        if sum(together) <= MAX_BYTES:
+            return self.size
+        return max(fitting(together) - (start - first), 1)
 
 
 def _number(given: QueryDict, name: str, default: int) -> int:

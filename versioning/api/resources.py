@@ -24,14 +24,17 @@ from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.editor.reading import Difference
 from versioning.editor.records import (
+    SHOWN_TEXT,
     ConfigFile,
     RecordView,
     VersionView,
     record_of,
     records_of,
     versions_of,
+    with_shown_text,
 )
 from versioning.models import Favorited, VersionedResource
+from versioning.models.byte_length import ByteLength
 from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 
@@ -97,10 +100,10 @@ class ResourceViewSet(EditorViewSet):
             request.query_params, self.collection.list(by=self.caller), request=self.request
         )
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
-        rows = filtered.chosen
         self._depends_on(None)
         unstored = [found for found in self.collection.unstored(by=self.caller) if filtered.holds(found)]
-        return Response(self.dump(page.of(rows, self._records, unstored=unstored)))
+        rows = with_shown_text(filtered.chosen)
+        return self.page_of(page, rows, self._records, unstored=unstored, weight=ByteLength(SHOWN_TEXT))
 
     def create(self, request: Request) -> Response:
         """Make a resource with its first version."""
@@ -175,8 +178,13 @@ class ResourceViewSet(EditorViewSet):
         commits = () if source == "database" else history.commits
         if source is None and commits:
             page = page.ordered_by("created_at", "number")  # two separate counts have no common tag
-        found = page.of(rows, lambda items: versions_of(history.resource, items), unstored=commits)
-        return Response(self.dump(found))
+        return self.page_of(
+            page,
+            rows.defer("search_text", "excerpt"),
+            lambda items: versions_of(history.resource, items),
+            unstored=commits,
+            weight=ByteLength("config_json"),
+        )
 
     def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
         """Save a copy of what is published as a new draft."""

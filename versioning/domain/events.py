@@ -133,8 +133,8 @@ register("key", Audience.ADMINS, "created", "revoked")
 register(
     "review", Audience.EDITORS, "requested", "approved", "changesRequested", "withdrawn", "bypassed", "closed"
 )
-register("comment", Audience.EDITORS, "added", "resolved")
-register("release", Audience.EDITORS, "created", "published", "reverted", "deleted")
+register("comment", Audience.EDITORS, "added", "changed", "resolved", "reopened", "deleted")
+register("release", Audience.EDITORS, "created", "changed", "published", "reverted", "deleted")
 register("schedule", Audience.EDITORS, "created", "changed", "cancelled", "done", "failed")
 register("rollout", Audience.READERS, "started", "changed", "stopped", "completed")
 register("webhook", Audience.ADMINS, "created", "changed", "disabled", "deleted")

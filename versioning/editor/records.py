@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 from editor_client.shared import canonical, ids
 
 from versioning.domain.access import Caller, Right
@@ -20,6 +22,9 @@ from versioning.models import Favorited, VersionedResource
 from versioning.serving.resolution import Resolved
 
 _WITHOUT_DRAFTS = "-published"
+SHOWN_TEXT: Final = Coalesce("active_version__config_json", "latest_version__config_json")
+"""The configuration that the record of a row shows in a list."""
+_TEXTS: Final = ("config_json", "search_text", "excerpt")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -143,11 +148,22 @@ def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> 
     )
 
 
+def with_shown_text(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Select of the versions of rows only the text that `records_of` shows: each may be a megabyte long."""
+    texts = [f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS]
+    shown: QuerySet[Any] = rows.defer(*texts).annotate(shown_text=SHOWN_TEXT)
+    return shown
+
+
 def records_of(
     collection: Collection[Any], resources: Sequence[VersionedResource], by: Caller
 ) -> list[RecordView]:
     """Return the records of resources, each with its published version or else the latest, in one query."""
     favorites = collection.favorites_about([resource.pk for resource in resources], by=by)
+    for resource in resources:
+        if hasattr(resource, "shown_text"):
+            shown = resource.active_version or resource.latest_version
+            shown.config_json = resource.shown_text
     return [
         RecordView(
             resource=resource,

@@ -62,7 +62,7 @@ def _link(kind: str, resource_id: str, version: Snapshot, number: int) -> Action
 def _of_event(kind: StudioKind, event: Event) -> str:
     """Return the page of the thread that an event is about; empty if it is about none."""
     comment_id = event.detail.get("commentId")
-    if not comment_id or not event.type.startswith("comment."):
+    if not comment_id or not event.type.startswith("comment.") or event.type == "comment.deleted":
         return ""
     return kind.address("comment", event.resource_id, str(comment_id))
 

@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 
 from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
 from review.comments.values import MAX_BODY
+from review.texts import MAX_QUOTE
 from studio.forms.words import words_of
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
@@ -71,6 +72,7 @@ def _context(shown: VersionOnPage, *, may_save: bool) -> dict[str, Any]:
         "add_address": shown.kind.address("comments", shown.resource.pk),
         "next": shown.request.get_full_path(),
         "max_body": MAX_BODY,
+        "max_quote": MAX_QUOTE,
     }
 
 

@@ -14,6 +14,7 @@ from review.comments.studio.threads import Said, Viewpoint, commentable
 from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
+from review.texts import MAX_QUOTE
 from studio.domain_messages.translated import translated
 from studio.forms.typed import typed_text
 from studio.forms.words import words_of
@@ -105,6 +106,7 @@ class CommentsPage(CommentingPage):
             add_address=self.address("comments"),
             next=way_back(self.request, self.address("version", version.version_id)),
             max_body=MAX_BODY,
+            max_quote=MAX_QUOTE,
         )
 
 
@@ -178,6 +180,7 @@ class CommentPage(CommentingPage):
             next=way_back(self.request, self.request.get_full_path()),
             add_address=self.address("comments"),
             max_body=MAX_BODY,
+            max_quote=MAX_QUOTE,
             is_alone=True,
             **context,
         )

@@ -91,7 +91,7 @@ const formOf = (node) => {
 
 function write(form, words) {
   unfold(form);
-  form.elements.quote.value = words.trim();
+  form.elements.quote.value = words.trim().slice(0, form.elements.quote.maxLength);
   form.elements.body.focus();
   button.hidden = true;
 }

@@ -143,3 +143,5 @@ class ErrorAnswer(ResponseSchema):
     review: MissingReview | None = None
     review_id: Annotated[str | None, Field(description="The review that is open already.")] = None
     problems: list[ProblemAnswer] = []
+    per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
+    limit: Annotated[int, Field(description="The same, of events.")] = 0

@@ -1,0 +1,66 @@
+"""Walking through lists whose pages turn out to be too long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from editor_client.errors import ValidationFailed
+from editor_client.pages import Pages
+
+SIZES = [1] * 30 + [10] * 5 + [1] * 17 + [40, 1]
+"""How long each entry of a list is."""
+DEFAULT, LONGEST = 24, 30
+
+
+@dataclass
+class Entry:
+    """An entry of the list."""
+
+    id: str
+
+
+@dataclass
+class Part:
+    """A page."""
+
+    entries: list[Entry]
+    page: int
+    per_page: int
+    has_more: bool
+
+
+def answer(page: int, per_page: int = DEFAULT) -> Part:
+    """Answer as the server does; raises what the client makes of a 400."""
+    start, stop = page * per_page, min((page + 1) * per_page, len(SIZES))
+    sizes = SIZES[start:stop]
+    if len(sizes) > 1 and sum(sizes) > LONGEST:
+        fits = max([n for n in range(len(sizes)) if sum(sizes[:n]) <= LONGEST][-1], 1)
+        details = {"perPage": fits}
+        raise ValidationFailed("too long", status=400, code="page_too_large", details=details)
+    entries = [Entry(str(number)) for number in range(start, stop)]
+    return Part(entries, page, per_page, stop < len(SIZES))
+
+
+@pytest.mark.parametrize("asked", [{}, {"per_page": 7}, {"per_page": 1000}, {"per_page": 1}])
+def test_pages_get_smaller_where_they_would_be_too_long(asked: dict[str, int]) -> None:
+    pages: Any = Pages(lambda **part: {**asked, **part})  # type: ignore[arg-type, return-value]
+    found = []
+    while (call := pages.next_call()) is not None:
+        try:
+            part = answer(**call)
+        except ValidationFailed as error:
+            pages.shrink(error)
+        else:
+            found += [entry.id for entry in pages.entries_of(part)]
+    assert found == [str(number) for number in range(len(SIZES))]
+
+
+def test_what_no_smaller_page_cures_is_raised() -> None:
+    pages: Any = Pages(lambda **part: part)  # type: ignore[arg-type, return-value]
+    for details in ({}, {"perPage": 0}, {"perPage": "5"}):
+        with pytest.raises(ValidationFailed):
+            pages.shrink(ValidationFailed("too long", code="page_too_large", details=details))
+    with pytest.raises(ValidationFailed):
+        pages.shrink(ValidationFailed("no", details={"perPage": 5}))
