@@ -35,7 +35,7 @@ from versioning.models import Favorited, VersionedResource
 from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 
-RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
+RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "seen_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
 LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
 
