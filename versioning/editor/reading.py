@@ -73,9 +73,9 @@ def newest_readable(
     out, as are those that the caller may not read. Takes two queries.
     """
     by = caller_of(by)
-    readable = resources.backend.readable(by).filter(pk__in=list(wanted))
-    shown = readable.seen_by(by, draft=F("latest_version"), published=F("active_version"))
-    readable = readable.annotate(shown=shown)
+    rows = resources.backend.readable(by).filter(pk__in=list(wanted))
+    shown = rows.seen_by(by, draft=F("latest_version"), published=F("active_version"))
+    readable = rows.annotate(shown=shown)
     versions = resources.model.version_model.objects.filter(pk__in=readable.order_by().values("shown"))
     fitting = []
     for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
