@@ -131,6 +131,7 @@ def _some(kind: Kind, names: Sequence[str], first: int, versions: int, config: d
                 metadata={"tags": tags} if tags else {},
                 created_at=own[0].created_at,
                 updated_at=own[-1].created_at,
+                published_updated_at=live.created_at if live else None,
             )
         )
         found += own

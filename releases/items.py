@@ -11,9 +11,9 @@ from uuid import UUID
 from releases.models import ReleaseItem
 from releases.models.releases import Action
 from releases.rules import in_order
-from versioning.domain.kinds import KINDS, KINDS_BY_WORD, ResourceKind
+from versioning.domain.kinds import KINDS_BY_WORD, ResourceKind
 from versioning.editor import Collection, Editor
-from versioning.models import Version, VersionedResource
+from versioning.models import AgentVersion, Version, VersionedResource
 
 AT_ONCE: Final = 500
 """How many rows one statement asks for by their keys."""
@@ -22,6 +22,15 @@ _POINTERS: Final = ("active_version", "latest_version")
 _TEXTS: Final = tuple(
     f"{pointer}__{text}" for pointer in _POINTERS for text in ("config_json", "search_text", "excerpt")
 )
+# Columns that come after the texts in a row of SQLite, which reads all of these on the way.
+_ALL_BUT_NUMBERS: Final = tuple(
+    f"{pointer}__{field.name}"
+    for pointer in _POINTERS
+    for field in AgentVersion._meta.concrete_fields
+    if field.name not in {"id", "number"}
+)
+
+Versions = Mapping[UUID, Version]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,21 +86,50 @@ def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = Fals
     """
     wanted = list(items)
     found: dict[int, ItemNow] = {}
-    for kind in KINDS:
-        own = [item for item in wanted if item.kind == kind.word]
-        if own:
-            found |= _of_kind(editor, kind, own, with_texts=with_texts)
+    for kind, own in _by_kind(wanted):
+        resources = _resources(editor, kind, own, without=_TEXTS)
+        versions = _versions(editor, kind, _pins(own), with_texts=with_texts)
+        found |= {item.pk: _item_now(editor, item, resources, versions) for item in own}
     return [found[item.pk] for item in wanted]
 
 
-def locked(editor: Editor, items: Iterable[ReleaseItem]) -> list[ItemNow]:
-    """Lock the resources of items for this transaction, and return what is stored of them, in that order."""
+def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
+    """Return the versions that items publish, for `locked`; reading large ones takes long.
+
+    Versions never change. So nobody has to wait for a transaction in which they are read.
+    """
+    found: dict[UUID, Version] = {}
+    for kind, own in _by_kind(items):
+        found |= _versions(editor, kind, _pins(own), with_texts=True)
+    for version in found.values():
+        version.config  # noqa: B018  which parses it
+    return found
+
+
+def locked(editor: Editor, items: Iterable[ReleaseItem], versions: Versions | None = None) -> list[ItemNow]:
+    """Lock the resources of items for this transaction, and return what is stored of them, in that order.
+
+    Of `versions`, which were read before, those count that are still there; what is missing is read now.
+    Without them the items have none. Of the versions that a resource points at, the numbers are read and
+    nothing else.
+    """
     wanted = in_order(items)
-    for word in dict.fromkeys(item.kind for item in wanted):
-        rows = collection_of(editor, word).all
-        ids = [item.resource_id for item in wanted if item.kind == word]
+    for kind, own in _by_kind(wanted):
+        rows = collection_of(editor, kind.word).all
+        ids = [item.resource_id for item in own]
         list(rows.locked().filter(pk__in=ids).order_by("pk").values_list("pk"))
-    return now(editor, wanted, with_texts=True)
+    found: list[ItemNow] = []
+    for kind, own in _by_kind(wanted):
+        resources = _resources(editor, kind, own, without=_ALL_BUT_NUMBERS)
+        current = {} if versions is None else _still_there(editor, kind, _pins(own), versions)
+        found += [_item_now(editor, item, resources, current) for item in own]
+    return found
+
+
+def _still_there(editor: Editor, kind: ResourceKind, pins: set[UUID], versions: Versions) -> Versions:
+    there = _versions(editor, kind, pins & versions.keys(), keys_only=True)
+    missing = _versions(editor, kind, pins - versions.keys(), with_texts=True)
+    return {**{pk: versions[pk] for pk in there}, **missing}
 
 
 def collection_of(editor: Editor, word: str) -> Collection[Any]:
@@ -113,27 +151,48 @@ def is_file(editor: Editor, resource: VersionedResource) -> bool:
     return editor.code.overridden_by(resource.pk, resource.workspace_id) is not None
 
 
-def _of_kind(
-    editor: Editor, kind: ResourceKind, items: Sequence[ReleaseItem], *, with_texts: bool
-) -> Mapping[int, ItemNow]:
-    collection = editor.collection(kind)
-    rows = collection.all.select_related(*_POINTERS).defer(*_TEXTS)
-    versions = collection.model.version_model.objects.defer("search_text", "excerpt")
-    if not with_texts:
-        versions = versions.defer("config_json")
-    resources = {one.pk: one for one in _by_key(rows, [item.resource_id for item in items])}
-    pinned = {
-        one.pk: one for one in _by_key(versions, [item.version_id for item in items if item.version_id])
-    }
-    return {item.pk: _item_now(editor, item, resources.get(item.resource_id), pinned) for item in items}
+def _by_kind(items: Iterable[ReleaseItem]) -> Iterator[tuple[ResourceKind, list[ReleaseItem]]]:
+    """Yield the kinds of the items, those first that are locked first, each with its items in their order."""
+    wanted = list(items)
+    for word in dict.fromkeys(item.kind for item in in_order(wanted)):
+        yield KINDS_BY_WORD[word], [item for item in wanted if item.kind == word]
+
+
+def _pins(items: Iterable[ReleaseItem]) -> set[UUID]:
+    return {item.version_id for item in items if item.version_id is not None}
+
+
+def _resources(
+    editor: Editor, kind: ResourceKind, items: Iterable[ReleaseItem], *, without: Sequence[str]
+) -> Mapping[str, VersionedResource]:
+    rows = editor.collection(kind).all.select_related(*_POINTERS).defer(*without)
+    return {one.pk: one for one in _by_key(rows, [item.resource_id for item in items])}
+
+
+def _versions(
+    editor: Editor,
+    kind: ResourceKind,
+    wanted: Iterable[UUID],
+    *,
+    with_texts: bool = False,
+    keys_only: bool = False,
+) -> Versions:
+    """Return the wanted versions that are there; `keys_only` reads nothing else of them."""
+    rows: Any = editor.collection(kind).model.version_model.objects.order_by()
+    if keys_only:
+        rows = rows.only("pk")
+    else:
+        rows = rows.defer("search_text", "excerpt", *(() if with_texts else ("config_json",)))
+    return {one.pk: one for one in _by_key(rows, wanted)}
 
 
 def _item_now(
     editor: Editor,
     item: ReleaseItem,
-    resource: VersionedResource | None,
-    versions: Mapping[UUID, Version],
+    resources: Mapping[str, VersionedResource],
+    versions: Versions,
 ) -> ItemNow:
+    resource = resources.get(item.resource_id)
     if resource is None or resource.uuid != item.identity:
         return ItemNow(item=item)
     version = versions.get(item.version_id) if item.version_id else None

@@ -15,6 +15,8 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
+from releases.items import Versions, read_ahead
+from releases.models import ReleaseItem
 from releases.publishing import publish
 from schedules.deletions import GONE
 from schedules.models import Action, NotWaiting, Schedule, State
@@ -78,9 +80,11 @@ def run(schedule: Schedule) -> None:
 @retried
 def _act(schedule: Schedule, *, by: Caller) -> None:
     """Do it, and finish the schedule with it, in one transaction."""
+    # Before the transaction, in which nobody else can write on SQLite.
+    versions = read_ahead(get_editor(), ReleaseItem.objects.filter(release=schedule.release_id))
     with events.transaction():
         if schedule.release_id is not None:
-            _publish_release(schedule, str(schedule.release_id), by)
+            _publish_release(schedule, str(schedule.release_id), versions, by)
         else:
             _move_resource(schedule, by)
         schedule.end(State.DONE)
@@ -104,12 +108,12 @@ def _move_resource(schedule: Schedule, by: Caller) -> None:
             deactivate(collection, resource, by, scheduleId=str(schedule.pk))
 
 
-def _publish_release(schedule: Schedule, release_id: str, by: Caller) -> None:
+def _publish_release(schedule: Schedule, release_id: str, versions: Versions, by: Caller) -> None:
     """Publish a release; raises as `_move_resource` does, and `ReleaseBlocked`."""
     editor = get_editor()
     with locked_release(editor, release_id, by) as subject:
         _refuse_unexpected(schedule, subject)
-        publish(editor, release_id, by=by)
+        publish(editor, release_id, versions=versions, by=by)
 
 
 def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from contextlib import suppress
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -29,6 +31,7 @@ NOT_JSON = {
     "-Infinity": b"[-Infinity]",
     "1e999": b"[1e999]",
     "-1e999": b"[-1e999]",
+    "1E400": b"[1E400]",
     "an integer of thousands of digits": b"1" * 5000,
     "broken UTF-8": b'["\xff"]',
     "UTF-8 that is too long": b'["\xc0\xaf"]',
@@ -77,6 +80,10 @@ SAME = [
     (0, -0.0),
     (100, 1e2),
     (2**53, float(2**53)),
+    (10**16, 1e16),
+    (10**21 - 2**17, float(10**21 - 2**17)),
+    (10**21, 1e21),
+    (-(2**70), -float(2**70)),
     (int(1e300), 1e300),
     ([[1]], [[1.0]]),
     ({"a": {"b": 3}}, {"a": {"b": 3.0}}),
@@ -204,6 +211,35 @@ def test_numbers_are_the_same_by_value_and_stay_as_they_are_written(left: Any, r
     assert canonical.same(left, right)
     assert canonical.digest(left) == canonical.digest(right)
     assert canonical.dump(left) != canonical.dump(right)
+
+
+whole = st.integers(min_value=-(10**40), max_value=10**40) | st.floats(allow_nan=False, allow_infinity=False)
+near = st.integers(min_value=14, max_value=308).flatmap(
+    lambda power: st.integers(-3, 3).map(lambda by: int(float(f"1e{power}")) + by)
+)
+numbers = whole | near | near.map(float) | st.floats(min_value=1e15, max_value=1e25).map(round).map(float)
+"""Whole numbers around what floats can hold, and other floats."""
+
+
+@given(numbers, numbers)
+@unhurried
+def test_two_numbers_have_the_same_text_exactly_when_they_are_equal(left: float, right: float) -> None:
+    for one, other in ((left, right), (left, int(left)), (left, float(left))):
+        is_equal = Fraction(one) == Fraction(other)
+        assert (canonical.comparable([one]) == canonical.comparable([other])) is is_equal
+        assert (canonical.digest([one]) == canonical.digest([other])) is is_equal
+    assert len(canonical.comparable(float(left))) < 30
+    assert json.loads(canonical.comparable(left)) == left
+
+
+@given(numbers)
+@unhurried
+def test_the_digest_of_a_number_is_that_of_its_digits_as_it_always_was(number: float) -> None:
+    """Digests are in the database, in locks and in the ids of files."""
+    as_int = int(number) if number == int(number) else number
+    text = json.dumps({"1e+30": ["\\", '\\"1e+30', as_int]}, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert canonical.digest({"1e+30": ["\\", '\\"1e+30', number]}) == digest
 
 
 @given(json_values)

@@ -19,6 +19,7 @@ from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import (
     CALLS,
     DRAFTS,
+    PUBLISH,
     PUBLISHED_WORDS,
     READ,
     SAY,
@@ -190,6 +191,60 @@ def test_the_record_of_a_viewer_does_not_say_whether_there_is_a_draft(cast: Cast
         assert (answer["latestVersionId"], answer["hasDraft"]) == (None, None)
         assert answer[kind.text] == PUBLISHED_WORDS
         assert answer["resolvedVersionId"] == answer["activeVersionId"]
+
+
+def test_what_happens_to_drafts_changes_no_answer_to_who_may_read_none(cast: Cast, kind: Kind) -> None:
+    more = {"visibility": "public"} if kind is AGENTS else {}
+    history = make_history(kind, cast.alice, **more)
+    kind.make(cast.alice, "other", autoPublish=True, **more)
+    readers = [cast.vera, *([cast.charlie] if kind is AGENTS else [])]
+    reads = [call for call in calls_of(kind, READ) if call.line.startswith(("GET", "HEAD"))]
+    orders = [{"orderBy[field]": field, "perPage": 1} for field in ("createdAt", "updatedAt")]
+
+    def answers() -> list[Any]:
+        found = [call.send(api, kind, history) for api in readers for call in reads]
+        return [seen(one) for one in found + [api.get(kind.path, **by) for api in readers for by in orders]]
+
+    before, tags = answers(), [api.get(kind.url("writer")).tag for api in readers]
+    draft = kind.save(cast.edgar, text="newer words")["latestVersionId"]
+    assert answers() == before
+    cast.alice.put(kind.url("writer", "labels", "inside"), {"versionId": draft})
+    cast.alice.put(kind.url("writer", "labels", "inside"), {"versionId": history.draft})
+    cast.alice.delete(kind.url("writer", "labels", "inside"))
+    cast.edgar.delete(kind.url("writer", "versions", draft))
+    cast.edgar.post(kind.url("writer", "versions", history.labelled, "restore"), {})
+    assert answers() == before
+    for api, tag in zip(readers, tags, strict=True):
+        assert api.request("GET", kind.url("writer"), if_none_match=tag).status == 304
+
+
+@pytest.mark.parametrize(
+    ("line", "body"),
+    [
+        ("POST {url}/versions/{draft}/activate", None),
+        ("POST {url}/versions/{published}/restore", {}),
+        ("PATCH {url}", {"metadata": {"team": "one"}}),
+        ("PUT {url}/labels/beta", {"versionId": "{draft}", "released": True}),
+        ("PUT {url}/labels/beta", {"versionId": "{published}"}),
+        ("DELETE {url}/labels/stable", None),
+    ],
+)
+def test_what_they_may_see_of_a_change_moves_tag_time_and_place(
+    cast: Cast, kind: Kind, line: str, body: dict[str, Any] | None
+) -> None:
+    history = make_history(kind, cast.alice)
+    kind.make(cast.alice, "other", autoPublish=True)
+
+    def newest() -> list[str]:
+        found = cast.vera.get(kind.path, **{"orderBy[field]": "updatedAt"}).body
+        return [one["id"] for one in found[kind.list_key]]
+
+    before = cast.vera.get(kind.url("writer"))
+    assert newest() == ["other", "writer"]
+    assert Call("changing", line, PUBLISH, body).send(cast.alice, kind, history).status in {200, 201}
+    after, shows = cast.vera.get(kind.url("writer")), "/restore" not in line
+    assert (after.tag != before.tag, after.body["updatedAt"] > before.body["updatedAt"]) == (shows, shows)
+    assert newest() == (["writer", "other"] if shows else ["other", "writer"])
 
 
 @pytest.mark.parametrize("query", [{"status": "draft"}, {"label": "latest"}])

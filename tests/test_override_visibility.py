@@ -99,6 +99,21 @@ def test_the_record_says_what_the_code_says_and_its_tag_with_it(team: Cast, rele
     assert team.alice.patch(URL, {"name": "x"}, if_match=team.alice.get(URL).tag).status == 200
 
 
+def test_a_draft_of_an_override_changes_no_answer_to_who_may_read_none(team: Cast) -> None:
+    readers = (team.vera, team.charlie)
+
+    def answers() -> list[Any]:
+        found = [(api.get(URL), api.get(AGENTS.path, **{"orderBy[field]": "updatedAt"})) for api in readers]
+        return [(one.body, one.tag, listed.body) for one, listed in found]
+
+    before = answers()
+    drafted = AGENTS.save(team.alice, "answers", "newer")
+    assert drafted["hasDraft"]
+    assert answers() == before
+    AGENTS.publish(team.alice, "answers", drafted["latestVersionId"])
+    assert all(now[1] != then[1] for now, then in zip(answers(), before, strict=True))
+
+
 def test_a_private_agent_is_no_longer_told_of_in_the_studio(team: Cast, release: Release) -> None:
     stranger = Visitor("charlie")
     assert stranger.get(page_of(AGENTS, "change", "answers")).status_code == 200

@@ -156,7 +156,7 @@ def _line(kind: StudioKind, resource: VersionedResource, entry: Entry, star: Sta
         star=star,
         author=(version.author_name or "") if version else "",
         message=message_of(version) if version else "",
-        saved_at=version.created_at if version else resource.updated_at,
+        saved_at=version.created_at if version else resource.seen_at,
         identity=resource.uuid,
         made_at=resource.created_at,
     )

@@ -31,8 +31,8 @@ OLD_STATES: Final = {
 }
 """The words that stood in the addresses of filtered lists before, with what stands there now."""
 ORDERS: Final = {
-    "changed": ("-updated_at", gettext_lazy("Changed last")),
-    "oldest": ("updated_at", gettext_lazy("Not changed for longest")),
+    "changed": ("-seen_at", gettext_lazy("Changed last")),
+    "oldest": ("seen_at", gettext_lazy("Not changed for longest")),
     "name": ("name", gettext_lazy("By name")),
     "-name": ("-name", gettext_lazy("By name, backwards")),
     "id": ("id", gettext_lazy("By id")),

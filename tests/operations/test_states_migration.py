@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from versioning.models import Agent, Favorite, PromptBlock
 
 pytestmark = pytest.mark.database
 
+PUBLISHED_AT = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 BEFORE = [("versioning", "0010_rights_position")]
 
 
@@ -33,7 +35,9 @@ def earlier_release(transactional_db: None) -> Iterator[StateApps]:
     migrate(latest)
 
 
-def store(apps: StateApps, kind: str, name: str, *, live: bool, metadata: Any, **config: Any) -> uuid.UUID:
+def store(
+    apps: StateApps, kind: str, name: str, *, live: bool, metadata: Any, draft: bool = False, **config: Any
+) -> uuid.UUID:
     version, identity = uuid.uuid4(), uuid.uuid4()
     with transaction.atomic():
         apps.get_model("versioning", kind).objects.create(
@@ -43,10 +47,16 @@ def store(apps: StateApps, kind: str, name: str, *, live: bool, metadata: Any, *
             metadata=metadata,
             latest_version_id=version,
             active_version_id=version if live else None,
+            published_at=PUBLISHED_AT if live else None,
         )
         apps.get_model("versioning", f"{kind}Version").objects.create(
             id=version, resource_id=name, number=1, config_json=json.dumps(config), changed_fields=[]
         )
+        if draft:
+            later = apps.get_model("versioning", f"{kind}Version").objects.create(
+                id=uuid.uuid4(), resource_id=name, number=2, config_json="{}", changed_fields=[]
+            )
+            apps.get_model("versioning", kind).objects.filter(pk=name).update(latest_version=later)
     return identity
 
 
@@ -76,6 +86,7 @@ def test_what_is_known_is_filled_in(earlier_release: StateApps, model: Any, word
     was = store(apps, kind, "was", live=False, metadata={"tags": "red"})
     store(apps, kind, "never", live=False, metadata={})
     store(apps, kind, "pruned", live=False, metadata={})
+    store(apps, kind, "drafted", live=True, metadata={}, draft=True)
     down = uuid.uuid4()
     told = [(was, "published", ""), (was, "unpublished", str(down)), (uuid.uuid4(), "published", "")]
     for position, (identity, what, previous) in enumerate(told, start=1):
@@ -98,6 +109,14 @@ def test_what_is_known_is_filled_in(earlier_release: StateApps, model: Any, word
         "was": True,
         "never": False,
         "pruned": False,
+        "drafted": True,
+    }
+    assert {name: one.published_updated_at for name, one in resources.items()} == {
+        "live": resources["live"].updated_at,
+        "was": None,
+        "never": None,
+        "pruned": None,
+        "drafted": PUBLISHED_AT,
     }
     assert {name for name, one in resources.items() if one.unpublished_version_id == down} == {"was"}
     assert {name for name, one in resources.items() if one.unpublished_version_id} == {"was"}

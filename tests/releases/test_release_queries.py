@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from releases.items import read_ahead
+from releases.models import ReleaseItem
+from releases.publishing import publish as publish_in_python
+from releases.rules import ReleaseBlocked
 from tests.conftest import Cast
-from tests.releases.conftest import Pair, item, make
+from tests.releases.conftest import Pair, item, live, make, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
+from versioning.models import LogPosition
+from versioning.models.prompts import PromptBlockVersion
 
 
 def test_a_list_takes_as_many_statements_for_many_releases_as_for_one(cast: Cast, pair: Pair) -> None:
@@ -39,3 +48,31 @@ def test_pinning_versions_takes_as_many_statements_for_many_items_as_for_two(cas
             make(cast.edgar, *items)
         counts.append(len(asked.captured_queries))
     assert counts[0] == counts[1] > 0, counts
+
+
+def test_configurations_are_read_once_for_each_kind_and_before_anything_is_locked(
+    cast: Cast, pair: Pair
+) -> None:
+    release = make(cast.alice, *pair.items())
+    rights = LogPosition.objects.get().rights_position
+    with CaptureQueriesContext(connection) as asked:
+        assert publish(cast.alice, release).status == 200
+    statements = [one["sql"] or "" for one in asked.captured_queries]  # which a pipeline has none
+    reading = [place for place, sql in enumerate(statements) if '_json"' in sql and "SELECT" in sql]
+    first_row = next(place for place, sql in enumerate(statements) if '"versioning_agent"."id"' in sql)
+    assert len(reading) == 2, [statements[place] for place in reading]
+    assert max(reading) < first_row
+    assert LogPosition.objects.get().rights_position == rights
+
+
+def test_what_happened_to_versions_after_they_were_read_counts(cast: Cast, pair: Pair) -> None:
+    release, editor = make(cast.alice, *pair.items()), get_editor()
+    ahead = read_ahead(editor, ReleaseItem.objects.filter(release=release["id"]))
+    PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
+    PromptBlockVersion.objects.filter(pk=pair.new["tone"]).delete()
+    with pytest.raises(ReleaseBlocked) as refusal:
+        publish_in_python(editor, release["id"], versions=ahead, by=APPLICATION)
+    assert [one.code for one in refusal.value.problems] == ["gone"]
+    other = make(cast.alice, *pair.items("old"))
+    publish_in_python(editor, other["id"], versions={}, by=APPLICATION)
+    assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]

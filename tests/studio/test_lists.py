@@ -223,7 +223,7 @@ def test_a_list_is_narrowed_to_tags_which_rows_lead_to(cast: Cast, three: Kind) 
     assert "?" in seen.links  # the chip of the tag, which takes it away
 
 
-def test_a_list_is_put_in_order_by_its_heads_and_by_no_name_of_a_draft(cast: Cast, kind: Kind) -> None:
+def test_a_list_is_put_in_order_by_its_heads_and_by_nothing_of_a_draft(cast: Cast, kind: Kind) -> None:
     for name in ("Bee", "ant", "Cat"):
         kind.make(cast.paula, name.lower(), name=name, autoPublish=True)
     kind.save(cast.edgar, "ant", name="Zebra")
@@ -234,8 +234,12 @@ def test_a_list_is_put_in_order_by_its_heads_and_by_no_name_of_a_draft(cast: Cas
     }
     for name, (forwards, backwards) in orders.items():
         window = Window.of(name)
-        found = [[row.split()[1] for row in window.list(kind, order=order)] for order in ("name", "-name")]
-        assert found == [forwards, backwards], name
+        found = [
+            [row.split()[1] for row in window.list(kind, order=order)]
+            for order in ("name", "-name", "changed")
+        ]
+        changed = ["cat", "ant", "bee"] if name == "vera" else ["ant", "cat", "bee"]
+        assert found == [forwards, backwards, changed], name
     seen = Window.of("vera").get(KINDS[kind].address("changelist"), order="name", q="e")
     assert "?q=e&order=-name" in seen.links and 'aria-sort="ascending"' in seen.markup
 

@@ -38,7 +38,7 @@ from versioning.models.byte_length import ByteLength
 from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 
-RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "updated_at"}
+RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "seen_at"}
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
 LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
 

@@ -89,9 +89,10 @@ def label(
                 how: dict[str, Any] = {"label": name, "bypass_review": bypass_review}
                 passage = gate.Passage(resource=resource, version=version, caller=by, **how)
                 gate.let_through(passage, resources.code)
+            shows = was_released or released or _is_live(resource, before, version)
             row.released = released
             _move(row, version, by)
-            resource.touch()
+            resource.touch(published=shows)
             for step in _steps(before, version, was_released=was_released, released=released):
                 _record(resources, "labelMoved", resource, name, by, **step)
         return resource, _custom(row, version)
@@ -117,7 +118,7 @@ def unlabel(
         states = {"was_released": row.released, "released": row.released}
         _record(resources, "labelRemoved", resource, name, by, previous=row.version_id, **states)
         row.delete()
-        resource.touch()
+        resource.touch(published=row.released or _is_live(resource, row.version))
         return resource
 
 
@@ -127,6 +128,11 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
     if version.read_only:
         raise Invalid.field("versionId", "is kept outside of the database", code="read_only")
     return cast("Version", version)
+
+
+def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
+    """Say whether one of the versions is published, so that its labels are for all who may read it."""
+    return any(one is not None and one.version_id == resource.active_id for one in versions)
 
 
 def _move(row: Any, version: Version, by: Caller) -> None:

@@ -43,15 +43,24 @@ def changing(
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not even_gone:
             raise NotFound
-        by.require(right, resource.workspace_id)
-        if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
-            raise EditConflict(current_state(resource))
-        revision, last_number = resource.revision, resource.last_number
-        yield resource
-        if resource.revision != revision:
-            resources.backend.store(resource)
-        if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
-            drop_old_versions(resources, resource, settings.EDITOR_KEEP_VERSIONS, by)
+        with changing_locked(resources, resource, right, by, expect):
+            yield resource
+
+
+@contextmanager
+def changing_locked(
+    resources: Resources[R], resource: R, right: Right, by: Caller, expect: Collection[str] | None = None
+) -> Iterator[None]:
+    """Save a resource at the end that this transaction has locked already; otherwise as `changing`."""
+    by.require(right, resource.workspace_id)
+    if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
+        raise EditConflict(current_state(resource))
+    revision, last_number = resource.revision, resource.last_number
+    yield
+    if resource.revision != revision:
+        resources.backend.store(resource)
+    if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
+        drop_old_versions(resources, resource, settings.EDITOR_KEEP_VERSIONS, by)
 
 
 def retried(verb: V) -> V:

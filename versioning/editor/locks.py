@@ -250,7 +250,7 @@ class _Maker:
             raise Invalid.field("resources", message)
         named = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
         return _Agent(
-            pin=Pin(version_id=candidate.version_id, digest=canonical.digest(candidate.config)),
+            pin=Pin(version_id=candidate.version_id, digest=canonical.digest_of(text)),
             uuid=candidate.uuid,
             is_live=candidate.is_live and not candidate.is_of_release_only,
             is_fallback=candidate.fallback is not None,

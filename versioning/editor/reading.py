@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from django.db.models import Case, F, QuerySet, When
+from django.db.models import F, QuerySet
 from django.db.models.functions import Length
 
 from versioning.domain.access import APPLICATION, Right
@@ -18,7 +18,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.overriding import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Favorited, VersionedResource
-from versioning.models.querysets import VersionedQuerySet, within
+from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.resolution import Resolved, select
 
 R = TypeVar("R", bound=VersionedResource)
@@ -48,9 +48,11 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
     """Return the readable resources with their two versions, most recently changed first.
 
     A resource and its versions come from one statement; otherwise a version could be deleted before it is
-    read. Resources that are only in files are in `unstored`.
+    read. `seen_at` is when each was changed last, as far as the caller may see that. Resources that are only
+    in files are in `unstored`.
     """
-    readable = resources.backend.readable(caller_of(by))
+    caller = caller_of(by)
+    readable = resources.backend.readable(caller).with_seen_at(caller)
     return readable.select_related("active_version", "latest_version")
 
 
@@ -58,8 +60,8 @@ def changed_last(
     resources: Resources[R], workspace_id: str, *, limit: int, by: Who = APPLICATION
 ) -> list[str]:
     """Return the ids of the readable resources of a workspace that were changed last, `limit` at most."""
-    rows = resources.backend.readable(caller_of(by)).filter(workspace_id=workspace_id)
-    return list(rows.order_by("-updated_at", "id").values_list("pk", flat=True)[:limit])
+    rows = list_readable(resources, by=by).filter(workspace_id=workspace_id)
+    return list(rows.order_by("-seen_at", "id").values_list("pk", flat=True)[:limit])
 
 
 def newest_readable(
@@ -71,9 +73,9 @@ def newest_readable(
     out, as are those that the caller may not read. Takes two queries.
     """
     by = caller_of(by)
-    drafts = within("workspace_id", by.scope(Right.READ_DRAFTS))
-    shown = Case(When(drafts, then=F("latest_version")), default=F("active_version"))
-    readable = resources.backend.readable(by).filter(pk__in=list(wanted)).annotate(shown=shown)
+    rows = resources.backend.readable(by).filter(pk__in=list(wanted))
+    shown = rows.seen_by(by, draft=F("latest_version"), published=F("active_version"))
+    readable = rows.annotate(shown=shown)
     versions = resources.model.version_model.objects.filter(pk__in=readable.order_by().values("shown"))
     fitting = []
     for version_id, size in versions.order_by("resource_id").values_list("pk", Length("config_json")):
@@ -86,7 +88,11 @@ def newest_readable(
 
 def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the readable resources that `list` leaves out, because no row describes them."""
-    return resources.backend.unstored(caller_of(by))
+    caller = caller_of(by)
+    found = resources.backend.unstored(caller)
+    for one in found:
+        one.seen_at = one.changed_at(drafts=caller.may(Right.READ_DRAFTS, one.workspace_id))
+    return found
 
 
 def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> R:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -72,16 +73,21 @@ class RecordView:
         return self.resource.visibility_by(self.code)
 
     @property
+    def updated_at(self) -> datetime.datetime:
+        """When the resource was changed last, as far as the caller may see that."""
+        return self.resource.changed_at(drafts=self.reads_drafts)
+
+    @property
     def tag(self) -> str:
         """The entity tag of the record, the same for all selectors.
 
-        A caller who may not read drafts sees less of the record and therefore gets another tag: a reader
-        who becomes an editor must not be told that nothing changed. The visibility of an override comes
-        from the code and can change with its next release, and marking a favorite changes the record too.
-        All this follows the first `-` of the tag and is ignored in `If-Match`, because it is no change of
-        the resource.
+        A caller who may not read drafts gets another tag, which no draft changes; it is never that of an
+        editor, for a reader who becomes one must not be told that nothing changed. The visibility of an
+        override comes from the code and can change with its next release, and marking a favorite changes
+        the record too. All this follows the first `-` of the tag and is ignored in `If-Match`, because it
+        is no change of the resource.
         """
-        tag = self.resource.tag
+        tag = self.resource.tag if self.reads_drafts else self.resource.published_tag
         ownership = CodeOwnership(self.resource.kind, self.code)
         agent = ownership.overridden_by(self.resource)
         if agent is not None:

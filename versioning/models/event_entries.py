@@ -29,6 +29,10 @@ _EMPTY: Final[Entry] = {
     "hidden_from": "",
 }
 
+_ABOUT_NO_RIGHTS: Final = frozenset({"release", "schedule"})
+"""Subjects of entries about no resource that change nobody's rights: what goes live with them is not checked
+again at the commit because of its own entry."""
+
 
 def entry_of(
     event_type: str,
@@ -75,8 +79,8 @@ def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str
 
 
 def changes_rights(entry: Entry) -> bool:
-    """Say whether an entry can be about what somebody may do: all can that are about no resource."""
-    return not entry["resource_kind"]
+    """Say whether an entry can be about what somebody may do: most can that are about no resource."""
+    return not entry["resource_kind"] and entry["type"].partition(".")[0] not in _ABOUT_NO_RIGHTS
 
 
 def _about(resource: Target) -> Entry:

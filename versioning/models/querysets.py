@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from typing import Any, Self, TypeVar
 
 from django.db import connections, models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Case, Exists, F, OuterRef, Q, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 
 R = TypeVar("R", bound=models.Model)
@@ -51,6 +54,24 @@ class VersionedQuerySet(models.QuerySet[R], ABC):
     def drafts_readable_by(self, caller: Caller) -> Self:
         """Filter by resources whose drafts and history the caller may read."""
         return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+
+    def seen_by(self, caller: Caller, *, draft: Combinable, published: Combinable) -> Combinable:
+        """Return an expression: `draft` where the caller may read drafts, `published` elsewhere.
+
+        It is for rows that the caller may read: where all are of one sort, there is nothing to decide.
+        """
+        kind: ResourceKind = self.model.kind  # type: ignore[attr-defined]
+        drafts = caller.scope(Right.READ_DRAFTS)
+        if drafts is None or (drafts == caller.scope(Right.READ) and drafts and not kind.has_visibility):
+            return draft
+        return (
+            Case(When(within("workspace_id", drafts), then=draft), default=published) if drafts else published
+        )
+
+    def with_seen_at(self, caller: Caller) -> Self:
+        """Annotate the rows with `seen_at`: when each was changed last, as far as the caller may see that."""
+        published = Coalesce("published_updated_at", "created_at")
+        return self.annotate(seen_at=self.seen_by(caller, draft=F("updated_at"), published=published))
 
     def locked(self, *, for_deletion: bool = False) -> Self:
         """Lock the rows until the transaction ends, so that saves get consecutive numbers.

@@ -67,7 +67,13 @@ class VersionedResource(models.Model):
     """
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    published_revision = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """Counts the changes that may be seen by who may read no drafts."""
+    published_updated_at = models.DateTimeField(null=True, editable=False)
+    """When the last of these was; null before the first."""
 
+    seen_at: datetime.datetime
+    """When it was last changed, as far as a caller may see that: set where resources are listed."""
     pointers: VersionPointers | None = None
     """Where the pointers point when a file decides; None while the row itself does."""
 
@@ -182,6 +188,24 @@ class VersionedResource(models.Model):
         state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
+    @property
+    def published_tag(self) -> str:
+        """The tag for who may read no drafts: it changes with what may be seen without them."""
+        state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
+        return hashlib.sha256(state.encode()).hexdigest()[:32]
+
+    def changed_at(self, *, drafts: bool) -> datetime.datetime:
+        """Return when it was changed last, with or without what happens to its drafts.
+
+        Of rows, `VersionedQuerySet.with_seen_at` asks the database for the same.
+        """
+        if drafts:
+            return self.updated_at
+        moments = [self.published_updated_at or self.created_at]
+        if self.pointers is not None and self.pointers.file is not None:
+            moments.append(self.pointers.file.created_at)  # which may have been changed by hand
+        return max(moments)
+
     def version(self, version_id: UUID) -> Version:
         """Return one of the versions with its author; raises `DoesNotExist` for any other."""
         return self.versions.select_related("author").get(pk=version_id)
@@ -227,7 +251,7 @@ class VersionedResource(models.Model):
         self.latest_version = version
         with one_round_trip():
             if self.is_stored:
-                self.touch()
+                self.touch(published=False)
             else:
                 insert_new(self)
             insert_new(version)
@@ -253,7 +277,7 @@ class VersionedResource(models.Model):
         if version.pk == self.latest_version_id:
             self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]
         version.delete()
-        self.touch()
+        self.touch(published=False)
 
     def drop_row(self) -> None:
         """Delete the row with all it holds; the resource lives on in its file."""
@@ -261,7 +285,13 @@ class VersionedResource(models.Model):
         self._state.adding = True
         self.last_number = 0
 
-    def touch(self) -> None:
-        """Count a change of the record and note its time; the caller stores the row once, at the end."""
+    def touch(self, *, published: bool = True) -> None:
+        """Count a change of the record and note its time; the caller stores the row once, at the end.
+
+        `published` is whether it may be seen by who may read no drafts.
+        """
         self.updated_at = timezone.now()
         self.revision += 1
+        if published:
+            self.published_updated_at = self.updated_at
+            self.published_revision += 1

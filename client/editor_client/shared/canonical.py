@@ -12,13 +12,21 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from editor_client.shared.errors import Invalid
 
 MAX_DEPTH = 64
-# How Python writes every float that is a whole number: 1.0, 1e+22, 1.5e+300.
-_MAY_BE_WHOLE = re.compile(r"[0-9](?:\.0|e)")
+_LONG = 22  # digits; a whole number of so many or more is written with an exponent if it is a float
+# What the canonical text can have and the comparable text writes otherwise: 1.0, 1e+20, and long integers.
+_MAY_DIFFER = (  # each begins with few characters, which is searched several times as fast as all in one
+    re.compile(r"\.0(?![0-9])"),
+    re.compile(r"e\+(?:1[0-9]|20)(?![0-9])"),
+    re.compile(rf"[:,\[-][0-9]{{{_LONG}}}"),
+)
+_TEXT_OR_EXPONENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9](?:\.[0-9]+)?e\+[0-9]+')
 _MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
 # Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
 _COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -92,17 +100,28 @@ def file_text(value: Any) -> str:
 def comparable(value: Any) -> str:
     """Return a text that is the same for equal values, with numbers by value: `1` is `1.0`, not `true`.
 
-    It is the canonical text except for whole numbers with a fraction or an exponent.
+    It is the canonical text except for whole numbers: of up to 21 digits they have neither a fraction nor an
+    exponent (`1`), beyond that those that floats can hold have an exponent (`1e+308`).
     """
     text = dump(value)
-    if _MAY_BE_WHOLE.search(text) is None:
+    if not text[0].isdigit() and not any(one.search(text) for one in _MAY_DIFFER):
         return text
-    return dump(json.loads(text, parse_float=_number))
+    return dump(json.loads(text, parse_float=_whole_or_float, parse_int=_long_or_int))
 
 
 def digest(value: Any) -> str:
-    """Return the SHA-256 of the comparable text, 64 hexadecimal digits: equal values have equal digests."""
-    return hashlib.sha256(comparable(value).encode()).hexdigest()
+    """Return the digest of a value, 64 hexadecimal digits: equal values have equal digests."""
+    return digest_of(comparable(value))
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of the value with this comparable text: SHA-256, with all whole numbers in digits.
+
+    Digests are stored, and in locks: they stay what they were before comparable texts had exponents.
+    """
+    if "e+" in text:
+        text = _TEXT_OR_EXPONENT.sub(_with_digits, text)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sorted_by_key(value: Any) -> Any:
@@ -124,10 +143,29 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-def _number(text: str) -> int | float:
-    # Exact: a float is one number, which an integer can be, too, or the neighbour of.
+# Exact, all of them: a float is one number, which an integer can be, too, or the neighbour of.
+
+
+def _whole_or_float(text: str) -> int | float:
     number = float(text)
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < 10 ** (_LONG - 1) else number
+
+
+def _long_or_int(text: str) -> int | float:
+    number = int(text)
+    if len(text) >= _LONG and abs(number) >= 10 ** (_LONG - 1):
+        with suppress(OverflowError):
+            return float(number) if float(number) == number else number
+    return number
+
+
+def _with_digits(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else _in_digits(found[0])
+
+
+@lru_cache(maxsize=256)
+def _in_digits(number: str) -> str:
+    return str(int(float(number)))
 
 
 def _refuse_constant(name: str) -> Any:

@@ -92,7 +92,9 @@ class Record(ResponseSchema):
         int, Source("favorited.count"), Field(ge=0, description="How many people have marked it.")
     ]
     created_at: Annotated[Time, Source("resource.created_at")]
-    updated_at: Annotated[Time, Source("resource.updated_at")]
+    updated_at: Annotated[
+        Time, Field(description="For who may not read drafts, when something last changed that they may see.")
+    ]
     warnings: Annotated[list[NoticeAnswer], Field(description="In the answer to a save only.")] = []
 
 

@@ -49,6 +49,7 @@ class OverrideRecords:
             visibility=agent.visibility,
             created_at=snapshots[-1].created_at,
             updated_at=snapshots[0].created_at,
+            published_updated_at=snapshots[0].created_at,
         )
 
     def _pointers(

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Case, Q, QuerySet, TextField, When
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Lower
 from editor_client.shared import ids as valid_ids
 
-from versioning.domain.access import APPLICATION, Right
+from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, laid_over
 from versioning.editor.catalog.criteria import Unstored, Viewer
@@ -183,16 +184,10 @@ class Found(Sequence[Entry]):
         return list(self._ids.reverse()[max(self._count - last, 0) : max(self._count - first, 0)])[::-1]
 
 
-def _shown_name(catalog: Catalog) -> Case | Lower:
+def _shown_name(catalog: Catalog) -> Combinable:
     """Return the name that the caller sees: that of a draft is seen by who may read drafts."""
     latest, active = Lower("latest_version__name"), Lower("active_version__name")
-    caller = catalog.caller
-    drafts = caller.scope(Right.READ_DRAFTS)
-    if drafts is not None and not drafts:
-        return active
-    if drafts is None or (drafts == caller.scope(Right.READ) and not catalog.collection.kind.has_visibility):
-        return latest
-    return Case(When(catalog.viewer.drafts, then=latest), default=active, output_field=TextField())
+    return catalog.rows.seen_by(catalog.caller, draft=latest, published=active)
 
 
 def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:

@@ -95,7 +95,7 @@ class Results(ABC):
         for place in self.places:
             if len(found) >= min(limit, self._row_count):
                 break
-            rows = self._rows(place).order_by("-updated_at", "pk").values_list("updated_at", "pk")
+            rows = self._rows(place).order_by("-seen_at", "pk").values_list("seen_at", "pk")
             for at, pk in rows[: 2 * (limit + len(found))]:
                 found.setdefault(pk, Found(place, at, pk))
         return [*(one.found for one in self.seen.values()), *found.values()]
@@ -201,7 +201,7 @@ class WordResults(Results):
         for version in map(by_id.__getitem__, self._readable(row)):
             place = Lines.of(searchable(row.pk, version.config)).place_of(self.query)
             if place is not None:
-                found = Found(place, row.updated_at, row.pk)
+                found = Found(place, row.seen_at, row.pk)
                 return Seen(found=found, entry=entry, version=version, config=version.config)
         return None
 
