@@ -40,7 +40,7 @@ def publish(
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         refuse_published(release)
         items = locked(editor, release.items.all())
-        problems = problems_of(release, items, caller, bypass_review=bypass_review)
+        problems = problems_of(editor, release, items, caller, bypass_review=bypass_review)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
