@@ -84,9 +84,9 @@ class World:
         self.kind, self.verbs, self.editor = kind, verbs(kind), get_editor()
         Workspace.objects.make("acme", "Acme")
         self.people = {name: person(name, acme="publisher").pk for name in PEOPLE}
-        if kind is AGENTS:
-            self.make_block()
         self.model = Model(saved=[("ann", "x")])
+        Workspace.objects.make("free", "Free")
+        self.swap("", 0)
         self.policy("", 1)
         made = self.verbs.create(
             {"name": "W", kind.text: self.text("x")},
@@ -109,11 +109,6 @@ class World:
         if self.kind is not AGENTS:
             return text
         return [{"type": "text", "content": text}, {"type": "prompt_block_ref", "id": "tone"}]
-
-    def make_block(self) -> None:
-        Workspace.objects.make("free", "Free")
-        self.swap("", 0)
-        self.model.block = 0
 
     def do(self, what: str, who: str, value: Any) -> None:
         """Take a step, where it makes sense."""

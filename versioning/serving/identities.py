@@ -77,7 +77,8 @@ def _joined(
     references: type[Reference], version_ids: Collection[Any], code: Registry
 ) -> QuerySet[Any, tuple[Any, ...]]:
     target: Any = references.target._default_manager.filter(pk=OuterRef("target_id")).order_by()
-    rows: Any = references._default_manager.filter(version_id__in=version_ids).order_by()
+    manager: Any = references._default_manager
+    rows = manager.filter(version_id__in=version_ids).order_by()
     if references.target.kind.in_code:
         rows = rows.exclude(target_id__in=list(code.agents))
     identity, workspace_id = (Subquery(target.values(column)) for column in ("uuid", "workspace_id"))
@@ -92,7 +93,8 @@ def _is_in_code(references: type[Reference], target_id: str, code: Registry) -> 
 
 
 def _found(references: type[Reference], ids: Collection[str]) -> Mapping[str, Named]:
-    rows = _identities(references.target).get(ids)
+    target: type[VersionedResource] = references.target
+    rows = _identities(target).get(ids)
     return {target_id: Named(identity, workspace_id) for target_id, identity, workspace_id in rows}
 
 
