@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from releases import rules
 from releases.editing import find
@@ -41,13 +42,18 @@ def check(editor: Editor, release_id: str, *, by: Who) -> Check:
     release = find(release_id, by=caller)
     items = in_order(now(editor, release.items.all(), with_texts=True))
     return Check(
-        problems=problems_of(release, items, caller),
+        problems=problems_of(editor, release, items, caller),
         warnings=[warning for item in items for warning in _warnings(item)],
     )
 
 
 def problems_of(
-    release: Release, items: Sequence[ItemNow], by: Caller, *, bypass_review: str | None = None
+    editor: Editor,
+    release: Release,
+    items: Sequence[ItemNow],
+    by: Caller,
+    *,
+    bypass_review: str | None = None,
 ) -> list[Problem]:
     """Return what keeps the caller from publishing a release with these items, as they are stored now.
 
@@ -56,16 +62,11 @@ def problems_of(
     if not items:
         return [rules.empty()]
     blocks = moves_of_blocks(one.item for one in items)
-    return [
-        problem
-        for one in items
-        for problem in _problems(release, one, by, blocks, bypass_review=bypass_review)
-    ]
+    how: dict[str, Any] = {"blocks": blocks, "bypass_review": bypass_review}
+    return [problem for one in items for problem in _problems(editor, release, one, by, **how)]
 
 
-def _problems(
-    release: Release, one: ItemNow, by: Caller, blocks: dict[str, bool], *, bypass_review: str | None
-) -> Iterator[Problem]:
+def _problems(editor: Editor, release: Release, one: ItemNow, by: Caller, **how: Any) -> Iterator[Problem]:
     publishes = one.item.action == Action.PUBLISH
     if one.resource is None:
         yield rules.gone(one, is_version=False)
@@ -73,11 +74,9 @@ def _problems(
         yield rules.in_a_file(one)
     elif publishes and one.version is None:
         yield rules.gone(one, is_version=True)
-    elif publishes and not one.is_unchanged:
-        passage = gate.Passage(
-            resource=one.resource, version=one.version, caller=by, blocks=blocks, bypass_review=bypass_review
-        )
-        refusal = gate.refusal(passage)
+    elif publishes:
+        passage = gate.Passage(resource=one.resource, version=one.version, caller=by, **how)
+        refusal = gate.refusal(passage, editor.code)
         if isinstance(refusal, gate.BypassRefused) or (refusal is not None and refusal.code == Invalid.code):
             raise refusal  # the fault is in the request, whatever is in the release
         if refusal is not None:

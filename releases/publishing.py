@@ -49,7 +49,7 @@ def publish(
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         items = locked(editor, release.items.all(), versions)
-        problems = problems_of(release, items, caller, bypass_review=bypass_review)
+        problems = problems_of(editor, release, items, caller, bypass_review=bypass_review)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)

@@ -26,6 +26,7 @@ class ReviewConfig(AppConfig):
         """Register what the gate asks, what depends on the log, and the pages of the studio."""
         # Not at the top: they need the models.
         import_module("review.policy.check").register()
+        import_module("review.policy.remembering").follow_versions()
         import_module("review.reviews.deletions").follow_deletions()
         import_module("review.comments.verbs").follow_deletions()
         if apps.is_installed("studio"):

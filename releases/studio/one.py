@@ -168,7 +168,7 @@ class ReleasePage(WorkspacePage):
             return False
         items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
         try:
-            return not problems_of(self.release, items, self.caller, bypass_review=_ANY_REASON)
+            return not problems_of(self.editor, self.release, items, self.caller, bypass_review=_ANY_REASON)
         except BypassRefused:  # the policy lets nobody
             return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.conf import settings
 from django.db import models
 
 from review.about import AboutResource, AboutResourceQuerySet
@@ -38,21 +39,47 @@ class ReviewPolicy(models.Model):
 
 
 class PublishedConfiguration(AboutResource):
-    """A configuration that was the published one of a resource at some time: it needs no approval again.
+    """A configuration that was the published one of a resource at some time, by the number of its version.
 
-    The log can be pruned and a version deleted, so neither can tell.
+    With the resources that it named, it needs no approval again; and whoever saved a version up to that
+    number has a say in what comes after it. The log can be pruned and a version deleted, so neither can tell.
     """
 
     digest = models.CharField(max_length=64)
+    """That of the configuration; empty if only the number is known."""
+    number = models.PositiveIntegerField(default=0, db_default=0)
+    """The number of the version; 0 for one that the editor has not numbered, such as a commit."""
+    named = models.TextField(default="", db_default="")
+    """The resources that it named when it was published last; see `review.named`."""
 
     objects = AboutResourceQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                name="published_configuration_once", fields=["identity", "resource_id", "kind", "digest"]
+                name="published_configuration_once",
+                fields=["identity", "resource_id", "kind", "digest", "number"],
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_id}: {self.digest}"
+
+
+class DeletedVersion(AboutResource):
+    """Who saved a version that was deleted since: an author of what is under review all the same.
+
+    Of a version that is there, its own row knows. The log knows names alone, which change, and can be pruned.
+    """
+
+    number = models.PositiveIntegerField()
+    """The number that it had; 0 if the numbers of its resource have begun again from 1 since."""
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    objects = AboutResourceQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(name="deleted_version_of", fields=["identity", "resource_id", "number"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.resource_id}, version {self.number}"

@@ -46,7 +46,6 @@ class Review(AboutResource):
     """That of the version's configuration."""
     base_version_id = models.CharField(max_length=80, blank=True)
     """The version that was live when the review was asked for; empty if none was."""
-    base_version_number = models.PositiveIntegerField(null=True)
     message = models.TextField(blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -130,6 +129,8 @@ class Verdict(AboutResource):
     version_id = models.CharField(max_length=80)
     version_number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
+    named = models.TextField(default="", db_default="")
+    """The resources that the configuration named at this moment; see `review.named`."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

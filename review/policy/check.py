@@ -12,7 +12,8 @@ from review.models import Bypass
 from review.policy import recording
 from review.policy.administration import policy_of
 from review.policy.errors import ReviewRequired
-from review.policy.outcomes import Question, outcome_of, outcomes_of, question
+from review.policy.outcomes import outcome_of, outcomes_of
+from review.policy.questions import Question, question
 from review.policy.requirement import Requirement, requirement_of, requires_review
 from review.texts import checked_text
 from versioning.conf import get_editor
@@ -41,8 +42,9 @@ def check(passage: gate.Passage) -> gate.Then:
     if passage.bypass_review is not None:
         _require_bypass(passage, requirement.bypass)
     asked, is_bypassed = None, False
-    if requirement.required and not requirement.was_live:
-        asked = question(passage.resource, passage.version, target)
+    if requirement.required and not requirement.was_live(recording.named_by_passage(passage)):
+        named = recording.named_by_passage(passage)
+        asked = question(passage.resource, passage.version, target, named=named)
         outcome = outcome_of(asked)
         is_bypassed = not outcome.is_allowed
         if is_bypassed and passage.bypass_review is None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 from review.models import PublishedConfiguration, Review
+from review.named import written
 from review.policy.requirement import Requirement
+from versioning.conf import get_editor
 from versioning.domain.events import Target
+from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.models import Version, events
+from versioning.models.kinds import MODELS_BY_WORD
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
+from versioning.serving.identities import Named, named_in, targets_of
+
+
+def named_by_passage(passage: gate.Passage) -> frozenset[Named]:
+    """Return the resources that the version names as it passes the gate."""
+    return named_in(passage.targets, get_editor().code)
 
 
 def record_publication(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
@@ -18,16 +27,25 @@ def record_publication(passage: gate.Passage, target: Target, requirement: Requi
 
     The first is written together with the end of the transaction, so that PostgreSQL is not waited for.
     """
-    published = [] if requirement.was_live else [passage.version.digest]
-    pointers = passage.resource.pointers
+    version, pointers = passage.version, passage.resource.pointers
+    if version.read_only:
+        record_file(target, version)
+    else:
+        named = written(named_by_passage(passage))
+        if requirement.published.get(version.number) != named:
+            events.at_end(partial(_store, target, version.digest, version.number, named))
     if pointers is not None and pointers.active is not None and pointers.active.read_only:
-        published.append(pointers.active.digest)  # a file was live without passing the gate
-    for digest in published:
-        about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
-        values = values_of(columns_of(PublishedConfiguration), [{**about, "digest": digest}])
-        events.at_end(_Statement(_insertion(), values))
-    if requirement.review_id is not None and requirement.reviewed == passage.version.digest:
-        Review.objects.went_live(target, passage.version.digest)
+        record_file(target, pointers.active)
+    if requirement.review_id is not None and requirement.reviewed == version.digest:
+        Review.objects.went_live(target, version.digest)
+
+
+def record_file(target: Target, version: Snapshot) -> None:
+    """Record that a file was live, about which no gate is asked; it shows blocks of its workspace alone."""
+    model = MODELS_BY_WORD[target.kind]
+    named = named_in(targets_of(model, version.config), get_editor().code)
+    own = (one for one in named if one.workspace_id == target.workspace_id)
+    events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
 
 def record_bypass(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
@@ -48,15 +66,12 @@ def record_bypass(passage: gate.Passage, target: Target, requirement: Requiremen
         type(version)._default_manager.filter(pk=version.pk).update(bypassed_by=caller.username)
 
 
-class _Statement:
-    """A statement that is executed when it is called."""
-
-    def __init__(self, text: str, parameters: list[Any]) -> None:
-        self.text, self.parameters = text, parameters
-
-    def __call__(self) -> None:
-        with prepared_cursor() as cursor:
-            cursor.execute(self.text, self.parameters)
+def _store(target: Target, digest: str, number: int, named: str) -> None:
+    """Store what was live; what it named before cannot be named again, so that is replaced."""
+    about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
+    row = {**about, "digest": digest, "number": number, "named": named}
+    with prepared_cursor() as cursor:
+        cursor.execute(_insertion(), values_of(columns_of(PublishedConfiguration), [row]))
 
 
 @cache
@@ -65,4 +80,7 @@ def _insertion() -> str:
     places = ", ".join(["%s"] * len(names))
     table = table_of(PublishedConfiguration)
     # Nothing but names of the table and its columns is put in.
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places}) ON CONFLICT DO NOTHING"  # noqa: S608
+    return (
+        f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608
+        " ON CONFLICT (identity, resource_id, kind, digest, number) DO UPDATE SET named = excluded.named"
+    )

@@ -5,6 +5,7 @@ Most workspaces require no approvals, and then this is all that publishing costs
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -12,19 +13,22 @@ from uuid import UUID
 from django.db import connection
 
 from review.models import Bypass, PublishedConfiguration, Review, ReviewPolicy
+from review.named import are_the_same
 from versioning.domain.events import Target
 from versioning.models.log import LogPosition
 from versioning.models.statements import prepared_cursor, table_of
+from versioning.serving.identities import Named
 
 # Nothing but names of tables is put in.
 _POLICY_FOR: Final = (
     "SELECT log.rights_position, policy.required, policy.bypass, review.id, review.digest,"
-    " EXISTS(SELECT 1 FROM {published} AS live WHERE live.identity = %s AND live.resource_id = %s"
-    " AND live.kind = %s AND live.digest = %s)"
+    " live.number, live.named"
     " FROM (SELECT 1 AS one) AS asked LEFT JOIN {log} AS log ON log.id = 1"
     " LEFT JOIN {policy} AS policy ON policy.workspace_id = %s"
     " LEFT JOIN {review} AS review ON review.identity = %s AND review.resource_id = %s AND review.kind = %s"
     " AND review.published_at IS NULL AND review.closed_at IS NULL"
+    " LEFT JOIN {published} AS live ON live.identity = %s AND live.resource_id = %s AND live.kind = %s"
+    " AND live.digest = %s"
 )
 _REQUIRED: Final = "SELECT 1 FROM {policy} WHERE workspace_id = %s AND required > 0"
 
@@ -40,23 +44,28 @@ class Requirement(NamedTuple):
     """The review of the resource that is open."""
     reviewed: str | None
     """The digest of the configuration that it is about."""
-    was_live: bool
-    """Whether the configuration was the published one before."""
+    published: Mapping[int, str]
+    """What the configuration named when it was the published one, by the numbers of its versions."""
+
+    def was_live(self, named: Iterable[Named]) -> bool:
+        """Say whether the configuration was the published one before, naming what it names now."""
+        return any(are_the_same(named, then) for then in self.published.values())
 
 
 def requirement_of(target: Target, digest: str) -> Requirement:
     """Return the policy for a configuration of a resource; in one statement."""
     about = [_stored(target.identity), target.id, target.kind]
     with prepared_cursor() as cursor:
-        cursor.execute(_statement(_POLICY_FOR), [*about, digest, target.workspace_id, *about])
-        position, required, bypass, review_id, reviewed, was_live = cursor.fetchone()
+        cursor.execute(_statement(_POLICY_FOR), [target.workspace_id, *about, *about, digest])
+        rows = cursor.fetchall()
+    position, required, bypass, review_id, reviewed, *_ = rows[0]
     return Requirement(
         rights_position=position or 0,
         required=required or 0,
         bypass=bypass or Bypass.ADMIN,
         review_id=UUID(review_id) if isinstance(review_id, str) else review_id,
         reviewed=reviewed,
-        was_live=bool(was_live),
+        published={number: named for *_, number, named in rows if number is not None},
     )
 
 

@@ -1,14 +1,15 @@
 """The rule that a version needs approvals. Pure.
 
 Of a configuration, each person's latest verdict counts, unless the person saved one of the versions under
-review or may not publish (any more). A version may go live when enough people approve of its exact
-configuration and nobody asks for changes to it.
+review or may not publish (any more), or the configuration names another resource by now than it did then. A
+version may go live when enough people approve of its exact configuration and nobody asks for changes to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final, NamedTuple
 
 APPROVE: Final = "approve"
@@ -20,12 +21,26 @@ class Said(NamedTuple):
 
     id: int
     """The key of the verdict."""
+    account: Hashable
+    """The key of the account: its name can be changed."""
     person: str
     """The user name."""
     verdict: str
     """`approve`, `requestChanges` or `withdraw`."""
     may_publish: bool
     """Whether the person may publish in the workspace now."""
+    names_the_same: bool
+    """Whether all resources that the configuration names now are those that it named then."""
+
+
+class Ignored(Enum):
+    """Why the latest verdict of a person on a configuration does not count."""
+
+    AUTHOR = auto()
+    """The person saved one of the versions under review."""
+    MAY_NOT_PUBLISH = auto()
+    REPLACED = auto()
+    """What the configuration names has been replaced since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +51,16 @@ class Outcome:
     """How many approvals the workspace requires, 0 to 5."""
     was_live: bool
     """Whether the configuration was the published one of this resource at some time."""
-    authors: frozenset[str]
-    """Who saved one of the versions under review: their verdicts do not count."""
+    authors: frozenset[Hashable]
+    """The accounts of those who saved one of the versions under review: their verdicts do not count."""
     approved_by: tuple[str, ...]
     """Whose approval counts, in the order in which they gave it."""
     changes_requested_by: tuple[str, ...]
     """Whose request for changes counts, in the order in which they made it."""
     counting: frozenset[int]
     """The keys of the verdicts that count."""
+    ignored: Mapping[int, Ignored]
+    """Why the latest verdicts of others do not count, by their keys."""
 
     @property
     def is_free(self) -> bool:
@@ -61,11 +78,12 @@ class Outcome:
         return self.is_free or (self.missing == 0 and not self.changes_requested_by)
 
 
-def outcome(*, required: int, was_live: bool, authors: Iterable[str], said: Sequence[Said]) -> Outcome:
+def outcome(*, required: int, was_live: bool, authors: Iterable[Hashable], said: Sequence[Said]) -> Outcome:
     """Return whether a version may go live; `said` is about its exact configuration, the oldest first."""
     own = frozenset(authors)
-    latest = {one.person: one for one in sorted(said, key=lambda one: one.id)}
-    counted = sorted(one for one in latest.values() if one.may_publish and one.person not in own)
+    latest = sorted({one.account: one for one in sorted(said, key=lambda one: one.id)}.values())
+    ignored = {one.id: why for one in latest if (why := _why_not(one, own)) is not None}
+    counted = [one for one in latest if one.id not in ignored]
     approvals = [one for one in counted if one.verdict == APPROVE]
     requests = [one for one in counted if one.verdict == REQUEST_CHANGES]
     return Outcome(
@@ -75,15 +93,25 @@ def outcome(*, required: int, was_live: bool, authors: Iterable[str], said: Sequ
         approved_by=tuple(one.person for one in approvals),
         changes_requested_by=tuple(one.person for one in requests),
         counting=frozenset(one.id for one in (*approvals, *requests)),
+        ignored=ignored,
     )
 
 
-def under_review(number: int, live: int | None) -> tuple[int, int]:
+def _why_not(said: Said, authors: frozenset[Hashable]) -> Ignored | None:
+    if said.account in authors:
+        return Ignored.AUTHOR
+    if not said.names_the_same:
+        return Ignored.REPLACED
+    return None if said.may_publish else Ignored.MAY_NOT_PUBLISH
+
+
+def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:
     """Return the numbers of the first and the last version whose authors have no say in one of them.
 
-    That is everything since what is live, or since the beginning where nothing is; of a version that is
-    older than what is live, itself alone.
+    That is everything after the newest version with a lower number that was ever live, of which
+    `live_numbers` are the numbers; since the beginning where there is none. What is live now does not
+    matter, so moving the pointer makes nobody another's judge. Deleted versions whose numbers have been
+    given again come before all others.
     """
-    if live is None:
-        return 1, number
-    return (live + 1, number) if number > live else (number, number)
+    before = max((one for one in live_numbers if one < number), default=0)
+    return (before + 1 if before else 0), number

@@ -73,7 +73,6 @@ def ask(
             workspace_id=resource.workspace_id,
             **columns_of(version),
             base_version_id=base.version_id if base is not None else "",
-            base_version_number=base.number if base is not None and not base.read_only else None,
             message=message,
             author_id=by.user_id,
             author_name=by.username or "",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from review.models import Review, Verdict, VerdictValue
-from review.policy.outcomes import outcome_of, question
+from review.named import are_the_same, written
+from review.policy.outcomes import outcome_of
+from review.policy.questions import named_by, question
 from review.reviews.asking import columns_of
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.subjects import (
@@ -23,6 +26,7 @@ from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.serving.identities import Named
 
 _EVENTS: Final = {
     VerdictValue.APPROVE: "review.approved",
@@ -54,9 +58,11 @@ def give_verdict(
     body = checked_text("body", body.strip(), MAX_TEXT)
     with changing_review(reviews, review_id, Right.PUBLISH, by) as subject:
         version = _under_review(subject, version_id)
-        _refuse_own(subject, version, by)
-        if not _is_said_already(subject.review, verdict, body, by):
-            _give(subject, version, VerdictValue(verdict), body, by)
+        named = named_by(subject.resource, version)
+        _refuse_own(subject, version, named, by)
+        if not _is_said_already(subject.review, verdict, body, named, by):
+            said = {"verdict": VerdictValue(verdict), "body": body, "named": written(named)}
+            _give(subject, version, said, by)
         return record_of(reviews, subject.review)
 
 
@@ -73,29 +79,32 @@ def _under_review(subject: Subject, version_id: str) -> Snapshot:
     return version
 
 
-def _refuse_own(subject: Subject, version: Snapshot, by: Caller) -> None:
+def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by: Caller) -> None:
     """Raise `Forbidden` unless the caller is a person who saved none of the versions under review."""
     if by.user_id is None or by.username is None:
         raise Forbidden("A verdict is a person's.")
-    if by.username in outcome_of(question(subject.resource, version, subject.target)).authors:
+    asked = question(subject.resource, version, subject.target, named=named)
+    if by.user_id in outcome_of(asked).authors:
         raise Forbidden(
             "You saved one of the versions under review; somebody else decides.", code="own_change"
         )
 
 
-def _is_said_already(review: Review, verdict: str, body: str, by: Caller) -> bool:
+def _is_said_already(review: Review, verdict: str, body: str, named: frozenset[Named], by: Caller) -> bool:
     """Say whether the verdict is the caller's latest on this configuration, or takes nothing back."""
     own = Verdict.objects.on_configuration_of(review).filter(author_id=by.user_id)
     latest = own.last()
     if verdict == VerdictValue.WITHDRAW:
         return latest is None or latest.verdict == verdict
-    return latest is not None and (
-        (latest.verdict, latest.body, latest.version_id, latest.review_id)
+    return (
+        latest is not None
+        and are_the_same(named, latest.named)
+        and (latest.verdict, latest.body, latest.version_id, latest.review_id)
         == (verdict, body, review.version_id, review.pk)
     )
 
 
-def _give(subject: Subject, version: Snapshot, verdict: VerdictValue, body: str, by: Caller) -> None:
+def _give(subject: Subject, version: Snapshot, said: Mapping[str, Any], by: Caller) -> None:
     review = subject.review
     Verdict.objects.create(
         review=review,
@@ -105,11 +114,10 @@ def _give(subject: Subject, version: Snapshot, verdict: VerdictValue, body: str,
         **columns_of(version),
         author_id=by.user_id,
         author_name=by.username or "",
-        verdict=verdict,
-        body=body,
+        **said,
     )
     events.record(
-        _EVENTS[verdict],
+        _EVENTS[said["verdict"]],
         by=by,
         workspace_id=review.workspace_id,
         resource=subject.target,

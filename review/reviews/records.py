@@ -9,15 +9,16 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q
 
 from review.models import Review, Verdict
-from review.policy.outcomes import Question, outcomes_of, question
-from review.policy.rules import Outcome
+from review.policy.outcomes import outcomes_of
+from review.policy.questions import Question, question
+from review.policy.rules import Ignored, Outcome
 from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_WORD
 from versioning.domain.overrides import IN_CODE
@@ -50,6 +51,10 @@ class VerdictRecord:
     created_at: datetime.datetime
     counts: bool
     """Whether it counts for the configuration that is under review now."""
+    account_id: Any
+    """The key of the account; None if that is gone."""
+    ignored: Ignored | None
+    """Why it does not count, if it is the person's latest on that configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +149,8 @@ def _record_of_verdict(verdict: Verdict, outcome: Outcome) -> VerdictRecord:
         version_id=verdict.version_id,
         created_at=verdict.created_at,
         counts=verdict.pk in outcome.counting,
+        account_id=verdict.author_id,
+        ignored=outcome.ignored.get(verdict.pk),
     )
 
 
@@ -172,9 +179,9 @@ class _Reviewed(NamedTuple):
 
 
 def _question(review: Review, resource: VersionedResource | None) -> Question:
-    """Return what to ask the policy; of what was published, in the state of its resource before that.
+    """Return what to ask the policy.
 
-    Without a resource (a file that was removed by hand, an agent that code defines no more) nothing is live.
+    There may be no resource: a file that was removed by hand, an agent that code defines no more.
     """
     target = Target(
         kind=review.kind,
@@ -184,8 +191,7 @@ def _question(review: Review, resource: VersionedResource | None) -> Question:
         reach=Reach.EDITORS,
     )
     version: Any = _Reviewed(review.version_id, review.version_number, review.digest, review.is_in_git)
-    asked = question(resource or MODELS_BY_WORD[review.kind](), version, target)
-    return asked if review.published_at is None else replace(asked, live_number=review.base_version_number)
+    return question(resource or MODELS_BY_WORD[review.kind](), version, target)
 
 
 def _resources(reviews: EditorPart, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from review.models import ReviewPolicy
-from review.policy.outcomes import outcomes_of, question
+from review.policy.outcomes import outcomes_of
+from review.policy.questions import question
 from review.studio.words import missing_in_words
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right

@@ -93,7 +93,7 @@ class ReviewPage(DifferencesPage):
             people=people_of(record),
             may_decide=version is not None and self.may_decide,
             is_own=self.is_own,
-            has_said=any(one.by == self.caller.username and one.counts for one in record.verdicts),
+            has_said=any(one.account_id == self.caller.user_id and one.counts for one in record.verdicts),
             said=said,
             problems=problems,
             max_text=MAX_TEXT,
@@ -150,7 +150,7 @@ class ReviewPage(DifferencesPage):
     @property
     def is_own(self) -> bool:
         """Whether the person saved one of the changes under review."""
-        return self.caller.username in self.review.outcome.authors
+        return self.caller.user_id in self.review.outcome.authors
 
     @property
     def may_decide(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.studio.addresses import of_review
 from review.studio.words import STATES, VERDICTS, Wording, missing_in_words
@@ -94,8 +95,12 @@ def people_of(record: ReviewRecord) -> list[Person]:
 def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
     if verdict is None or verdict.counts or verdict.verdict not in ("approve", "requestChanges"):
         return ""
-    if verdict.by in record.outcome.authors:
-        return _("does not count: they saved one of the changes")
+    if verdict.ignored is not None:
+        return {
+            Ignored.AUTHOR: _("does not count: they saved one of the changes"),
+            Ignored.REPLACED: _("does not count: a block or sub-agent has been replaced since"),
+            Ignored.MAY_NOT_PUBLISH: _("does not count: they may not publish any more"),
+        }[verdict.ignored]
     if verdict.version_id != record.version_id:
         return _("about an earlier version")
     return _("does not count: they may not publish any more")

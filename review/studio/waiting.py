@@ -36,9 +36,9 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> list[ReviewR
 
 
 def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:
-    if caller.username in record.outcome.authors:
+    if caller.user_id in record.outcome.authors:
         return False
-    if any(one.by == caller.username and one.counts for one in record.verdicts):
+    if any(one.account_id == caller.user_id and one.counts for one in record.verdicts):
         return False
     may_decide = caller.may(Right.PUBLISH, record.workspace_id)
     if caller.username in record.reviewers:

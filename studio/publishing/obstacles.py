@@ -9,6 +9,7 @@ from typing import Final, Self
 from studio import extensions
 from studio.domain_messages.translated import translated
 from studio.limits import MAX_NOTES
+from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.snapshots import Snapshot
@@ -57,7 +58,8 @@ def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: C
         return None
     if not caller.may(Right.PUBLISH, resource.workspace_id):
         return None
-    error = gate.refusal(gate.Passage(resource=resource, version=version, caller=caller))
+    passage = gate.Passage(resource=resource, version=version, caller=caller)
+    error = gate.refusal(passage, get_editor().code)
     return None if error is None else Obstacle.of(error)
 
 
@@ -66,4 +68,4 @@ def may_bypass(resource: VersionedResource, version: Snapshot, caller: Caller) -
     if not caller.may(Right.ADMINISTER, resource.workspace_id):
         return False
     passage = gate.Passage(resource=resource, version=version, caller=caller, bypass_review=_ANY_REASON)
-    return gate.refusal(passage) is None
+    return gate.refusal(passage, get_editor().code) is None

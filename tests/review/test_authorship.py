@@ -9,9 +9,10 @@ from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
-from tests.support.people import give_role, key_of, person
+from tests.support.doors import verbs
+from tests.support.people import command, give_role, key_of, person
 from tests.support.reviews import approve, ask, path, read, require_approvals, say
-from versioning.models import ApiKey, Membership
+from versioning.models import ApiKey, Event, Membership
 
 
 @pytest.fixture(autouse=True)
@@ -167,3 +168,52 @@ def test_a_policy_counts_from_the_moment_at_which_it_changes(cast: Cast, kind: K
     require_approvals(2)
     assert read(cast.edgar, review)["state"] == "approved"
     assert missing(cast, kind) == 0
+
+
+# The author of a draft that was overtaken
+
+
+def no_trick(cast: Cast, kind: Kind) -> None:
+    """Do nothing."""
+
+
+def rename(cast: Cast, kind: Kind) -> None:
+    """Call the author's account something else."""
+    User.objects.filter(username="paula").update(username="paula.2")
+
+
+def delete_the_draft(cast: Cast, kind: Kind) -> None:
+    """Delete the version that the author saved."""
+    draft = next(one["id"] for one in kind.versions(cast.alice) if one["versionNumber"] == 2)
+    assert cast.alice.delete(kind.url("writer", "versions", draft)).status == 200
+
+
+def forget_everything(cast: Cast, kind: Kind) -> None:
+    """Prune the log and the versions, after the account has another name."""
+    rename(cast, kind)
+    verbs(kind).label("writer", "kept", kind.versions(cast.alice)[1]["id"])
+    command("prune_versions", "--keep", "1")
+    Event.objects.all()._raw_delete("default")  # as prune_events does, in time
+
+
+@pytest.mark.parametrize("trick", [no_trick, rename, delete_the_draft, forget_everything])
+def test_moving_the_pointer_makes_no_author_a_judge(cast: Cast, kind: Kind, trick: Any) -> None:
+    require_approvals(0)
+    kind.make(cast.alice, text="one", autoPublish=True)
+    first = latest(cast, kind)
+    require_approvals(1)
+    kind.save(cast.paula, text="two")
+    kind.save(cast.edgar, text="three")
+    third = latest(cast, kind)
+    restored = cast.paula.post(kind.url("writer", "versions", first, "restore"))
+    assert publish(cast.paula, kind, restored.body["id"]).status == 200
+    trick(cast, kind)
+    review = ask(cast.edgar, kind, versionId=third)
+    assert say(cast.paula, review, "approve").code == "own_change"
+    assert publish(cast.paula, kind, third).code == "review_required"
+    approve(cast.alice, review)
+    assert publish(cast.paula, kind, third).status == 200
+    # Whoever saved what came before something that was live has a say in what comes after that.
+    kind.save(cast.edgar, text="four")
+    approve(cast.paula, ask(cast.edgar, kind))
+    assert publish(cast.paula, kind, latest(cast, kind)).status == 200

@@ -8,14 +8,16 @@ from typing import Any
 
 from django.apps import apps
 
-from review.models import PublishedConfiguration
+from review.models import DeletedVersion, PublishedConfiguration, Verdict
 from tests.conftest import Cast
-from tests.support.api import Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.reviews import approve, ask
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Event
 from versioning.models.kinds import MODELS
 
 MIGRATION: Any = import_module("review.migrations.0002_published_before")
+HISTORY: Any = import_module("review.migrations.0004_history")
 
 
 def remembered(kind: Kind) -> set[tuple[uuid.UUID, str]]:
@@ -53,3 +55,58 @@ def test_what_is_live_where_code_lives_is_remembered_of_the_code_too(
     found = {identity for identity, _ in remembered(kind)}
     assert (IN_CODE in found) == (kind.text == "instructions")
     assert len(found) == 1 + (kind.text == "instructions")
+
+
+def history() -> list[Any]:
+    """Return all that reviews know of the past."""
+    about = ("kind", "resource_id", "identity", "number")
+    published = PublishedConfiguration.objects.values_list(*about, "digest", "named")
+    deleted = DeletedVersion.objects.values_list(*about, "author_id")
+    return [
+        sorted(rows, key=str) for rows in (published, deleted, Verdict.objects.values_list("pk", "named"))
+    ]
+
+
+def forget() -> None:
+    """Leave what the release before stored: each configuration once, and no more of it than its digest."""
+    seen = set()
+    for row in PublishedConfiguration.objects.order_by("pk"):
+        if (row.identity, row.digest) in seen:
+            row.delete()
+        seen.add((row.identity, row.digest))
+    PublishedConfiguration.objects.update(number=0, named="")
+    Verdict.objects.update(named="")
+    DeletedVersion.objects.all().delete()
+
+
+def test_an_upgrade_finds_what_would_have_been_kept(cast: Cast, kind: Kind) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    text = [{"type": "prompt_block_ref", "id": "tone"}] if kind is AGENTS else "one"
+    first = kind.make(cast.alice, text=text, autoPublish=True)["activeVersionId"]
+    draft = kind.save(cast.paula)["latestVersionId"]
+    kind.save(cast.edgar, text=text, description="three")
+    approve(cast.alice, ask(cast.edgar, kind))
+    assert cast.alice.delete(kind.url("writer", "versions", draft)).status == 200
+    copy = cast.alice.post(kind.url("writer", "versions", first, "restore")).body["id"]
+    kind.publish(cast.alice, "writer", copy)
+    kept = history()
+    assert {row[3] for row in kept[0] if row[1] == "writer"} == {1, 4}
+    assert [row[3] for row in kept[1]] == [2]
+    forget()
+    for _ in range(2):  # as after an interruption
+        HISTORY.fill(apps, None)
+        assert history() == kept
+
+
+def test_an_upgrade_trusts_no_namesake(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    AGENTS.make(cast.alice, text=[{"type": "prompt_block_ref", "id": "tone"}], autoPublish=True)
+    approve(cast.paula, ask(cast.alice, AGENTS))
+    kept = history()
+    assert cast.alice.delete(PROMPT_BLOCKS.url("tone")).status == 200
+    PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
+    forget()
+    HISTORY.fill(apps, None)
+    [published] = [row for row in history()[0] if row[1] == "writer"]
+    assert published in kept[0]  # it was granted the block that is gone
+    assert [named for _, named in history()[2]] == [""]  # nothing that is named now was there

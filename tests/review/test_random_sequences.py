@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from review.models import Review, Verdict
+from review.named import written
+from review.policy.questions import named_by
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.doors import verbs
 from tests.support.people import give_role, person
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, VersioningError
-from versioning.models import Workspace, caller_for
+from versioning.models import Event, PromptBlock, Workspace, caller_for
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -35,6 +37,9 @@ steps = st.one_of(
     st.tuples(st.just("policy"), st.just(""), st.integers(min_value=0, max_value=2)),
     st.tuples(st.just("delete"), st.just(""), numbers),
     st.tuples(st.just("publish"), st.just(""), numbers),
+    st.tuples(st.just("rename"), people, numbers),
+    st.tuples(st.just("forget"), st.just(""), numbers),
+    st.tuples(st.just("swap"), st.just(""), numbers),
 )
 
 
@@ -47,25 +52,29 @@ class Model:
 
     required: int = 0
     live: int | None = None
+    block: int = 0
+    """How many namesakes have taken the place of the block that all versions of an agent name."""
     saved: list[tuple[str, str]] = field(default_factory=list)
     """Who saved version 1, 2, …, and which text."""
-    said: dict[tuple[str, str], str] = field(default_factory=dict)
-    """The latest verdict of a person on a text."""
+    said: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    """The latest verdict of a person on a text, with the block of that moment."""
     roles: dict[str, str] = field(default_factory=lambda: dict.fromkeys(PEOPLE, "publisher"))
-    were_live: set[str] = field(default_factory=set)
+    were_live: set[tuple[str, int]] = field(default_factory=set)
+    """The texts that were live, each with the block."""
+    numbers_live: set[int] = field(default_factory=set)
 
     def allows(self, number: int) -> bool:
         """Say whether a version may go live."""
         text = self.saved[number - 1][1]
-        first = number if self.live is not None and number < self.live else (self.live or 0) + 1
+        first = max((one for one in self.numbers_live if one < number), default=0) + 1
         authors = {who for who, _ in self.saved[first - 1 : number]}
         verdicts = [
             verdict
-            for (who, about), verdict in self.said.items()
-            if about == text and who not in authors and self.roles[who] == "publisher"
+            for (who, about), (verdict, block) in self.said.items()
+            if (about, block) == (text, self.block) and who not in authors and self.roles[who] == "publisher"
         ]
         enough = verdicts.count("approve") >= self.required and "requestChanges" not in verdicts
-        return self.required == 0 or text in self.were_live or enough
+        return self.required == 0 or (text, self.block) in self.were_live or enough
 
 
 class World:
@@ -74,18 +83,32 @@ class World:
     def __init__(self, kind: Kind) -> None:
         self.kind, self.verbs, self.editor = kind, verbs(kind), get_editor()
         Workspace.objects.make("acme", "Acme")
-        for name in PEOPLE:
-            person(name, acme="publisher")
+        self.people = {name: person(name, acme="publisher").pk for name in PEOPLE}
         self.model = Model(saved=[("ann", "x")])
+        Workspace.objects.make("free", "Free")
+        self.swap("", 0)
         self.policy("", 1)
         made = self.verbs.create(
-            {"name": "W", kind.text: "x"}, id="writer", workspace="acme", publish=False, by=self.caller("ann")
+            {"name": "W", kind.text: self.text("x")},
+            id="writer",
+            workspace="acme",
+            publish=False,
+            by=self.caller("ann"),
         )
         self.versions = [made.version]
         self.deleted: set[int] = set()
 
     def caller(self, name: str) -> Any:
-        return caller_for(User.objects.get(username=name))
+        return caller_for(self.user(name))
+
+    def user(self, name: str) -> User:
+        return User.objects.get(pk=self.people[name])
+
+    def text(self, text: str) -> Any:
+        """Return a text; that of an agent has a block in it."""
+        if self.kind is not AGENTS:
+            return text
+        return [{"type": "text", "content": text}, {"type": "prompt_block_ref", "id": "tone"}]
 
     def do(self, what: str, who: str, value: Any) -> None:
         """Take a step, where it makes sense."""
@@ -95,8 +118,25 @@ class World:
         else:
             getattr(self, what)(who, value if what in {"save", "role", "policy"} else number)
 
+    def rename(self, who: str, _: int) -> None:
+        user = self.user(who)
+        User.objects.filter(pk=user.pk).update(username=f"{user.username}_")
+
+    def forget(self, _: str, __: int) -> None:
+        """Prune the log."""
+        Event.objects.all()._raw_delete("default")
+
+    def swap(self, _: str, __: int) -> None:
+        """Put a namesake in the place of the block."""
+        if self.kind is AGENTS:
+            blocks = self.editor.prompt
+            if PromptBlock.objects.filter(pk="tone").exists():
+                blocks.delete("tone")
+            blocks.create({"name": "T", "content": "t"}, id="tone", workspace="free", publish=True)
+            self.model.block += 1
+
     def save(self, who: str, text: str) -> None:
-        saved = self.verbs.edit("writer", {self.kind.text: text}, by=self.caller(who))
+        saved = self.verbs.edit("writer", {self.kind.text: self.text(text)}, by=self.caller(who))
         if saved.version.number > len(self.versions):
             self.versions.append(saved.version)
             self.model.saved.append((who, text))
@@ -108,12 +148,12 @@ class World:
         about = {"kind": resource.kind.word, "resource_id": "writer", "identity": resource.uuid}
         of = {"version_id": version.version_id, "version_number": number, "digest": version.digest}
         review = Review.objects.open().first() or Review.objects.create(**about, **of, workspace_id="acme")
-        user = User.objects.get(username=who)
-        Verdict.objects.create(**about, **of, review=review, author=user, author_name=who, verdict=verdict)
-        self.model.said[who, self.model.saved[number - 1][1]] = verdict
+        said = {"verdict": verdict, "named": written(named_by(resource, version))}
+        Verdict.objects.create(**about, **of, review=review, author=self.user(who), author_name=who, **said)
+        self.model.said[who, self.model.saved[number - 1][1]] = verdict, self.model.block
 
     def role(self, who: str, role: str) -> None:
-        give_role(who, "acme", role)
+        give_role(self.user(who).username, "acme", role)
         self.model.roles[who] = role
 
     def policy(self, _: str, required: int) -> None:
@@ -130,7 +170,10 @@ class World:
 
     def publish(self, _: str, number: int) -> None:
         """Publish, and compare with the model."""
-        if number in self.deleted or number == self.model.live:
+        is_same = number == self.model.live and (self.model.saved[number - 1][1], self.model.block) in (
+            self.model.were_live
+        )
+        if number in self.deleted or is_same:
             return
         refusal = None
         try:
@@ -140,7 +183,8 @@ class World:
         assert refusal == (None if self.model.allows(number) else "review_required"), self.model
         if refusal is None:
             self.model.live = number
-            self.model.were_live.add(self.model.saved[number - 1][1])
+            self.model.numbers_live.add(number)
+            self.model.were_live.add((self.model.saved[number - 1][1], self.model.block))
 
 
 @pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agents", "prompt-blocks"])

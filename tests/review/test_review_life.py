@@ -313,4 +313,5 @@ def test_roles_are_those_of_the_moment(cast: Cast, kind: Kind) -> None:
     assert cast.edgar.get(path(review)).status == 404
     give_role("edgar", "acme", "publisher")
     assert say(cast.edgar, review, "approve").code == "own_change"
-    assert get_editor().reviews.find(review["id"]).outcome.authors == {"edgar"}
+    edgar = User.objects.get(username="edgar").pk
+    assert get_editor().reviews.find(review["id"]).outcome.authors == {edgar}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, VersioningError
@@ -20,7 +21,8 @@ from versioning.domain.registering import require_callable
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.serving.grants import grant, keep_targets
+from versioning.serving.grants import Grants, grants_for, keep_targets, store_grants
+from versioning.serving.identities import Targets, targets_of
 from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks
 
 
@@ -38,6 +40,21 @@ class Passage:
     """Why an admin lets it pass without the approvals that it needs; None if nobody does."""
     blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)
     """Prompt blocks that are published (True) or unpublished (False) in the same transaction, by id."""
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The resources that the version names now: the checks decide about them, and it is granted them."""
+        return targets_of(type(self.resource), self.version.config)
+
+    @property
+    def is_live_already(self) -> bool:
+        """Whether the version is the active one, and no label is about to release it."""
+        return self.label is None and self.version.version_id == self.resource.active_id
+
+    def grants(self, code: Registry) -> Grants:
+        """Return what the version would be granted that it is not granted now."""
+        anew = self.version.version_id != self.resource.active_id
+        return grants_for(self.version, self.targets, self.caller, code, anew=anew)
 
 
 class BypassRefused(Forbidden):
@@ -81,46 +98,43 @@ def holds_back(workspace_id: str) -> bool:
     return any(one.holds_back is not None and one.holds_back(workspace_id) for one in _registered)
 
 
-def refusal(passage: Passage) -> VersioningError | None:
+def refusal(passage: Passage, code: Registry) -> VersioningError | None:
     """Return the error with which the gate would refuse the version now; None if it would let it pass.
 
     Nothing is locked or changed, so the version may be refused or let through all the same a moment later.
     """
     try:
-        _check(passage)
+        passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
+        if not passage.is_live_already or passage.grants(code):
+            _check(passage)
     except VersioningError as error:
         return error
     return None
 
 
-def let_through(passage: Passage, code: Registry) -> None:
-    """Raise unless the version may go live; record what it may then run and show.
+def let_through(passage: Passage, code: Registry) -> bool:
+    """Raise unless the version may go live; record what it may then run and show, and return whether it did.
 
     First checks the right to publish, then whether every prompt block that the version refers to is
     published, then the registered checks in order. Raises `Forbidden`, `Invalid` with the code
-    `unpublished_blocks`, and whatever a check raises.
+    `unpublished_blocks`, and whatever a check raises. The version that is live already passes as any other
+    does if it would be granted a resource that it is not granted now; otherwise nothing happens.
     """
-    resource, version, caller = passage.resource, passage.version, passage.caller
-    caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
-    keep_targets(type(resource), version.config)
+    resource, version = passage.resource, passage.version
+    passage.caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
+    keep_targets(type(resource), version.config)  # before it is found out what they are
+    grants = passage.grants(code)
+    if passage.is_live_already and not grants:
+        return False
     steps = _check(passage)
-    grant(version, caller, code, anew=version.version_id != resource.active_id)
+    store_grants(version, grants)
     for step in steps:
         step()
+    return True
 
 
 def _check(passage: Passage) -> list[Then]:
-    """Raise unless the version may go live: the rights, the blocks, then what is registered, in order."""
-    passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
+    """Raise unless the version may go live: the blocks, then what is registered, in order."""
     refuse_unpublished_blocks(passage.version.config, passage.caller, passage.blocks)
     steps = (one.check(passage) for one in _registered)
     return [step for step in steps if step is not None]
-
-
-def grant_more(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> bool:
-    """Extend the grants of a live version by what the caller may read; return whether there was anything new.
-
-    The version passed the gate when it went live, and it becomes readable to nobody else.
-    """
-    keep_targets(type(resource), version.config)
-    return grant(version, caller, code, anew=False)

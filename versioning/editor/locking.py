@@ -92,7 +92,7 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
     needed.update(resource.versions.values_list("pk", flat=True)[:keep])
     needed |= pinned_versions(resource)
     old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
-    pruned = list(old.only("pk", "number").order_by("number"))
+    pruned = list(old.only("pk", "number", "author_id").order_by("number"))
     for version in pruned:
         record(resources, "versionDeleted", resource, by, version=version, pruned=True)
     if pruned:

@@ -69,14 +69,12 @@ def activate(
 
     `blocks` and `bypass_review` are as in `gate.Passage`; `detail` goes into the entry of the log.
     Publishing the active version again has an effect if the caller may read something that it was not
-    granted before, such as a sub-agent that was created later.
+    granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
     """
-    if version.version_id != resource.active_id:
-        passage = gate.Passage(
-            resource=resource, version=version, caller=by, blocks=blocks, bypass_review=bypass_review
-        )
-        gate.let_through(passage, resources.code)
-    elif not gate.grant_more(resource, version, by, resources.code):
+    passage = gate.Passage(
+        resource=resource, version=version, caller=by, blocks=blocks, bypass_review=bypass_review
+    )
+    if not gate.let_through(passage, resources.code):
         return
     record(resources, "published", resource, by, version=version, previous=resource.active_id, **detail)
     resources.backend.point(resource, version, by)

@@ -8,8 +8,7 @@ workspace blocks need no grant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -20,33 +19,48 @@ from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource
-from versioning.models.compiled_queries import ValuesByKeys
+from versioning.serving.identities import Targets, ids_named
+
+Grants = Mapping[type[Reference], Sequence[tuple[UUID | None, str]]]
+"""What changes in the grants of a version: identities, None to take one back, each with its id."""
 
 
 def keep_targets(model: type[VersionedResource], config: Config) -> None:
     """Prevent what a configuration refers to from being deleted until the transaction ends.
 
-    Otherwise `delete(if_unused=True)` could miss an agent that is being published at this moment. The kinds
-    of reference are locked in a fixed order, and each by id, to prevent deadlocks.
+    So what it names stays the very same until the commit, and `delete(if_unused=True)` does not miss an
+    agent that is being published at this moment. The kinds of reference are locked in a fixed order, and each
+    by id, to prevent deadlocks.
     """
     for references in model.version_model.reference_models:
-        references.target.objects.all().keep_existing(_targets(references, config))
+        references.target.objects.all().keep_existing(ids_named(references, config))
 
 
-def grant(version: Snapshot, by: Caller, code: Registry, *, anew: bool) -> bool:
-    """Store which targets the publishing caller may read; return whether anything changed.
+def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, *, anew: bool) -> Grants:
+    """Return what would change in the grants of a version if the caller published it, naming these targets.
 
     `anew` replaces previous grants; otherwise grants are only added, to a version that is live already. A
     version in a file or a commit is granted nothing.
     """
     if not isinstance(version, Version):
-        return False
-    changed = False
+        return {}
+    found: dict[type[Reference], list[tuple[UUID | None, str]]] = {}
     for references in version.reference_models:
-        wanted = _targets(references, version.config)
+        wanted = ids_named(references, version.config)
         if wanted:
-            changed |= _grant(references, version, _readable(references, wanted, by, code), anew=anew)
-    return changed
+            readable = _readable(references, wanted, targets, by, code)
+            found[references] = [
+                (identity, target_id)
+                for target_id, stored in references.of_version(version)
+                if (identity := readable.get(target_id, None if anew else stored)) != stored
+            ]
+    return {references: changed for references, changed in found.items() if changed}
+
+
+def store_grants(version: Snapshot, grants: Grants) -> None:
+    """Store which targets a published version may run and show."""
+    for references, changed in grants.items():
+        references.grant(version, changed)
 
 
 def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]:
@@ -80,32 +94,14 @@ def granted(
     return found
 
 
-def _targets(references: type[Reference], config: Config) -> set[str]:
-    return {target for _, target in references.find(config)}
-
-
-def _readable(references: type[Reference], wanted: set[str], by: Caller, code: Registry) -> dict[str, UUID]:
+def _readable(
+    references: type[Reference], wanted: set[str], targets: Targets, by: Caller, code: Registry
+) -> dict[str, UUID]:
     """Return the identities of the targets that the caller may read as a member, by id."""
     in_code = wanted & code.agents.keys() if references.target.kind.in_code else set()
-    target: type[VersionedResource] = references.target
-    rows = _identities(target).get(wanted - in_code)
-    readable = {pk: uuid for pk, uuid, workspace_id in rows if by.may(Right.READ, workspace_id)}
+    readable = {
+        target_id: one.identity
+        for target_id, one in targets.get(references, {}).items()
+        if target_id not in in_code and by.may(Right.READ, one.workspace_id)
+    }
     return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})
-
-
-def _grant(
-    references: type[Reference], version: Version, readable: Mapping[str, UUID], *, anew: bool
-) -> bool:
-    """Store the identities with the references of the version; return whether any of them changed."""
-    changed = [
-        (identity, target_id)
-        for target_id, stored in references.of_version(version)
-        if (identity := readable.get(target_id, None if anew else stored)) != stored
-    ]
-    references.grant(version, changed)
-    return bool(changed)
-
-
-@cache
-def _identities(target: type[VersionedResource]) -> ValuesByKeys:
-    return ValuesByKeys(target._default_manager.values_list("pk", "uuid", "workspace_id"))

@@ -1,0 +1,91 @@
+"""What the rule has to know of the past: what was live, and who saved which version.
+
+Neither the log nor the versions are asked alone: the one is pruned, the others are deleted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+
+from review.models import DeletedVersion, PublishedConfiguration
+from review.named import are_the_same
+from review.policy.questions import Key, Question, about
+from review.policy.rules import under_review
+from versioning.models.kinds import MODELS
+from versioning.serving.identities import Named
+
+
+class Published(NamedTuple):
+    """A configuration that was live."""
+
+    digest: str
+    number: int
+    named: str
+
+
+def published(asked: Sequence[Question]) -> Mapping[Key, list[Published]]:
+    """Return what was live of the resources, by their keys."""
+    found: defaultdict[Key, list[Published]] = defaultdict(list)
+    rows = PublishedConfiguration.objects.filter(about(asked))
+    columns = ("kind", "resource_id", "identity", "digest", "number", "named")
+    for *resource, digest, number, named in rows.values_list(*columns):
+        found[tuple(resource)].append(Published(digest, number, named))
+    return found
+
+
+def was_live(asked: Question, named: frozenset[Named], before: Iterable[Published]) -> bool:
+    """Say whether the configuration was live before, naming what it names now.
+
+    What a file holds was live, and named nothing but what belongs to its own workspace: nothing is ever
+    granted to a file. A version that is stored is granted more.
+    """
+    if not asked.is_numbered:
+        return True
+    if asked.was_in_file and all(one.workspace_id == asked.target.workspace_id for one in named):
+        return True
+    return any(one.digest == asked.digest and are_the_same(named, one.named) for one in before)
+
+
+def authors(
+    asked: Sequence[Question], before: Mapping[Key, Sequence[Published]]
+) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
+    """Return the accounts that saved the versions under review, by resource and number, in three queries."""
+    numbered = [one for one in asked if one.is_numbered]  # authors of commits are no accounts
+    spans = {
+        (one.resource, one.number): under_review(
+            one.number, (row.number for row in before.get(one.resource, ()))
+        )
+        for one in numbered
+    }
+    saved = _saved(numbered, spans.values()) if numbered else {}
+    return {
+        (resource, number): frozenset(
+            account for one, account in saved.get(resource, ()) if first <= one <= last
+        )
+        for (resource, number), (first, last) in spans.items()
+    }
+
+
+def _saved(
+    asked: Sequence[Question], spans: Iterable[tuple[int, int]]
+) -> Mapping[Key, list[tuple[int, Hashable]]]:
+    """Return who saved versions of the resources, with those that were deleted since, by number."""
+    # One range for all: SQLite refuses a thousand conditions.
+    first, last = (pick(ends) for pick, ends in zip((min, max), zip(*spans, strict=True), strict=True))
+    found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
+    in_range: dict[str, Any] = {"number__range": (first, last), "author__isnull": False}
+    for model in MODELS:
+        keys = {one.target.id: one.resource for one in asked if one.target.kind == model.kind.word}
+        if keys:
+            rows = model.version_model.objects.filter(Q(resource_id__in=keys), **in_range).order_by()
+            for resource_id, number, account in rows.values_list("resource_id", "number", "author_id"):
+                found[keys[resource_id]].append((number, account))
+    deleted = DeletedVersion.objects.filter(about(asked), number__range=(first, last))
+    columns = ("kind", "resource_id", "identity", "number", "author_id")
+    for *resource, number, account in deleted.values_list(*columns):
+        found[tuple(resource)].append((number, account))
+    return found

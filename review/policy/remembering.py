@@ -1,0 +1,69 @@
+"""What is remembered for the rule when versions come and go, in the transaction in which they do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db.models.signals import post_delete
+
+from review.models import DeletedVersion, PublishedConfiguration
+from review.policy.recording import record_file
+from versioning.domain.access import Caller, Via
+from versioning.domain.events import Target, VersionName
+from versioning.domain.overrides import IN_CODE
+from versioning.models import Version, events
+from versioning.models.kinds import MODELS_BY_WORD
+
+_FIRST: Final = 1
+
+
+def follow_versions() -> None:
+    """Remember who saved the versions that are deleted from now on, and what only a file held."""
+    for kind, model in MODELS_BY_WORD.items():
+        for name in ("created", "versionCreated"):
+            events.watch(f"{kind}.{name}", _remember_file)
+            events.watch(f"{kind}.{name}", _begin_numbers_again)
+        events.watch(f"{kind}.versionDeleted", _remember_author)
+        events.watch(f"{kind}.deleted", _forget_authors)
+        post_delete.connect(_forget_with_row, sender=model)
+
+
+def _remember_author(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    if isinstance(version, Version) and version.author_id is not None:
+        about = {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
+        DeletedVersion.objects.create(**about, number=version.number, author_id=version.author_id)
+
+
+def _remember_file(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Remember that the configuration of a version was live, if it was copied from a file."""
+    if by.via is Via.FILE and isinstance(version, Version):
+        record_file(resource, version)
+
+
+def _begin_numbers_again(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Take the numbers from what is remembered of an override, if its row is made anew.
+
+    Its identity is that of the code, and stays. So the old numbers would name other versions from now on.
+    """
+    if version is not None and version.number == _FIRST and resource.identity == IN_CODE:
+        for model in (DeletedVersion, PublishedConfiguration):
+            model.objects.about(resource).exclude(number=0).update(number=0)
+
+
+def _forget_authors(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Forget who saved an override: its row may go and come while the override stays in its file."""
+    if resource.identity == IN_CODE:
+        DeletedVersion.objects.about(resource).delete()
+
+
+def _forget_with_row(instance: Any, **_signal: Any) -> None:
+    DeletedVersion.objects.filter(identity=instance.uuid).delete()

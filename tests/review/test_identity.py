@@ -1,0 +1,202 @@
+"""A configuration is what it is with the very resources that it names: a namesake makes another one of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.schedules.conftest import run, scheduled
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
+from tests.support.override_files import Folder, define
+from tests.support.people import give_role, person
+from tests.support.reviews import approve, ask, read, reference, say
+from tests.support.window import Window
+from tests.test_gate import everything
+from versioning.conf import get_editor
+from versioning.domain.errors import Forbidden
+from versioning.models import BlockReference, SubAgentReference, Workspace
+
+NAMING: dict[str, tuple[Kind, dict[str, Any]]] = {
+    "a block": (PROMPT_BLOCKS, {"text": [{"type": "prompt_block_ref", "id": "tone"}]}),
+    "a sub-agent": (AGENTS, {"text": "one", "agents": {"tone": {}}}),
+}
+"""What `writer` names as `tone`, and how."""
+both = pytest.mark.parametrize("what", NAMING)
+
+
+@pytest.fixture(autouse=True)
+def mine(cast: Cast) -> None:
+    """A workspace of paula's own, who is a publisher of acme; nothing is required there."""
+    Workspace.objects.make("mine", "Mine")
+    give_role("paula", "mine", "admin")
+
+
+def make_writer(cast: Cast, what: str, *, live: bool = False) -> str:
+    """Make `tone`, and `writer`, which names it; return the version. Then one approval is required."""
+    kind, fields = NAMING[what]
+    kind.make(cast.alice, "tone", "kind words", autoPublish=True)
+    version = str(AGENTS.make(cast.edgar, **fields)["latestVersionId"])
+    if live:
+        AGENTS.publish(cast.alice, "writer", version)
+    get_editor().review_policy.set("acme", required=1, bypass="nobody")
+    return version
+
+
+def swap(cast: Cast, what: str, workspace: str = "mine") -> None:
+    """Let paula delete `tone`, and publish a namesake with words of her own; in acme alice approves."""
+    kind, _ = NAMING[what]
+    assert cast.paula.delete(kind.url("tone")).status == 200
+    made = kind.make(cast.paula, "tone", "paula's words", workspaceId=workspace)
+    if workspace == "acme":
+        approve(cast.alice, ask(cast.paula, kind, "tone"))
+    kind.publish(cast.paula, "tone", made["latestVersionId"])
+
+
+def activate(cast: Cast, version: str) -> Answer:
+    return cast.paula.post(AGENTS.url("writer", "versions", version, "activate"))
+
+
+def release(cast: Cast, version: str) -> Answer:
+    """Publish the version in a release."""
+    item = {"resource": reference(AGENTS), "action": "publish", "versionId": version}
+    made = cast.paula.post("/releases", {"workspaceId": "acme", "title": "R", "items": [item]})
+    assert made.status == 201, made.body
+    return cast.paula.post(f"/releases/{made.body['id']}/publish")
+
+
+def label(cast: Cast, version: str) -> Answer:
+    body = {"versionId": version, "released": True}
+    return cast.paula.put(AGENTS.url("writer", "labels", "beta"), body)
+
+
+def auto_publish(cast: Cast, version: str) -> Answer:
+    """Save nothing new, and publish it."""
+    return cast.paula.patch(AGENTS.url("writer"), {"name": "Writer", "autoPublish": True})
+
+
+def restore(cast: Cast, version: str) -> Answer:
+    """Publish a copy of the version."""
+    copy = cast.paula.post(AGENTS.url("writer", "versions", version, "restore"))
+    return activate(cast, copy.body["id"])
+
+
+DOORS: dict[str, Callable[[Cast, str], Answer]] = {
+    "activate": activate,
+    "release": release,
+    "label": label,
+    "autoPublish": auto_publish,
+    "restore": restore,
+}
+
+
+def state() -> list[Any]:
+    """Return all that could have changed, with what is granted."""
+    grants: list[Any] = [BlockReference, SubAgentReference]
+    return [*everything()[:-1], *(sorted(one.objects.values_list(), key=str) for one in grants)]
+
+
+@both
+@pytest.mark.parametrize("workspace", ["mine", "acme"])
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("live", [True, False], ids=["live", "approved"])
+def test_what_was_live_or_approved_is_not_with_a_namesake(
+    cast: Cast, what: str, workspace: str, door: str, live: bool
+) -> None:
+    version = make_writer(cast, what, live=live)
+    if not live:
+        approve(cast.alice, ask(cast.edgar, AGENTS))
+    swap(cast, what, workspace)
+    before = state()
+    answer = DOORS[door](cast, version)
+    if door == "release":
+        assert (answer.status, answer.code) == (409, "release_blocked")
+        assert [one["code"] for one in answer.body["problems"]] == ["review_required"]
+    else:
+        assert (answer.status, answer.code) == (403, "review_required")
+    if door != "restore":  # which has saved a draft
+        assert state() == before
+    if what == "a block" and workspace == "mine":
+        assert "paula" not in str(cast.vera.get("/agents/writer").body)
+
+
+@both
+def test_the_same_without_a_swap_goes_live(cast: Cast, what: str) -> None:
+    version = make_writer(cast, what)
+    approve(cast.alice, ask(cast.edgar, AGENTS))
+    kind, _ = NAMING[what]
+    later = kind.save(cast.paula, "tone", "other words")["latestVersionId"]  # the very same resource
+    approve(cast.alice, ask(cast.paula, kind, "tone"))
+    kind.publish(cast.paula, "tone", later)
+    assert activate(cast, version).status == 200
+    for door in DOORS.values():
+        assert door(cast, version).status == 200
+    assert cast.paula.post(AGENTS.url("writer", "unpublish")).status == 200
+    assert activate(cast, version).status == 200
+
+
+@both
+def test_new_approvals_are_of_the_namesake(cast: Cast, what: str) -> None:
+    version = make_writer(cast, what)
+    review = approve(cast.alice, ask(cast.edgar, AGENTS))
+    assert (review["state"], review["missing"]) == ("approved", 0)
+    swap(cast, what, "acme")
+    review = read(cast.edgar, review)
+    assert (review["state"], review["missing"]) == ("open", 1)
+    assert [one["counts"] for one in review["verdicts"]] == [False]
+    page = Window.of("edgar").get(f"/studio/versioning/agent/writer/reviews/{review['id']}/")
+    assert "a block or sub-agent has been replaced since" in page.text
+    approve(cast.alice, review)
+    assert activate(cast, version).status == 200
+    swap(cast, what, "acme")
+    assert activate(cast, version).code == "review_required"
+
+
+def test_what_is_named_and_comes_later_was_not_approved(cast: Cast) -> None:
+    make_writer(cast, "a sub-agent")
+    assert cast.paula.delete(AGENTS.url("tone")).status == 200
+    version = AGENTS.save(cast.edgar, text="two")["latestVersionId"]
+    approve(cast.alice, ask(cast.edgar, AGENTS))
+    AGENTS.make(cast.paula, "tone", workspaceId="mine", autoPublish=True)
+    assert activate(cast, version).code == "review_required"
+    assert cast.paula.delete(AGENTS.url("tone")).status == 200
+    assert activate(cast, version).status == 200  # nobody has come in its place
+    AGENTS.make(cast.paula, "tone", workspaceId="mine", autoPublish=True)
+    assert activate(cast, version).code == "review_required"
+
+
+def test_who_asked_for_changes_is_heard_by_the_configuration_alone(cast: Cast) -> None:
+    person("peter", acme="publisher")
+    version = make_writer(cast, "a block")
+    review = ask(cast.edgar, AGENTS)
+    say(cast.alice, review, "requestChanges")
+    swap(cast, "a block", "acme")
+    refusal = activate(cast, version).body["review"]
+    assert refusal == {"id": review["id"], "missing": 1, "changesRequestedBy": []}
+
+
+@both
+def test_a_schedule_made_before_publishes_no_namesake(cast: Cast, what: str) -> None:
+    version = make_writer(cast, what)
+    approve(cast.alice, ask(cast.edgar, AGENTS))
+    made = scheduled(cast.paula, AGENTS, version)
+    swap(cast, what)
+    done = run(made, cast.paula)
+    assert (done["state"], done["code"]) == ("failed", "review_required")
+
+
+def test_what_a_file_held_reaches_its_own_workspace_alone(cast: Cast, folder: Folder, settings: Any) -> None:
+    settings.EDITOR_CODE_WORKSPACE = "acme"
+    define(settings, folder.root)
+    editor = get_editor()
+    PROMPT_BLOCKS.make(cast.alice, "tone", "kind words", autoPublish=True)
+    held = {"instructions": [{"type": "prompt_block_ref", "id": "tone"}]}
+    folder.put(held)
+    editor.review_policy.set("acme", required=1, bypass="nobody")
+    copy = editor.agent.restore("answers", editor.agent.find("answers").active.version_id).version
+    swap(cast, "a block")
+    assert editor.agent.find("answers").active.version_id == copy.version_id  # it is what the file says
+    with pytest.raises(Forbidden, match="approval"):
+        editor.agent.publish("answers", copy.version_id)
