@@ -11,8 +11,9 @@ An application of Django registers a check in `AppConfig.ready()`. To refuse, a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, VersioningError
@@ -20,7 +21,7 @@ from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import grant, keep_targets
-from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks
+from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,18 +53,32 @@ HoldsBack = Callable[[str], bool]
 """Says whether new resources of a workspace are not published by default."""
 
 
+Foresee = Callable[[Sequence[Passage]], Sequence[VersioningError | None]]
+"""Returns for each passage the error that a check would raise, or None.
+
+The number of statements does not depend on how many they are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Registered:
     check: Check
     holds_back: HoldsBack | None
+    foresee: Foresee
 
 
 _registered: list[_Registered] = []
 
 
-def register(check: Check, *, holds_back: HoldsBack | None = None) -> None:
-    """Add a check, after those already registered; `holds_back` goes with it."""
-    _registered.append(_Registered(check=check, holds_back=holds_back))
+def register(
+    check: Check, *, holds_back: HoldsBack | None = None, foresee: Foresee | None = None
+) -> None:
+    """Add a check, after those already registered; `holds_back` goes with it.
+
+    `foresee` answers what the check would, for many versions at once. Without it the check itself is asked
+    about each of them.
+    """
+    one_by_one = partial(_foresee_with, check)
+    _registered.append(_Registered(check=check, holds_back=holds_back, foresee=foresee or one_by_one))
 
 
 def unregister(check: Check) -> None:
@@ -82,11 +97,23 @@ def refusal(passage: Passage) -> VersioningError | None:
 
     Nothing is locked or changed, so the version may be refused or let through all the same a moment later.
     """
-    try:
-        _check(passage)
-    except VersioningError as error:
-        return error
-    return None
+    [found] = refusals([passage])
+    return found
+
+
+def refusals(passages: Sequence[Passage]) -> list[VersioningError | None]:
+    """Return for each version what `refusal` does, in their order.
+
+    The number of statements does not depend on how many they are; callers with different rights take one
+    more for each, where versions refer to prompt blocks.
+    """
+    found: list[VersioningError | None] = [_without_right(one) for one in passages]
+    for foresee in (_foresee_blocks, *(one.foresee for one in _registered)):
+        left = [number for number, error in enumerate(found) if error is None]
+        if left:
+            for number, error in zip(left, foresee([passages[one] for one in left]), strict=True):
+                found[number] = error
+    return found
 
 
 def let_through(passage: Passage, code: Registry) -> None:
@@ -111,6 +138,31 @@ def _check(passage: Passage) -> list[Then]:
     refuse_unpublished_blocks(passage.version.config, passage.caller, passage.blocks)
     steps = (one.check(passage) for one in _registered)
     return [step for step in steps if step is not None]
+
+
+def _without_right(passage: Passage) -> VersioningError | None:
+    try:
+        passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
+    except VersioningError as error:
+        return error
+    return None
+
+
+def _foresee_blocks(passages: Sequence[Passage]) -> list[VersioningError | None]:
+    asked = [(one.version.config, one.caller, one.blocks) for one in passages]
+    return list(unpublished_blocks(asked))
+
+
+def _foresee_with(check: Check, passages: Sequence[Passage]) -> list[VersioningError | None]:
+    found: list[VersioningError | None] = []
+    for passage in passages:
+        try:
+            check(passage)
+        except VersioningError as error:
+            found.append(error)
+        else:
+            found.append(None)
+    return found
 
 
 def grant_more(resource: VersionedResource, version: Snapshot, caller: Caller, code: Registry) -> bool:
