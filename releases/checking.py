@@ -63,9 +63,7 @@ def problems_of(
 
     Raises `BypassRefused` if the caller may not bypass the review, and `Invalid` for a reason that is none.
     """
-    [found] = problems_of_several(
-        [Attempt(release=release, items=items, by=by, bypass_review=bypass_review)]
-    )
+    [found] = problems_of_several([Attempt(release=release, items=items, by=by, bypass_review=bypass_review)])
     return found
 
 

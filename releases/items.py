@@ -117,14 +117,9 @@ def _of_kind(
     editor: Editor, kind: ResourceKind, items: Sequence[ReleaseItem], *, with_texts: bool
 ) -> Mapping[int, ItemNow]:
     collection = editor.collection(kind)
-    rows = collection.all.select_related(*_POINTERS).defer(*_TEXTS)
-    versions = collection.model.version_model.objects.defer("search_text", "excerpt")
-    if not with_texts:
-        versions = versions.defer("config_json")
-    resources = {one.pk: one for one in _by_key(rows, [item.resource_id for item in items])}
-    pinned = {
-        one.pk: one for one in _by_key(versions, [item.version_id for item in items if item.version_id])
-    }
+    resources = rows_of(collection, [item.resource_id for item in items])
+    wanted = [item.version_id for item in items if item.version_id]
+    pinned = versions_of(collection, wanted, with_texts=with_texts)
     return {item.pk: _item_now(editor, item, resources.get(item.resource_id), pinned) for item in items}
 
 
@@ -143,6 +138,20 @@ def _item_now(
         version=version if version is not None and version.resource_id == resource.pk else None,
         is_file=is_file(editor, resource),
     )
+
+
+def rows_of(collection: Collection[Any], ids: Iterable[str]) -> dict[str, Any]:
+    """Return rows by their ids, each with its two versions, without their texts."""
+    rows = collection.all.select_related(*_POINTERS).defer(*_TEXTS)
+    return {one.pk: one for one in _by_key(rows, ids)}
+
+
+def versions_of(collection: Collection[Any], ids: Iterable[UUID], *, with_texts: bool) -> dict[UUID, Any]:
+    """Return versions by their ids, with their configurations if those are wanted."""
+    versions = collection.model.version_model.objects.defer("search_text", "excerpt")
+    if not with_texts:
+        versions = versions.defer("config_json")
+    return {one.pk: one for one in _by_key(versions, ids)}
 
 
 def _by_key(rows: Any, keys: Iterable[Any]) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.plan import plan_of
 from schedules.studio.words import will_happen
 from schedules.studio.zones import UTC, offered, remember, remembered, twice
+from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.versions import message_of, reference_to, title_of
 from studio.workspaces.base import WorkspacePage
@@ -38,8 +39,7 @@ class SchedulePage(ResourcePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the form."""
         self.require(Right.PUBLISH)
-        zone = remembered(request) or UTC
-        return self.show(self.version(request.GET.get("version")), initial={"time_zone": zone})
+        return self.show(self.version(request.GET.get("version")), initial=_filled_in(request))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Schedule it, and say when it goes live; what is wrong stays in the form."""
@@ -119,7 +119,8 @@ class SchedulePage(ResourcePage):
             live_title=title_of(live) if live else "",
             is_live=version.version_id == self.found.active_id,
             is_changed=is_changed,
-            is_remembered=bool(remembered(self.request)),
+            obstacle=obstacle_to(self.found, version, self.caller),
+            is_remembered=bool(remembered(self.request)) or "time_zone" in self.request.GET,
             zones=offered(),
             silence=WorkerHeartbeat.objects.silence(),
             panels=self.panels("schedule", version),
@@ -135,7 +136,7 @@ class ReleaseSchedulePage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Show the form."""
-        return self.show(ForceForm(initial={"time_zone": remembered(request) or UTC}), self.release(release))
+        return self.show(ForceForm(initial=_filled_in(request)), self.release(release))
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Schedule it, and show the release; what is wrong stays in the form."""
@@ -169,11 +170,17 @@ class ReleaseSchedulePage(WorkspacePage):
             title=_("Schedule the release “%(title)s”") % {"title": release.title},
             status=status,
             form=form,
-            is_remembered=bool(remembered(self.request)),
+            is_remembered=bool(remembered(self.request)) or "time_zone" in self.request.GET,
             zones=offered(),
             silence=WorkerHeartbeat.objects.silence(),
             back_address=of_release(self.workspace_id, str(release.pk)),
         )
+
+
+def _filled_in(request: HttpRequest) -> dict[str, Any]:
+    """Return what a form begins with: what its address says, and the zone that the person used last."""
+    zone = request.GET.get("time_zone") or remembered(request) or UTC
+    return {"time_zone": zone, "force": request.GET.get("force") == "on"}
 
 
 def _choice(version: Snapshot) -> str:
@@ -183,5 +190,5 @@ def _choice(version: Snapshot) -> str:
 
 
 def _said(schedule: Schedule) -> str:
-    """Return what the next page says of a schedule that was just made."""
+    """Return what the next page says of a schedule that was just made; a strip there says what is missing."""
     return format_html("{} {}", will_happen(schedule), twice(schedule))

@@ -69,9 +69,7 @@ class _Registered:
 _registered: list[_Registered] = []
 
 
-def register(
-    check: Check, *, holds_back: HoldsBack | None = None, foresee: Foresee | None = None
-) -> None:
+def register(check: Check, *, holds_back: HoldsBack | None = None, foresee: Foresee | None = None) -> None:
     """Add a check, after those already registered; `holds_back` goes with it.
 
     `foresee` answers what the check would, for many versions at once. Without it the check itself is asked

@@ -90,7 +90,9 @@ def _error(
         )
         for field, target in missing
     ]
-    return UnpublishedBlocks(issues, list(dict.fromkeys(target for _, target in missing))) if missing else None
+    return (
+        UnpublishedBlocks(issues, list(dict.fromkeys(target for _, target in missing))) if missing else None
+    )
 
 
 def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) -> tuple[Notice, ...]:
