@@ -19,6 +19,11 @@ Parts = Mapping[UUID, ReleaseItem]
 """What releases do with one resource, by the ids of the releases."""
 
 
+def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
+    """Return schedules in the order in which they run: at the same time, single versions before releases."""
+    return sorted(schedules, key=lambda one: (one.run_at, one.release_id is not None, one.pk))
+
+
 def outcomes_of(
     reference: str, live: str | None, waiting: Sequence[Schedule], parts: Parts
 ) -> list[tuple[Step, Outcome]]:
@@ -49,7 +54,7 @@ def expected(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUI
     waiting = _by_resource([*own.order_by(), *together], parts)
     found = {}
     for reference, (_target, live_now) in live.items():
-        rows = sorted(waiting[reference], key=lambda one: (one.run_at, one.pk))
+        rows = in_order(waiting[reference])
         for row, (_step, outcome) in zip(
             rows, outcomes_of(reference, live_now, rows, parts[reference]), strict=True
         ):

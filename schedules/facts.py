@@ -13,7 +13,7 @@ from releases.items import ItemNow, now, rows_of, versions_of
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
 from releases.rules import in_order
-from schedules.models import Schedule
+from schedules.models import Action, Schedule
 from schedules.people import people
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import NotFound
@@ -57,7 +57,9 @@ class Facts:
             release = self.releases.get(schedule.release_id)
             return release is None or release.state != ReleaseState.DRAFT
         found = self.live.get(schedule.reference)
-        return found is None or found[0].identity != schedule.identity
+        if found is None or found[0].identity != schedule.identity:
+            return True
+        return schedule.action == Action.PUBLISH and self.version(schedule, schedule.version_id) is None
 
     def version(self, schedule: Schedule, version_id: str | None) -> Snapshot | None:
         """Return a version of the resource of a schedule; None if it is not there."""

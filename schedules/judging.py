@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from releases.checking import Attempt, problems_of_several
@@ -119,7 +119,7 @@ def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot 
     """Return a resource as it is when something else is live; as it is now if that is not known."""
     if live_id == resource.active_id or (live_id is not None and live is None):
         return resource
-    then: Any = copy(resource)
+    then = copy(resource)
     if then.pointers is None:
         then.active_version = live
     else:

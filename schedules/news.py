@@ -19,6 +19,8 @@ from versioning.models import events
 
 AT_ONCE: Final = 100
 """How many schedules are judged with the same statements."""
+REST: Final = 10
+"""How many times as long as looking took it is not done again."""
 LONGEST_WAIT: Final = 600.0
 """Seconds after which all are judged although the log has not moved: it does not record everything."""
 
@@ -55,14 +57,20 @@ class Watch:
 
     def __init__(self) -> None:
         self._position = -1
-        self._looked_at = 0.0
+        self._began = self._ended = -LONGEST_WAIT
 
     def look_if_moved(self) -> None:
-        """Look if the log has moved since the last time: nearly everything that matters is in it."""
-        position, now = events.position(), time.monotonic()
-        if position != self._position or now - self._looked_at > LONGEST_WAIT:
+        """Look if the log has moved since the last time: nearly everything that matters is in it.
+
+        Where very much is scheduled, most of the time is left to other work.
+        """
+        now = time.monotonic()
+        if now < self._ended + REST * (self._ended - self._began):
+            return
+        position = events.position()
+        if position != self._position or now > self._ended + LONGEST_WAIT:
             look()
-            self._position, self._looked_at = position, now
+            self._position, self._began, self._ended = position, now, time.monotonic()
 
 
 def look() -> None:

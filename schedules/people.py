@@ -24,9 +24,10 @@ def person(schedule: Schedule) -> Caller:
     """Return who made the schedule, with the rights of this moment; raises `Forbidden` if they are gone."""
     if not schedule.author_name:
         return _BY_ITSELF
-    if not _is_there(schedule.author):
+    author = schedule.author
+    if author is None or not author.is_active:
         raise Forbidden(f"The account {schedule.author_name!r} is gone, or switched off.")
-    return caller_for(schedule.author, Via.SCHEDULE)
+    return caller_for(author, Via.SCHEDULE)
 
 
 def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
@@ -47,10 +48,6 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
             via=Via.SCHEDULE,
         )
         for pk, user in users.items()
-        if _is_there(user)
+        if user.is_active
     }
     return {one.pk: callers.get(one.author_id) if one.author_name else _BY_ITSELF for one in schedules}
-
-
-def _is_there(user: Any) -> bool:
-    return user is not None and user.is_active

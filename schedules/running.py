@@ -25,9 +25,10 @@ from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
-from versioning.models import events
+from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
 
 MISSED: Final = "missed"
@@ -89,10 +90,18 @@ def _move_resource(schedule: Schedule, by: Caller) -> None:
             raise NotFound("The resource was deleted.", code=GONE)
         _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
-            version = find_version(resource, schedule.version_id)
+            version = _version(resource, schedule.version_id)
             activate(collection, resource, version, by, scheduleId=str(schedule.pk))
         else:
             deactivate(collection, resource, by, scheduleId=str(schedule.pk))
+
+
+def _version(resource: VersionedResource, version_id: str) -> Snapshot:
+    """Return a version of a resource; raises `NotFound` with the code of what is gone, such as a file."""
+    try:
+        return find_version(resource, version_id)
+    except NotFound:
+        raise NotFound("The version was deleted.", code=GONE) from None
 
 
 def _publish_release(schedule: Schedule, release_id: str, by: Caller) -> None:

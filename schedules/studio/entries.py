@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from releases.models import Release
 from schedules.models import Schedule, State
 from schedules.studio.addresses import of_again, of_cancelling, of_changing, of_release
-from schedules.studio.problems import judged, warnings_of
+from schedules.studio.problems import judged, reasons_against
 from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import twice
 from studio.dates import day_in_words
@@ -169,7 +169,7 @@ class _Maker:
             what=in_short(schedule),
             who=schedule.author_name,
             chip=chip_of(schedule),
-            notes=[one for one in (twice(schedule), why(schedule), *warnings_of(schedule)) if one],
+            notes=[one for one in (twice(schedule), why(schedule), *reasons_against(schedule)) if one],
             change_address=of_changing(schedule) if may_change else "",
             cancel_address=of_cancelling(schedule) if may_change else "",
             again_address=of_again(schedule) if may_publish else "",

@@ -13,7 +13,7 @@ from releases.models import Release
 from schedules.models import SHOWN_FOR, State
 from schedules.studio.addresses import of_again, of_calendar
 from schedules.studio.calendar import WEEK
-from schedules.studio.problems import judged, warnings_of
+from schedules.studio.problems import judged, reasons_against
 from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import when
 from studio.extensions import HomeSection
@@ -51,7 +51,7 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
             "who": one.author_name,
             "address": of_calendar(one.workspace_id),
             "chip": None if one.state == State.SCHEDULED and not one.problems else chip_of(one),
-            "why": [one for one in (why(one), *warnings_of(one)) if one],
+            "why": [one for one in (why(one), *reasons_against(one)) if one],
             "again": of_again(one) if caller.may(Right.PUBLISH, one.workspace_id) else "",
         }
         for one in shown

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
-from schedules.expected import outcomes_of
+from schedules.expected import in_order, outcomes_of
 from schedules.forecast import Outcome
 from schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
@@ -62,7 +62,7 @@ def plan_of(resource: VersionedResource) -> Plan:
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
     found = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
     rows = list(found.order_by("run_at", "pk")[:MAX_SHOWN])
-    waiting = [row for row in rows if row.state == State.SCHEDULED]
+    waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
     parts = _parts(items, releases) if releases else {}
     outcomes = outcomes_of(f"{target.kind}/{target.id}", resource.active_id, waiting, parts)

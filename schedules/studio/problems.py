@@ -35,20 +35,24 @@ def judged(schedules: Iterable[Schedule]) -> list[Schedule]:
 
 
 def warnings_of(schedule: Schedule) -> list[SafeString]:
-    """Return what would keep a schedule from happening, a sentence each; none if nothing would.
+    """Return that a schedule will fail, and what `reasons_against` says; nothing if it will not."""
+    reasons = reasons_against(schedule)
+    lead = format_html("<strong>{}</strong>", _("As things stand it will fail."))
+    return [format_html("{} {}", lead, reasons[0]), *reasons[1:]] if reasons else []
 
-    The first says that it will fail. Those about what else is live say what can be done; the others have a
-    link. Of many, the page of the release has the others.
+
+def reasons_against(schedule: Schedule) -> list[SafeString]:
+    """Return what would keep a schedule from happening, a sentence each, beside the chip that says so.
+
+    Those about what else is live say what can be done; the others have a link. Of many, the page of the
+    release has the others.
     """
     sentences = [_sentence(schedule, one) for one in schedule.problems[:MAX_SHOWN]]
-    if not sentences:
-        return []
     more = len(schedule.problems) - len(sentences)
     if more:
         said = ngettext("And %(count)s more problem.", "And %(count)s more problems.", more)
         sentences.append(format_html("{}", said % {"count": more}))
-    first = format_html("<strong>{}</strong> {}", _("As things stand it will fail."), sentences[0])
-    return [first, *sentences[1:]]
+    return sentences
 
 
 def _sentence(schedule: Schedule, problem: Problem) -> SafeString:

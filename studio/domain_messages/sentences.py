@@ -192,6 +192,7 @@ SENTENCES: Final = (
     _("Something else has gone live since this was scheduled."),
     _("No worker was running then, nor for long afterwards."),
     _("What was scheduled is not there any more."),
+    _("The version was deleted."),
     _("The prompt block {id} is not published."),
     _("The prompt blocks {ids} are not published."),
     _("The resource was deleted."),

@@ -66,6 +66,11 @@ def _leave(cast: Cast, kind: Kind) -> None:
     Membership.objects.end(Membership.objects.get(user__username="paula"))
 
 
+def _lose_the_version(cast: Cast, kind: Kind) -> None:
+    """Only rows can do that: what is scheduled is kept. A version in a file or in Git can be lost."""
+    Schedule.objects.update(version_id="00000000-0000-4000-8000-000000000000")
+
+
 def _require_approval(cast: Cast, kind: Kind) -> None:
     require(cast, 1)
 
@@ -85,6 +90,7 @@ def _mend(cast: Cast, kind: Kind) -> None:
             _mend,
             ("edit_conflict", "Something else is live, or will be by then, than this was scheduled for."),
         ),
+        (_lose_the_version, ("gone", "What was scheduled is not there any more.")),
         *(
             (happens, ("not_allowed", "'paula' may not publish there any more."))
             for happens in (_demote, _leave, _switch_off)
