@@ -71,7 +71,8 @@ def foresee(passages: Sequence[gate.Passage]) -> list[VersioningError | None]:
                 asked[number] = question(passage.resource, passage.version, target)
         except VersioningError as error:
             found[number] = error
-    outcomes = zip(asked, outcomes_of(list(asked.values())), strict=True)
+    required = {workspace_id: policy.required for workspace_id, policy in policies.items()}
+    outcomes = zip(asked, outcomes_of(list(asked.values()), required=required), strict=True)
     refused = {number: outcome for number, outcome in outcomes if not outcome.is_allowed}
     reviews = Review.objects.open_about([asked[number].target for number in refused]) if refused else {}
     for number, outcome in refused.items():
