@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from releases import rules
 from releases.editing import find
@@ -13,7 +12,7 @@ from releases.models import Release
 from releases.models.releases import Action
 from releases.rules import Problem, in_order
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Forbidden, Invalid
+from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
 from versioning.editor.resources import Who, caller_of
 
@@ -47,6 +46,16 @@ def check(editor: Editor, release_id: str, *, by: Who) -> Check:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """Somebody's publishing of a release, with its items as they are stored now."""
+
+    release: Release
+    items: Sequence[ItemNow]
+    by: Caller
+    bypass_review: str | None = None
+
+
 def problems_of(
     editor: Editor,
     release: Release,
@@ -59,31 +68,61 @@ def problems_of(
 
     Raises `BypassRefused` if the caller may not bypass the review, and `Invalid` for a reason that is none.
     """
-    if not items:
-        return [rules.empty()]
-    blocks = moves_of_blocks(one.item for one in items)
-    how: dict[str, Any] = {"blocks": blocks, "bypass_review": bypass_review}
-    return [problem for one in items for problem in _problems(editor, release, one, by, **how)]
+    attempt = Attempt(release=release, items=items, by=by, bypass_review=bypass_review)
+    [found] = problems_of_several(editor, [attempt])
+    return found
 
 
-def _problems(editor: Editor, release: Release, one: ItemNow, by: Caller, **how: Any) -> Iterator[Problem]:
-    publishes = one.item.action == Action.PUBLISH
+def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
+    """Return what `problems_of` does for several releases, in as many statements as `gate.refusals` takes."""
+    passages = {
+        (number, one.item.pk): passage
+        for number, attempt in enumerate(attempts)
+        for one, passage in _passages(attempt)
+    }
+    refusals = dict(zip(passages, gate.refusals(list(passages.values()), editor.code), strict=True))
+    return [
+        [
+            problem
+            for one in attempt.items
+            for problem in _problems(attempt, one, refusals.get((number, one.item.pk)))
+        ]
+        or ([] if attempt.items else [rules.empty()])
+        for number, attempt in enumerate(attempts)
+    ]
+
+
+def _passages(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.Passage]]:
+    """Yield what the gate is asked: about all items that publish a version."""
+    blocks = moves_of_blocks(one.item for one in attempt.items)
+    for one in attempt.items:
+        if one.resource is not None and one.version is not None and not one.is_file:
+            yield (
+                one,
+                gate.Passage(
+                    resource=one.resource,
+                    version=one.version,
+                    caller=attempt.by,
+                    blocks=blocks,
+                    bypass_review=attempt.bypass_review,
+                ),
+            )
+
+
+def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -> Iterator[Problem]:
     if one.resource is None:
         yield rules.gone(one, is_version=False)
     elif one.is_file:
         yield rules.in_a_file(one)
-    elif publishes and one.version is None:
+    elif one.item.action == Action.PUBLISH and one.version is None:
         yield rules.gone(one, is_version=True)
-    elif publishes:
-        passage = gate.Passage(resource=one.resource, version=one.version, caller=by, **how)
-        refusal = gate.refusal(passage, editor.code)
-        if isinstance(refusal, gate.BypassRefused) or (refusal is not None and refusal.code == Invalid.code):
+    elif refusal is not None:
+        if isinstance(refusal, gate.BypassRefused) or refusal.code == Invalid.code:
             raise refusal  # the fault is in the request, whatever is in the release
-        if refusal is not None:
-            yield rules.problem_of(one, refusal)
+        yield rules.problem_of(one, refusal)
     else:
         try:
-            by.require(Right.PUBLISH, release.workspace_id)
+            attempt.by.require(Right.PUBLISH, attempt.release.workspace_id)
         except Forbidden as error:
             yield rules.problem_of(one, error)
 

@@ -87,8 +87,9 @@ def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = Fals
     wanted = list(items)
     found: dict[int, ItemNow] = {}
     for kind, own in _by_kind(wanted):
-        resources = _resources(editor, kind, own, without=_TEXTS)
-        versions = _versions(editor, kind, _pins(own), with_texts=with_texts)
+        collection = editor.collection(kind)
+        resources = rows_of(collection, [item.resource_id for item in own])
+        versions = versions_of(collection, _pins(own), with_texts=with_texts)
         found |= {item.pk: _item_now(editor, item, resources, versions) for item in own}
     return [found[item.pk] for item in wanted]
 
@@ -100,7 +101,7 @@ def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
     """
     found: dict[UUID, Version] = {}
     for kind, own in _by_kind(items):
-        found |= _versions(editor, kind, _pins(own), with_texts=True)
+        found |= versions_of(editor.collection(kind), _pins(own), with_texts=True)
     for version in found.values():
         version.config  # noqa: B018  which parses it
     return found
@@ -120,15 +121,16 @@ def locked(editor: Editor, items: Iterable[ReleaseItem], versions: Versions | No
         list(rows.locked().filter(pk__in=ids).order_by("pk").values_list("pk"))
     found: list[ItemNow] = []
     for kind, own in _by_kind(wanted):
-        resources = _resources(editor, kind, own, without=_ALL_BUT_NUMBERS)
-        current = {} if versions is None else _still_there(editor, kind, _pins(own), versions)
+        collection = editor.collection(kind)
+        resources = rows_of(collection, [item.resource_id for item in own], without=_ALL_BUT_NUMBERS)
+        current = {} if versions is None else _still_there(collection, _pins(own), versions)
         found += [_item_now(editor, item, resources, current) for item in own]
     return found
 
 
-def _still_there(editor: Editor, kind: ResourceKind, pins: set[UUID], versions: Versions) -> Versions:
-    there = _versions(editor, kind, pins & versions.keys(), keys_only=True)
-    missing = _versions(editor, kind, pins - versions.keys(), with_texts=True)
+def _still_there(collection: Collection[Any], pins: set[UUID], versions: Versions) -> Versions:
+    there = versions_of(collection, pins & versions.keys(), keys_only=True)
+    missing = versions_of(collection, pins - versions.keys(), with_texts=True)
     return {**{pk: versions[pk] for pk in there}, **missing}
 
 
@@ -162,30 +164,6 @@ def _pins(items: Iterable[ReleaseItem]) -> set[UUID]:
     return {item.version_id for item in items if item.version_id is not None}
 
 
-def _resources(
-    editor: Editor, kind: ResourceKind, items: Iterable[ReleaseItem], *, without: Sequence[str]
-) -> Mapping[str, VersionedResource]:
-    rows = editor.collection(kind).all.select_related(*_POINTERS).defer(*without)
-    return {one.pk: one for one in _by_key(rows, [item.resource_id for item in items])}
-
-
-def _versions(
-    editor: Editor,
-    kind: ResourceKind,
-    wanted: Iterable[UUID],
-    *,
-    with_texts: bool = False,
-    keys_only: bool = False,
-) -> Versions:
-    """Return the wanted versions that are there; `keys_only` reads nothing else of them."""
-    rows: Any = editor.collection(kind).model.version_model.objects.order_by()
-    if keys_only:
-        rows = rows.only("pk")
-    else:
-        rows = rows.defer("search_text", "excerpt", *(() if with_texts else ("config_json",)))
-    return {one.pk: one for one in _by_key(rows, wanted)}
-
-
 def _item_now(
     editor: Editor,
     item: ReleaseItem,
@@ -202,6 +180,26 @@ def _item_now(
         version=version if version is not None and version.resource_id == resource.pk else None,
         is_file=is_file(editor, resource),
     )
+
+
+def rows_of(
+    collection: Collection[Any], ids: Iterable[str], *, without: Sequence[str] = _TEXTS
+) -> dict[str, Any]:
+    """Return rows by their ids, each with its two versions, without their texts, or whatever is left out."""
+    rows = collection.all.select_related(*_POINTERS).defer(*without)
+    return {one.pk: one for one in _by_key(rows, ids)}
+
+
+def versions_of(
+    collection: Collection[Any], ids: Iterable[UUID], *, with_texts: bool = False, keys_only: bool = False
+) -> dict[UUID, Any]:
+    """Return versions by their ids, with their configurations if those are wanted, or with nothing else."""
+    rows = collection.model.version_model.objects.order_by()
+    if keys_only:
+        rows = rows.only("pk")
+    else:
+        rows = rows.defer("search_text", "excerpt", *(() if with_texts else ("config_json",)))
+    return {one.pk: one for one in _by_key(rows, ids)}
 
 
 def _by_key(rows: Any, keys: Iterable[Any]) -> Iterator[Any]:

@@ -85,21 +85,21 @@ def problem_of(item: Named, error: VersioningError) -> Problem:
     """Return the problem for an error with which the gate refuses an item."""
     if isinstance(error, Invalid):
         said = "; ".join(f"{issue.field}: {issue.message}" for issue in error.issues)
-        message = f"{_title(item)} cannot be published: {said}."
+        message = f"{title_of(item)} cannot be published: {said}."
     else:
-        message = f"{_title(item)}: {error.message}"
+        message = f"{title_of(item)}: {error.message}"
     return Problem(resource=item, code=error.code, message=message, error=error)
 
 
 def gone(item: Named, *, is_version: bool) -> Problem:
     """Return the problem of an item whose resource or version was deleted."""
     what = "The version to publish was deleted." if is_version else "It was deleted."
-    return Problem(resource=item, code="gone", message=f"{_title(item)}: {what}")
+    return Problem(resource=item, code="gone", message=f"{title_of(item)}: {what}")
 
 
 def in_a_file(item: Named) -> Problem:
     """Return the problem of an item whose override is a file by now."""
-    message = f"{_title(item)}: Its override is kept as a file, which no transaction can move."
+    message = f"{title_of(item)}: Its override is kept as a file, which no transaction can move."
     return Problem(resource=item, code="code_source", message=message)
 
 
@@ -110,13 +110,13 @@ def empty() -> Problem:
 
 def newer(item: Named) -> Problem:
     """Return the warning that a newer version was saved."""
-    message = f"{_title(item)}: A newer version was saved, which the release does not publish."
+    message = f"{title_of(item)}: A newer version was saved, which the release does not publish."
     return Problem(resource=item, code="newer_version", message=message)
 
 
 def unchanged(item: Named) -> Problem:
     """Return the warning that an item changes nothing."""
-    return Problem(resource=item, code="unchanged", message=f"{_title(item)}: It is like that already.")
+    return Problem(resource=item, code="unchanged", message=f"{title_of(item)}: It is like that already.")
 
 
 def refuse_twice(items: Sequence[Named]) -> None:
@@ -131,6 +131,7 @@ def refuse_twice(items: Sequence[Named]) -> None:
         raise Invalid(issues)
 
 
-def _title(item: Named) -> str:
+def title_of(item: Named) -> str:
+    """Return what messages call the resource of an item: `Agent 'writer'`."""
     singular = KINDS_BY_WORD[item.kind].singular
     return f"{singular.capitalize()} {item.resource_id!r}"

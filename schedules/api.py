@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from django.conf import settings
 from rest_framework.request import Request
@@ -75,7 +76,7 @@ class ScheduleViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.with_pairs().order_by(*page.order))
+        return self.page_of(page, found.with_pairs().order_by(*page.order), self._judged)
 
     def create(self, request: Request) -> Response:
         """Schedule a version of a resource, or a release."""
@@ -95,7 +96,7 @@ class ScheduleViewSet(EditorViewSet):
             about = given["resource"]
             made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
         address = f"/{settings.EDITOR_API_PREFIX}/schedules/{made.pk}"
-        return self._answer(request, made, status=201, headers={"Location": address})
+        return tagged(request, self.dump(made), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a schedule."""
@@ -111,8 +112,16 @@ class ScheduleViewSet(EditorViewSet):
         Nothing.read(request)
         return self._answer(request, self.schedules.cancel(id, by=self.caller))
 
-    def _answer(self, request: Request, schedule: Schedule, **response: Any) -> Response:
-        return tagged(request, self.dump(schedule), **response)
+    def _answer(self, request: Request, schedule: Schedule) -> Response:
+        [judged] = self._judged([schedule])
+        return tagged(request, self.dump(judged))
+
+    def _judged(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
+        """Return schedules with what would keep them from happening now."""
+        problems = self.schedules.problems(schedules)
+        for one in schedules:
+            one.problems = problems.get(one.pk, ())
+        return schedules
 
 
 def _times(given: Json) -> Times:

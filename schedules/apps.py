@@ -22,6 +22,7 @@ class SchedulesConfig(AppConfig):
         """Register the job that runs what is due, what follows from deletions, and the pages."""
         # Not at the top: they need the models.
         import_module("schedules.own_jobs").register()
+        import_module("schedules.news").register()
         import_module("schedules.deletions").watch()
         if apps.is_installed("studio"):
             import_module("schedules.studio.extension").register()

@@ -22,13 +22,21 @@ class Outcome:
     """What comes of a step."""
 
     fails: bool
+    before: str | None
+    """What is live when its turn comes."""
     live: str | None
     """What is live afterwards."""
+
+
+def is_unexpected(live: str | None, *, expects: str | None, is_forced: bool) -> bool:
+    """Say whether something else is live than what a schedule expects, so that it does not happen."""
+    return not is_forced and expects != live
 
 
 def forecast(live: str | None, steps: Iterable[Step]) -> Iterator[Outcome]:
     """Yield what comes of each step, in the order of their times; `live` is what is live now."""
     for step in steps:
-        fails = not step.is_forced and step.expects != live
+        before = live
+        fails = is_unexpected(live, expects=step.expects, is_forced=step.is_forced)
         live = live if fails else step.makes_live
-        yield Outcome(fails=fails, live=live)
+        yield Outcome(fails=fails, before=before, live=live)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.utils import timezone
 
 from schedules.models import Action, Schedule
+from schedules.news import remember
 from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller
@@ -79,8 +80,9 @@ def create(
     """Schedule a version of a resource for a time; needs the right to publish.
 
     With `until` and the version `then` there are two schedules: the second makes that version live again.
-    What is live now, or what `expects` names, has to be live by then, unless `force` is set. The gate is not
-    asked before then. Raises `Invalid`, `NotFound` and `Forbidden`.
+    What is live now, or what `expects` names, has to be live by then, unless `force` is set. The gate refuses
+    nothing before then; what it has against the version now is in `problems` of the schedule. Raises
+    `Invalid`, `NotFound` and `Forbidden`.
     """
     by = caller_of(by)
     begin = times.begin()
@@ -92,10 +94,12 @@ def create(
         pinned = found.pinned(version_id, action)
         subject = found if expects is AS_IT_IS else found.expecting(_known(found, expects))
         made = _insert(subject, begin, by, action=action, force=force, **pinned)
+        pair = [made]
         if end is not None:
             back = subject.pinned(then, Action.PUBLISH, field="then.versionId")
             after = subject.expecting(version_id)
-            _insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)
+            pair += [_insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)]
+        remember(schedules, pair)
         return made
 
 
@@ -111,7 +115,9 @@ def create_for_release(
     by = caller_of(by)
     begin = times.begin()
     with locked_release(schedules.editor, release_id, by) as subject:
-        return _insert(subject, begin, by, force=force)
+        made = _insert(subject, begin, by, force=force)
+        remember(schedules, [made])
+        return made
 
 
 def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
 
@@ -10,12 +11,15 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from schedules.refusals import Problem
 from schedules.times import When
 from versioning.domain.access import Caller
 from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
 
 MAX_ZONE: Final = 64
+SHOWN_FOR: Final = datetime.timedelta(days=7)
+"""How long pages say that something failed."""
 
 
 class State(models.TextChoices):
@@ -56,6 +60,11 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def due(self) -> Self:
         """Return those that are to run now, in the order of their times."""
         return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
+
+    def failed_lately(self) -> Self:
+        """Filter those that did not happen in the last days, of which pages still tell."""
+        since = timezone.now() - SHOWN_FOR
+        return self.filter(state__in=(State.FAILED, State.MISSED), executed_at__gte=since)
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction.
@@ -108,6 +117,8 @@ class Schedule(models.Model):
     """Why it failed, for programs."""
     problem = models.TextField(blank=True)
     """Why it failed, in a sentence."""
+    known_problems = models.TextField(blank=True, default="", db_default="")
+    """The codes of what would keep it from happening, as its author was told last: sorted, with blanks."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -116,6 +127,9 @@ class Schedule(models.Model):
     """The user name at the time: it outlives the account. Empty for the application."""
     created_at = models.DateTimeField(default=timezone.now)
     executed_at = models.DateTimeField(null=True)
+
+    problems: Sequence[Problem] = ()
+    """What would keep it from happening now, once `judging` was asked."""
 
     objects = ScheduleQuerySet.as_manager()
 
@@ -215,6 +229,8 @@ class Schedule(models.Model):
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record a change of the schedule in the log."""
         about: dict[str, Any] = {"scheduleId": str(self.pk), "action": self.action, **detail}
+        if self.author_name:
+            about["createdBy"] = self.author_name
         if self.release_id is not None:
             about["releaseId"] = str(self.release_id)
         events.record(

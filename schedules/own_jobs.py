@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedules import running
+from schedules import news, running
 from schedules.models import Schedule
 from schedules.times import instant
 from versioning.worker import jobs
 
 SECONDS: Final = 1.0
 """How often each worker looks whether something is due."""
+LOOK: Final = 5.0
+"""How often each worker looks whether the authors of schedules have to be told something."""
 HOUR: Final = 3600.0
+
+_watch: Final = news.Watch()
 
 
 def register() -> None:
     """Register the jobs."""
     jobs.register(jobs.Periodic(name="schedules", run=running.run_due, every=SECONDS, in_each_worker=True))
+    jobs.register(
+        jobs.Periodic(name="news of schedules", run=_watch.look_if_moved, every=LOOK, in_each_worker=True)
+    )
     jobs.register(jobs.Periodic(name="time zones of schedules", run=follow_time_zones, every=HOUR))
 
 

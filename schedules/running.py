@@ -19,31 +19,25 @@ from releases.items import Versions, read_ahead
 from releases.models import ReleaseItem
 from releases.publishing import publish
 from schedules.deletions import GONE
+from schedules.forecast import is_unexpected
 from schedules.models import Action, NotWaiting, Schedule, State
+from schedules.people import person
+from schedules.refusals import SomethingElseIsLive, code_of, message_of
 from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
-from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
+from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
-from versioning.models import caller_for, events
+from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
 
-NOT_ALLOWED: Final = "not_allowed"
 MISSED: Final = "missed"
 AGAIN: Final = datetime.timedelta(seconds=30)
 """How long a schedule waits that cannot be run because of a fault."""
 
 logger = logging.getLogger(__name__)
-
-
-class SomethingElseIsLive(VersioningError):
-    """Something else is live than what the schedule expects."""
-
-    code = EditConflict.code
-
-    def __init__(self) -> None:
-        super().__init__("Something else has gone live since this was scheduled.")
 
 
 def run_due() -> None:
@@ -70,11 +64,9 @@ def run(schedule: Schedule) -> None:
         _fail(schedule, State.MISSED, MISSED, "No worker was running then, nor for long afterwards.")
         return
     try:
-        _act(schedule, by=_person(schedule))
+        _act(schedule, by=person(schedule))
     except VersioningError as error:
-        # With the resource its schedules end, so what is not found is what the person may not read any more.
-        is_refused = error.code in {Forbidden.code, NotFound.code, Unauthorized.code}
-        _fail(schedule, State.FAILED, NOT_ALLOWED if is_refused else error.code, str(error))
+        _fail(schedule, State.FAILED, code_of(error), message_of(error))
 
 
 @retried
@@ -102,10 +94,18 @@ def _move_resource(schedule: Schedule, by: Caller) -> None:
             raise NotFound("The resource was deleted.", code=GONE)
         _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
-            version = find_version(resource, schedule.version_id)
+            version = _version(resource, schedule.version_id)
             activate(collection, resource, version, by, scheduleId=str(schedule.pk))
         else:
             deactivate(collection, resource, by, scheduleId=str(schedule.pk))
+
+
+def _version(resource: VersionedResource, version_id: str) -> Snapshot:
+    """Return a version of a resource; raises `NotFound` with the code of what is gone, such as a file."""
+    try:
+        return find_version(resource, version_id)
+    except NotFound:
+        raise NotFound("The version was deleted.", code=GONE) from None
 
 
 def _publish_release(schedule: Schedule, release_id: str, versions: Versions, by: Caller) -> None:
@@ -117,18 +117,9 @@ def _publish_release(schedule: Schedule, release_id: str, versions: Versions, by
 
 
 def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:
-    expected = {name: schedule.expects.get(name) for name in subject.live}
-    if not schedule.force and dict(subject.live) != expected:
-        raise SomethingElseIsLive
-
-
-def _person(schedule: Schedule) -> Caller:
-    """Return who made the schedule, with the rights of this moment; raises `Forbidden` if they are gone."""
-    if not schedule.author_name:
-        return replace(APPLICATION, via=Via.SCHEDULE)
-    if schedule.author is None or not schedule.author.is_active:
-        raise Forbidden(f"The account {schedule.author_name!r} is gone, or switched off.")
-    return caller_for(schedule.author, Via.SCHEDULE)
+    for name, live in subject.live.items():
+        if is_unexpected(live, expects=schedule.expects.get(name), is_forced=schedule.force):
+            raise SomethingElseIsLive
 
 
 def _fail(schedule: Schedule, state: State, code: str, problem: str) -> None:

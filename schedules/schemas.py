@@ -91,6 +91,13 @@ class ThenAnswer(ResponseSchema):
     version_id: str
 
 
+class ScheduleProblem(ResponseSchema):
+    """What would keep a schedule from happening if it ran now."""
+
+    code: str
+    message: str
+
+
 class ScheduleAnswer(ResponseSchema):
     """What is to happen, or what came of it."""
 
@@ -132,6 +139,13 @@ class ScheduleAnswer(ResponseSchema):
         str | None,
         Source(lambda schedule: schedule.problem or None),
         Field(description="Why it failed, in a sentence."),
+    ]
+    problems: Annotated[
+        list[ScheduleProblem],
+        Field(
+            description="What would keep it from happening if it ran now, as the person who made it; empty "
+            "if nothing would, and when it is over."
+        ),
     ]
     created_by: Annotated[str | None, Source(lambda schedule: schedule.author_name or None)]
     created_at: Time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schedules import changing, finding, making
+from schedules import changing, finding, judging, making
 from versioning.editor import Editor
 
 
@@ -24,5 +24,6 @@ class Schedules:
     create_for_release = making.create_for_release
     find = finding.find
     list = finding.list_readable
+    problems = judging.problems_of
     change = changing.change
     cancel = changing.cancel

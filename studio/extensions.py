@@ -153,6 +153,8 @@ depend on how many they are.
 """
 ErrorWords = Callable[[VersioningError], str]
 """Returns an error of the application in the language of the page; empty for all other errors."""
+WayOut = Callable[[StudioKind, str, VersioningError], Action | None]
+"""Returns where something can be done about an error of the application about a resource."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +182,7 @@ class Extension:
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     error_words: ErrorWords = lambda _error: ""
+    way_out: WayOut = lambda _kind, _resource_id, _error: None
 
 
 _registered: list[Extension] = []
@@ -289,3 +292,9 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, 
 def words_of(error: VersioningError) -> str:
     """Return an error of an application in the language of the page; empty if it is of none."""
     return next(filter(None, (one.error_words(error) for one in _registered)), "")
+
+
+def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+    """Return where something can be done about an error of an application; None if nobody knows."""
+    found = (one.way_out(kind, resource_id, error) for one in _registered)
+    return next((one for one in found if one is not None), None)

@@ -25,6 +25,15 @@ class Then(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class ScheduleProblem(Result):
+    """What would keep a schedule from happening if it ran now."""
+
+    code: str
+    """Such as `review_required`, `unpublished_blocks`, `edit_conflict` or `not_allowed`."""
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ScheduleRecord(Result):
     """What is to happen, or what came of it."""
 
@@ -50,6 +59,8 @@ class ScheduleRecord(Result):
     code: str | None = None
     """Why it failed."""
     error: str | None = None
+    problems: tuple[ScheduleProblem, ...] = ()
+    """What would keep it from happening if it ran now; empty when it is over."""
     created_by: str | None = None
     created_at: datetime.datetime
     executed_at: datetime.datetime | None = None

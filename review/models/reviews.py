@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable, Mapping
 from typing import Final, Self
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import models
@@ -25,6 +26,16 @@ class ReviewQuerySet(AboutResourceQuerySet["Review"]):
     def open(self) -> Self:
         """Filter those that are neither published nor closed."""
         return self.filter(published_at=None, closed_at=None)
+
+    def open_about(self, resources: Iterable[Target]) -> Mapping[tuple[str, str, UUID], UUID]:
+        """Return the ids of the open reviews of resources, by kind, id and identity; in one statement."""
+        wanted = {(one.kind, one.id, one.identity) for one in resources}
+        rows = self.open().filter(
+            resource_id__in={resource_id for _, resource_id, _ in wanted},
+            identity__in={identity for _, _, identity in wanted},
+        )
+        columns = rows.order_by().values_list("kind", "resource_id", "identity", "pk")
+        return {about: pk for *key, pk in columns if (about := tuple(key)) in wanted}
 
     def went_live(self, resource: Target, digest: str) -> None:
         """End the open review of this configuration, which has become the active one of its resource.

@@ -6,9 +6,10 @@ the check and the commit, the check is made again, while no such change can be c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from review.models import Bypass
+from review.models import Bypass, Review, ReviewPolicy
 from review.policy import recording
 from review.policy.administration import policy_of
 from review.policy.errors import ReviewRequired
@@ -18,7 +19,7 @@ from review.policy.requirement import Requirement, requirement_of, requires_revi
 from review.texts import checked_text
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.editor.inputs import MAX_MESSAGE
@@ -28,7 +29,7 @@ from versioning.models import events
 
 def register() -> None:
     """Add the check to the gate."""
-    gate.register(check, holds_back=requires_review)
+    gate.register(check, holds_back=requires_review, foresee=foresee)
 
 
 def check(passage: gate.Passage) -> gate.Then:
@@ -51,6 +52,35 @@ def check(passage: gate.Passage) -> gate.Then:
             raise ReviewRequired(outcome, requirement.review_id)
         asked = None if outcome.was_live else asked
     return _Decision(passage, target, requirement, asked, is_bypassed).carry_out
+
+
+def foresee(passages: Sequence[gate.Passage]) -> list[VersioningError | None]:
+    """Return for each passage the error that `check` would raise, or None; see `versioning.editor.gate`.
+
+    Takes one statement where no approvals are required, and however many versions are asked about a handful.
+    """
+    code = get_editor().code
+    policies = ReviewPolicy.objects.in_bulk({one.resource.workspace_id for one in passages})
+    found: dict[int, VersioningError] = {}
+    asked: dict[int, Question] = {}
+    for number, passage in enumerate(passages):
+        policy = policies.get(passage.resource.workspace_id) or ReviewPolicy()
+        try:
+            if passage.bypass_review is not None:
+                _require_bypass(passage, policy.bypass)
+            elif policy.required:
+                target = target_of(passage.resource, code)
+                asked[number] = question(passage.resource, passage.version, target)
+        except VersioningError as error:
+            found[number] = error
+    required = {workspace_id: policy.required for workspace_id, policy in policies.items()}
+    outcomes = zip(asked, outcomes_of(list(asked.values()), required=required), strict=True)
+    refused = {number: outcome for number, outcome in outcomes if not outcome.is_allowed}
+    reviews = Review.objects.open_about([asked[number].target for number in refused]) if refused else {}
+    for number, outcome in refused.items():
+        about = asked[number].target
+        found[number] = ReviewRequired(outcome, reviews.get((about.kind, about.id, about.identity)))
+    return [found.get(number) for number in range(len(passages))]
 
 
 @dataclass(frozen=True)

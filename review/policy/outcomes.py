@@ -28,14 +28,18 @@ def outcome_of(asked: Question) -> Outcome:
     return found
 
 
-def outcomes_of(asked: Sequence[Question], *, was_live: bool | None = None) -> list[Outcome]:
+def outcomes_of(
+    asked: Sequence[Question], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
+) -> list[Outcome]:
     """Return whether versions may go live now, each for itself, in their order.
 
-    `was_live` says whether their configurations were live before, if that is known already.
+    `was_live` says whether their configurations were live before, and `required` how many approvals each
+    workspace requires, if that is known already.
     """
     if not asked:
         return []
-    required = _required({one.target.workspace_id for one in asked})
+    if required is None:
+        required = _required({one.target.workspace_id for one in asked})
     before = history.published(asked)
     named = named_now(asked)
     said = _said(asked, named)

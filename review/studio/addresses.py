@@ -8,8 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
 
+from review.studio.words import REQUIRED
+from studio.extensions import Action
 from studio.kinds import KINDS_BY_WORD, StudioKind
+from versioning.domain.errors import VersioningError
 from versioning.models import Event
 
 
@@ -37,6 +41,14 @@ def of_review(kind_word: str, resource_id: str, review_id: object, page: str = "
 def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
     """Return the address of the page that asks for a review of a version."""
     return f"{kind.address('review_ask', resource_id)}?{urlencode({'version': version_id})}"
+
+
+def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+    """Return the review that an error says is missing approvals; None for any other error, or without one."""
+    review_id = error.details()["review"]["id"] if error.code == REQUIRED else None
+    if review_id is None:
+        return None
+    return Action(title=_("To the review"), address=of_review(kind.word, resource_id, review_id))
 
 
 def of_event(kind: StudioKind, event: Event) -> str:

@@ -30,5 +30,6 @@ def register() -> None:
             hindrances=lists.hindrances,
             event_address=addresses.of_event,
             error_words=words.error_in_words,
+            way_out=addresses.way_out,
         )
     )

@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from django.urls import URLPattern, path
 
-from schedules.models import Schedule
+from schedules.deletions import GONE
+from schedules.models import Action, Schedule, State
 from studio.kinds import KINDS_BY_WORD, StudioKind
 from studio.workspaces.base import address
 from versioning.models import Event
@@ -21,14 +22,35 @@ def resource_urls(kind: StudioKind) -> Iterable[URLPattern]:
     return [path("<str:resource>/schedule/", view.as_view(kind=kind), name=kind.url_name("schedule"))]
 
 
-def of_form(kind: StudioKind, resource_id: str, version_id: str) -> str:
-    """Return the address of the form that schedules a version."""
-    return f"{kind.address('schedule', resource_id)}?{urlencode({'version': version_id})}"
+def of_form(kind: StudioKind, resource_id: str, version_id: str, **filled_in: str) -> str:
+    """Return the address of the form that schedules a version; some of its fields may be filled in."""
+    return f"{kind.address('schedule', resource_id)}?{urlencode({'version': version_id, **filled_in})}"
 
 
-def of_release_form(workspace_id: str, release_id: str) -> str:
-    """Return the address of the form that schedules a release."""
-    return address("schedule_release", workspace_id, release_id)
+def of_release_form(workspace_id: str, release_id: str, **filled_in: str) -> str:
+    """Return the address of the form that schedules a release; some of its fields may be filled in."""
+    query = f"?{urlencode(filled_in)}" if filled_in else ""
+    return address("schedule_release", workspace_id, release_id) + query
+
+
+def of_again(schedule: Schedule) -> str:
+    """Return the address of the form that schedules once more what did not happen; empty if there is none."""
+    filled_in = {"time_zone": schedule.time_zone} if schedule.time_zone else {}
+    if schedule.force:
+        filled_in["force"] = "on"
+    if schedule.state not in {State.FAILED, State.MISSED} or schedule.code == GONE:
+        return ""
+    if schedule.release_id is not None:
+        return of_release_form(schedule.workspace_id, str(schedule.release_id), **filled_in)
+    if schedule.action == Action.UNPUBLISH:
+        return ""  # the studio has no form for this
+    return of_form(KINDS_BY_WORD[schedule.kind], schedule.resource_id, schedule.version_id, **filled_in)
+
+
+def of_publishing(schedule: Schedule) -> str:
+    """Return the address of the page that publishes the version of a schedule, and says what is missing."""
+    kind = KINDS_BY_WORD[schedule.kind]
+    return f"{kind.address('publish', schedule.resource_id)}?{urlencode({'version': schedule.version_id})}"
 
 
 def of_release(workspace_id: str, release_id: str) -> str:

@@ -16,6 +16,7 @@ from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.plan import plan_of
 from schedules.studio.words import will_happen
 from schedules.studio.zones import offered, twice
+from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.versions import message_of, reference_to, title_of
 from studio.workspaces.base import WorkspacePage
@@ -39,8 +40,7 @@ class SchedulePage(ResourcePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the form."""
         self.require(Right.PUBLISH)
-        initial = {"time_zone": current_zone()}
-        return self.show(self.version(request.GET.get("version")), initial=initial)
+        return self.show(self.version(request.GET.get("version")), initial=_filled_in(request))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Schedule it, and say when it goes live; what is wrong stays in the form."""
@@ -120,7 +120,8 @@ class SchedulePage(ResourcePage):
             live_title=title_of(live) if live else "",
             is_live=version.version_id == self.found.active_id,
             is_changed=is_changed,
-            is_remembered=bool(remembered(self.request)),
+            obstacle=obstacle_to(self.found, version, self.caller),
+            is_remembered=bool(remembered(self.request)) or "time_zone" in self.request.GET,
             zones=offered(),
             silence=WorkerHeartbeat.objects.silence(),
             panels=self.panels("schedule", version),
@@ -136,7 +137,7 @@ class ReleaseSchedulePage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Show the form."""
-        return self.show(ForceForm(initial={"time_zone": current_zone()}), self.release(release))
+        return self.show(ForceForm(initial=_filled_in(request)), self.release(release))
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Schedule it, and show the release; what is wrong stays in the form."""
@@ -170,11 +171,17 @@ class ReleaseSchedulePage(WorkspacePage):
             title=_("Schedule the release “%(title)s”") % {"title": release.title},
             status=status,
             form=form,
-            is_remembered=bool(remembered(self.request)),
+            is_remembered=bool(remembered(self.request)) or "time_zone" in self.request.GET,
             zones=offered(),
             silence=WorkerHeartbeat.objects.silence(),
             back_address=of_release(self.workspace_id, str(release.pk)),
         )
+
+
+def _filled_in(request: HttpRequest) -> dict[str, Any]:
+    """Return what a form begins with: what its address says, and the zone that the person used last."""
+    zone = request.GET.get("time_zone") or current_zone()
+    return {"time_zone": zone, "force": request.GET.get("force") == "on"}
 
 
 def _choice(version: Snapshot) -> str:
@@ -184,5 +191,5 @@ def _choice(version: Snapshot) -> str:
 
 
 def _said(schedule: Schedule) -> str:
-    """Return what the next page says of a schedule that was just made."""
+    """Return what the next page says of a schedule that was just made; a strip there says what is missing."""
     return format_html("{} {}", will_happen(schedule), twice(schedule))

@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 
 from releases.models import Release
 from schedules.models import Schedule, State
-from schedules.studio.addresses import of_cancelling, of_changing, of_release
-from schedules.studio.words import STATES, in_short, why
+from schedules.studio.addresses import of_again, of_cancelling, of_changing, of_release
+from schedules.studio.problems import judged, reasons_against
+from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import twice
 from studio.dates import day_in_words
 from studio.kinds import KINDS, KINDS_BY_WORD
@@ -49,6 +50,8 @@ class Entry:
     notes: Sequence[str] = ()
     change_address: str = ""
     cancel_address: str = ""
+    again_address: str = ""
+    """Where it is scheduled once more, if it did not happen."""
 
     @property
     def day(self) -> datetime.date:
@@ -84,7 +87,7 @@ def entries_of(
     """
     schedules = _schedules(workspace_id, period, caller, upcoming_only=upcoming_only)
     events = [] if upcoming_only else _events(workspace_id, period, caller)
-    shown, told = schedules[:MAX_SHOWN], _without(events[:MAX_SHOWN], schedules)
+    shown, told = judged(schedules[:MAX_SHOWN]), _without(events[:MAX_SHOWN], schedules)
     releases = {str(one.release_id or "") for one in shown} | {_release_of(one) for one in told}
     titles = {
         str(pk): title
@@ -153,8 +156,8 @@ class _Maker:
 
     def of_schedule(self, schedule: Schedule) -> Entry:
         """Return a schedule as an entry."""
-        is_waiting = schedule.state == State.SCHEDULED
-        may_change = is_waiting and self.caller.may(Right.PUBLISH, schedule.workspace_id)
+        may_publish = self.caller.may(Right.PUBLISH, schedule.workspace_id)
+        may_change = may_publish and schedule.state == State.SCHEDULED
         named = schedule.local_time[-5:] if schedule.time_zone != self.zone.key else ""
         name, address = self._about(schedule.kind, schedule.resource_id, str(schedule.release_id or ""))
         return Entry(
@@ -165,10 +168,11 @@ class _Maker:
             address=address,
             what=in_short(schedule),
             who=schedule.author_name,
-            chip=STATES[schedule.state],
-            notes=[one for one in (twice(schedule), why(schedule)) if one],
+            chip=chip_of(schedule),
+            notes=[one for one in (twice(schedule), why(schedule), *reasons_against(schedule)) if one],
             change_address=of_changing(schedule) if may_change else "",
             cancel_address=of_cancelling(schedule) if may_change else "",
+            again_address=of_again(schedule) if may_publish else "",
         )
 
     def of_event(self, event: Event) -> Entry:

@@ -10,16 +10,16 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from releases.models import Release
-from schedules.models import State
-from schedules.studio.addresses import of_calendar
+from schedules.models import SHOWN_FOR, State
+from schedules.studio.addresses import of_again, of_calendar
 from schedules.studio.calendar import WEEK
-from schedules.studio.plan import SHOWN_FOR
-from schedules.studio.words import STATES, in_short, why
+from schedules.studio.problems import judged, reasons_against
+from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import when
 from studio.extensions import HomeSection
 from studio.resources.names import names_of
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 
 SHOWN: Final = 5
 
@@ -37,7 +37,7 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
     found = list(readable.order_by("run_at", "pk")[: SHOWN + 1])
     if not found:
         return
-    shown = found[:SHOWN]
+    shown = judged(found[:SHOWN])
     names = names_of([(one.kind, one.resource_id) for one in shown if one.kind], caller)
     releases = [one.release_id for one in shown if one.release_id]
     titles = dict(Release.objects.filter(pk__in=releases).values_list("pk", "title")) if releases else {}
@@ -50,8 +50,9 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
             "when": when(one),
             "who": one.author_name,
             "address": of_calendar(one.workspace_id),
-            "chip": None if one.state == State.SCHEDULED else STATES[one.state],
-            "why": why(one),
+            "chip": None if one.state == State.SCHEDULED and not one.problems else chip_of(one),
+            "why": [one for one in (why(one), *reasons_against(one)) if one],
+            "again": of_again(one) if caller.may(Right.PUBLISH, one.workspace_id) else "",
         }
         for one in shown
     ]

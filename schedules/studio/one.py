@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from schedules.changing import ScheduleEnded
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
+from schedules.studio.problems import judged, warnings_of
 from schedules.studio.words import STATES, in_short
 from schedules.studio.zones import offered, twice, when, zone_name, zone_of
 from studio.kinds import KINDS_BY_WORD
@@ -85,6 +86,7 @@ class ChangePage(OneSchedulePage):
             "schedule": schedule,
             "about": schedule.resource_id or _("A release"),
             "in_short": in_short(schedule),
+            "warnings": warnings_of(judged([schedule])[0]),
             "kind": KINDS_BY_WORD.get(schedule.kind),
             "next": given.get("next", ""),
             "is_remembered": True,

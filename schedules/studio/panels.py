@@ -12,9 +12,17 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from schedules.models import Schedule
-from schedules.studio.addresses import of_calendar, of_cancelling, of_changing, of_form, of_release_form
-from schedules.studio.plan import Plan, Planned, plan_of
+from schedules.models import Schedule, State
+from schedules.studio.addresses import (
+    of_again,
+    of_calendar,
+    of_cancelling,
+    of_changing,
+    of_form,
+    of_release_form,
+)
+from schedules.studio.plan import Plan, plan_of
+from schedules.studio.problems import judged, warnings_of
 from schedules.studio.words import did_not_happen, why, will_happen
 from schedules.studio.zones import twice
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
@@ -22,7 +30,7 @@ from versioning.domain.access import Right
 from versioning.models import WorkerHeartbeat
 
 STYLESHEETS = ["schedules/schedules.css"]
-WITH_STRIP = frozenset({"edit", "since", "history", "version", "publish", "schedule"})
+WITH_STRIP = frozenset({"edit", "since", "history", "version", "publish", "schedule", "review"})
 WITH_BUTTON = frozenset({"history", "version", "publish"})
 
 
@@ -33,8 +41,11 @@ class Line:
     schedule: Schedule
     sentence: SafeString
     notes: Sequence[str] = ()
-    warning: str = ""
+    warnings: Sequence[str] = ()
+    """Why it would fail, or why it failed."""
     can_change: bool = False
+    again_address: str = ""
+    """Where it is scheduled once more, if it did not happen."""
 
     @property
     def change_address(self) -> str:
@@ -75,16 +86,7 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     if shown.subject != "release" or not shown.caller.may(Right.READ_DRAFTS, shown.workspace_id):
         return
     may_publish = shown.caller.may(Right.PUBLISH, shown.workspace_id)
-    found = Schedule.objects.waiting().filter(release_id=shown.id, workspace=shown.workspace_id)
-    lines = [
-        Line(
-            schedule=one,
-            sentence=will_happen(one),
-            notes=notes_of(one),
-            can_change=may_publish,
-        )
-        for one in found.order_by("run_at", "pk")
-    ]
+    lines = _lines_of_release(shown, may_publish=may_publish)
     if lines:
         html = strip(lines, shown.workspace_id, shown.request, shown.request.get_full_path())
         yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
@@ -96,18 +98,42 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
 
 def lines_of(plan: Plan, *, may_publish: bool) -> list[Line]:
     """Return what a strip says: first what failed, then what is going to happen."""
-    failed = [Line(schedule=one, sentence=did_not_happen(one), warning=why(one)) for one in plan.failed]
-    planned = [
-        Line(
-            schedule=one.schedule,
-            sentence=will_happen(one.schedule, one.title),
-            notes=notes_of(one.schedule),
-            warning=_warning(one),
-            can_change=may_publish,
-        )
-        for one in plan.planned
-    ]
+    judged(one.schedule for one in plan.planned)
+    failed = [_failed(one, may_publish=may_publish) for one in plan.failed]
+    planned = [_planned(one.schedule, one.title, may_publish=may_publish) for one in plan.planned]
     return [*failed, *planned]
+
+
+def _lines_of_release(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
+    """Return the same for the page of a release: what failed is told as long as it can be scheduled again."""
+    found = Schedule.objects.filter(release_id=shown.id, workspace=shown.workspace_id).order_by(
+        "run_at", "pk"
+    )
+    waiting = judged(found.waiting())
+    failed = found.failed_lately() if shown.is_open else ()
+    return [
+        *(_failed(one, may_publish=may_publish) for one in failed),
+        *(_planned(one, may_publish=may_publish) for one in waiting),
+    ]
+
+
+def _failed(schedule: Schedule, *, may_publish: bool) -> Line:
+    return Line(
+        schedule=schedule,
+        sentence=did_not_happen(schedule),
+        warnings=[why(schedule)],
+        again_address=of_again(schedule) if may_publish else "",
+    )
+
+
+def _planned(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
+    return Line(
+        schedule=schedule,
+        sentence=will_happen(schedule, title),
+        notes=notes_of(schedule),
+        warnings=warnings_of(schedule),
+        can_change=may_publish,
+    )
 
 
 def notes_of(schedule: Schedule) -> list[str]:
@@ -122,7 +148,7 @@ def notes_of(schedule: Schedule) -> list[str]:
 
 def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, way_back: str) -> SafeString:
     """Return the strip; where no worker runs, it says so. `way_back` is the address of the page."""
-    is_waiting = any(line.can_change or not line.warning for line in lines)
+    is_waiting = any(line.schedule.state == State.SCHEDULED for line in lines)
     context: dict[str, Any] = {
         "lines": lines,
         "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
@@ -138,18 +164,3 @@ def _way_back(shown: VersionOnPage) -> str:
     if shown.page in {"edit", "since"}:
         return shown.kind.address("change", shown.resource.pk)
     return shown.request.get_full_path()
-
-
-def _warning(planned: Planned) -> str:
-    """Return why a schedule is going to fail as things stand; empty if it is not."""
-    if not planned.outcome.fails:
-        return ""
-    if planned.step.expects is None:
-        return _(
-            "As things stand it will fail, because nothing was to be live by then, and something is. "
-            "Unpublish that before, or cancel this and schedule it again."
-        )
-    return _(
-        "As things stand it will fail, because something else will be live by then than when it was "
-        "scheduled. Publish that version again before, or cancel this and schedule it again."
-    )

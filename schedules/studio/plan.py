@@ -13,14 +13,13 @@ from django.utils import timezone
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
-from schedules.forecast import Outcome, Step, forecast
-from schedules.models import Schedule, State
+from schedules.expected import in_order, outcomes_of
+from schedules.forecast import Outcome
+from schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
 from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
 
-SHOWN_FOR: Final = datetime.timedelta(days=7)
-"""How long pages say that something failed."""
 MAX_SHOWN: Final = 20
 
 
@@ -29,7 +28,6 @@ class Planned:
     """A schedule that concerns a resource, and what comes of it if nothing else is published until then."""
 
     schedule: Schedule
-    step: Step
     outcome: Outcome
     title: str = ""
     """The title of its release, if it is of one."""
@@ -64,15 +62,14 @@ def plan_of(resource: VersionedResource) -> Plan:
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
     found = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
     rows = list(found.order_by("run_at", "pk")[:MAX_SHOWN])
-    waiting = [row for row in rows if row.state == State.SCHEDULED]
+    waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
     parts = _parts(items, releases) if releases else {}
-    steps = [_step(row, f"{target.kind}/{target.id}", parts) for row in waiting]
-    outcomes = list(forecast(resource.active_id, steps))
+    outcomes = outcomes_of(f"{target.kind}/{target.id}", resource.active_id, waiting, parts)
     return Plan(
         planned=[
-            Planned(schedule=row, step=step, outcome=outcome, title=_title(row, parts))
-            for row, step, outcome in zip(waiting, steps, outcomes, strict=True)
+            Planned(schedule=row, outcome=outcome, title=_title(row, parts))
+            for row, (_step, outcome) in zip(waiting, outcomes, strict=True)
         ],
         failed=[
             row
@@ -86,15 +83,6 @@ def _parts(items: QuerySet[ReleaseItem], releases: Sequence[UUID]) -> Mapping[UU
     """Return what releases do with the resource."""
     found = items.filter(release__in=releases).select_related("release")
     return {item.release_id: item for item in found}
-
-
-def _step(schedule: Schedule, reference: str, items: Mapping[UUID, ReleaseItem]) -> Step:
-    if schedule.release_id is None:
-        makes_live = schedule.version_id or None
-    else:
-        item = items[schedule.release_id]
-        makes_live = str(item.version_id) if item.version_id else None
-    return Step(expects=schedule.expects.get(reference), makes_live=makes_live, is_forced=schedule.force)
 
 
 def _title(schedule: Schedule, items: Mapping[UUID, ReleaseItem]) -> str:

@@ -27,6 +27,15 @@ STATES: Final[Mapping[str, tuple[str | Promise, str]]] = {
 """What a state is called, and the class of its chip."""
 
 
+WILL_FAIL: Final = (pgettext_lazy("a schedule", "Will fail"), "chip-danger")
+"""The chip of one that waits, and would fail as things stand."""
+
+
+def chip_of(schedule: Schedule) -> tuple[str | Promise, str]:
+    """Return what the state of a schedule is called, and the class of its chip; one that waits was judged."""
+    return WILL_FAIL if schedule.problems else STATES[schedule.state]
+
+
 def version_name(schedule: Schedule) -> str:
     """Return what the version of a schedule is called where its name stands alone: `Version 12`."""
     if schedule.version_number is not None:
@@ -61,7 +70,9 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
 
 def did_not_happen(schedule: Schedule) -> SafeString:
-    """Return what a schedule of a resource was to do, that failed or was missed."""
+    """Return what a schedule was to do that failed or was missed, on the page of its resource or release."""
+    if schedule.release_id is not None:
+        return format_html(_("It did not go live on {when}."), when=when(schedule))
     if schedule.action == Action.UNPUBLISH:
         return format_html(_("It was not unpublished on {when}."), when=when(schedule))
     return format_html(

@@ -20,9 +20,18 @@ REASONS: Final = {
     "gone": gettext_lazy("it was deleted"),
     "missed": gettext_lazy("no worker was running"),
     "not_allowed": gettext_lazy("they may not publish it any more"),
+    "release_blocked": gettext_lazy("something in the release could not go live"),
     "review_required": gettext_lazy("approvals were missing"),
+    "unpublished_blocks": gettext_lazy("prompt blocks were not published"),
 }
 """Why a schedule failed, by its code; others are told as they are."""
+PROBLEMS: Final = {
+    **REASONS,
+    "edit_conflict": gettext_lazy("something else is live, or will be by then"),
+    "review_required": gettext_lazy("approvals are missing"),
+    "unpublished_blocks": gettext_lazy("prompt blocks are not published"),
+}
+"""Why a schedule would fail as things stand."""
 
 
 def _sentence(
@@ -65,6 +74,9 @@ def _created(event: Event, names: Names) -> Said:
 
 
 def _changed(event: Event, names: Names) -> Said:
+    problems = event.detail.get("problems")
+    if problems is not None:
+        return _judged(event, names, [str(PROBLEMS.get(code, code)) for code in problems])
     return _sentence(
         event,
         names,
@@ -77,6 +89,44 @@ def _changed(event: Event, names: Names) -> Said:
             _("{who} chose another time for the release {release}"),
             _("{who} chose another time for a release"),
         ),
+    )
+
+
+def _judged(event: Event, names: Names, reasons: list[str]) -> Said:
+    """Return what would keep a schedule from happening now, or that nothing would any more."""
+    if not reasons:
+        return _sentence(
+            event,
+            names,
+            (
+                _("{version} of {resource} is scheduled, and nothing stands in its way any more"),
+                _("{version} is scheduled, and nothing stands in its way any more"),
+            ),
+            (
+                _("{resource} is scheduled to go off, and nothing stands in its way any more"),
+                _("It is scheduled to go off, and nothing stands in its way any more"),
+            ),
+            (
+                _("The release {release} is scheduled, and nothing stands in its way any more"),
+                _("A release is scheduled, and nothing stands in its way any more"),
+            ),
+        )
+    return _sentence(
+        event,
+        names,
+        (
+            _("{version} of {resource} is to go live, but as things stand it will not: {reason}"),
+            _("{version} is to go live, but as things stand it will not: {reason}"),
+        ),
+        (
+            _("{resource} is to go off, but as things stand it will not: {reason}"),
+            _("It is to go off, but as things stand it will not: {reason}"),
+        ),
+        (
+            _("The release {release} is to go live, but as things stand it will not: {reason}"),
+            _("A release is to go live, but as things stand it will not: {reason}"),
+        ),
+        reason=", ".join(reasons),
     )
 
 

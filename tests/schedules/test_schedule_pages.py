@@ -309,3 +309,68 @@ def test_all_pages_show_times_in_the_zone_that_the_person_used_last_and_name_it(
     assert "at 19:00 UTC" in seen.text and "Kiritimati" not in seen.markup
     edgar.get(CALENDAR, zone="Asia/Kolkata")
     assert "at 00:30 Asia/Kolkata" in edgar.get(page_of(kind, "history")).text
+
+
+def test_wherever_it_says_that_something_goes_live_it_says_what_is_missing(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    paula = Window.of("paula")
+    form = paula.get(page_of(kind, "schedule"), version=draft)
+    assert "If it ran now, it would fail. Needs one more approval." in form.text
+    made = scheduled(cast.paula, kind, draft)
+    said = "Needs one more approval."
+    published = f'href="{page_of(kind, "publish")}?version={draft}"'
+    pages = [page_of(kind, page) for page in ("history", "change", "publish", "schedule")]
+    pages += [page_of(kind, "version", "writer", draft), CALENDAR, "/studio/"]
+    pages += [workspace_page(f"schedules/{made['id']}")]
+    for page in pages:
+        seen = paula.get(page)
+        assert said in seen.text and published in seen.markup, page
+    for page in pages:
+        chip = page in {CALENDAR, "/studio/"}
+        assert (f"Will fail {said}" if chip else f"will fail. {said}") in paula.get(page).text, page
+    review = cast.edgar.post("/reviews", {"resource": reference(kind), "versionId": draft}).body
+    address = page_of(kind, "review", "writer", review["id"])
+    for page in (*pages, address):
+        seen = paula.get(page)
+        assert said in seen.text and f'href="{address}"' in seen.markup, page
+    cast.alice.post(f"/reviews/{review['id']}/verdicts", {"versionId": draft, "verdict": "approve"})
+    for page in (*pages, address):
+        assert "will fail" not in paula.get(page).text.lower(), page
+
+
+def test_a_release_says_what_is_missing_of_each_part(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.paula, "tone")
+    AGENTS.make(cast.paula, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
+    items = [{"resource": reference(AGENTS)}]
+    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
+    made = cast.paula.post("/schedules", {"releaseId": release["id"], "runAt": ahead(), "force": True}).body
+    page = workspace_page(f"releases/{release['id']}")
+    said = "writer: The prompt block tone is not published."
+    for where in (page, page_of(AGENTS, "history"), CALENDAR, "/studio/"):
+        seen = Window.of("paula").get(where)
+        assert said in seen.text and f'href="{page}"' in seen.markup, where
+    run(made, cast.paula)
+    shown = Window.of("paula").get(page)
+    assert "It did not go live on" in shown.text
+    assert f'href="{page}schedule/?force=on"' in shown.markup
+    assert "Schedule again" not in Window.of("edgar").get(page).text
+
+
+@pytest.mark.parametrize("late", [0, 7 * 24])
+def test_what_did_not_happen_is_scheduled_again_as_it_was(
+    cast: Cast, kind: Kind, draft: str, late: int
+) -> None:
+    made = scheduled(cast.paula, kind, draft, force=True, localTime="2027-12-24T09:00", timeZone="Asia/Tokyo")
+    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    run(made, cast.paula, late * HOUR)
+    paula = Window.of("paula")
+    again = f"{page_of(kind, 'schedule')}?version={draft}&amp;time_zone=Asia%2FTokyo&amp;force=on"
+    month = f"{timezone.now() - late * HOUR:%Y-%m}"
+    for page, query in ((page_of(kind, "history"), {}), (CALENDAR, {"month": month}), ("/studio/", {})):
+        seen = paula.get(page, **query)
+        assert "Schedule again…" in seen.text and f'href="{again}"' in seen.markup, page
+    form = paula.get(page_of(kind, "schedule"), version=draft, time_zone="Asia/Tokyo", force="on").markup
+    assert 'value="Asia/Tokyo"' in form and 'name="force" checked' in form and "data-zone" not in form
+    assert "Schedule again" not in Window.of("edgar").get(page_of(kind, "history")).text

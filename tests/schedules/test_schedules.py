@@ -44,6 +44,7 @@ def test_a_schedule_says_what_is_to_happen(cast: Cast, kind: Kind, draft: str) -
         "state": "scheduled",
         "code": None,
         "error": None,
+        "problems": [],
         "createdBy": "paula",
         "executedAt": None,
     }
@@ -143,4 +144,6 @@ def test_publishers_schedule_editors_look_and_others_see_nothing(cast: Cast, kin
     assert [statuses(api) for api in (cast.vera, viewer)] == [(403, 403, 403)] * 2
     unknown = [cast.charlie.get(f"/schedules/{one}").body for one in (NOWHERE, "none", made["id"])]
     assert unknown == [unknown[0]] * 3
-    assert cast.paula.get(address).body == made
+    found = cast.paula.get(address).body
+    assert [one["code"] for one in found.pop("problems")] == ["edit_conflict"]
+    assert found | {"problems": []} == made

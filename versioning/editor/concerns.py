@@ -30,7 +30,7 @@ WINDOW: Final = 3000
 """How many positions back from the end of the log anything counts as news."""
 
 Concern = Callable[[Caller], Q]
-"""Returns the condition that an event by somebody else concerns the caller, who is a person.
+"""Returns the condition that an event concerns the caller, who is a person; by default, one by somebody else.
 
 It is asked once for a caller and then compiled, so it must depend on nothing but the rights of the caller and
 what is stored.
@@ -53,9 +53,12 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
         return Event.objects.none()
     end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
     newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), hidden_from="")
-    concerns = reduce(or_, (concern(caller) for concern in _concerns))
-    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller)
-    return newer.exclude(actor=caller.username).filter(seen).order_by("-position")
+    others = ~Q(actor=caller.username)
+    by_oneself = reduce(or_, (concern(caller) for concern in _concerns_by_oneself), Q(pk=None))
+    concerns = reduce(or_, (concern(caller) for concern in _concerns)) & others
+    concerns |= by_oneself & Q(actor=caller.username)
+    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & others
+    return newer.filter(seen).order_by("-position")
 
 
 def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
@@ -80,10 +83,10 @@ def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
         return len(cursor.fetchall())
 
 
-def register(concern: Concern) -> None:
-    """Add a concern."""
+def register(concern: Concern, *, by_oneself: bool = False) -> None:
+    """Add a concern; `by_oneself` if it is about what happens in the name of the person, unattended."""
     require_callable(concern, by="concerns.register()")
-    _concerns.append(concern)
+    (_concerns_by_oneself if by_oneself else _concerns).append(concern)
 
 
 def _own_resources(caller: Caller) -> Q:
@@ -132,3 +135,4 @@ def _accepted_invitations(caller: Caller) -> Q:
 
 
 _concerns: Final[list[Concern]] = [_own_resources, _accepted_invitations]
+_concerns_by_oneself: Final[list[Concern]] = []

@@ -11,9 +11,9 @@ An application of Django registers a check in `AppConfig.ready()`. To refuse, a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, VersioningError
@@ -23,7 +23,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import Grants, grants_for, keep_targets, store_grants
 from versioning.serving.identities import Targets, targets_of
-from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks
+from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,21 +70,34 @@ HoldsBack = Callable[[str], bool]
 """Says whether new resources of a workspace are not published by default."""
 
 
+Foresee = Callable[[Sequence[Passage]], Sequence[VersioningError | None]]
+"""Returns for each passage the error that a check would raise, or None.
+
+The number of statements does not depend on how many they are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Registered:
     check: Check
     holds_back: HoldsBack | None
+    foresee: Foresee
 
 
 _registered: list[_Registered] = []
 
 
-def register(check: Check, *, holds_back: HoldsBack | None = None) -> None:
-    """Add a check, after those already registered; `holds_back` goes with it."""
+def register(check: Check, *, holds_back: HoldsBack | None = None, foresee: Foresee | None = None) -> None:
+    """Add a check, after those already registered; `holds_back` goes with it.
+
+    `foresee` answers what the check would, for many versions at once. Without it the check itself is asked
+    about each of them.
+    """
     require_callable(check, by="gate.register()")
-    if holds_back is not None:
-        require_callable(holds_back, by="gate.register(holds_back=…)")
-    _registered.append(_Registered(check=check, holds_back=holds_back))
+    for name, given in (("holds_back", holds_back), ("foresee", foresee)):
+        if given is not None:
+            require_callable(given, by=f"gate.register({name}=…)")
+    one_by_one = partial(_foresee_with, check)
+    _registered.append(_Registered(check=check, holds_back=holds_back, foresee=foresee or one_by_one))
 
 
 def unregister(check: Check) -> None:
@@ -103,13 +116,24 @@ def refusal(passage: Passage, code: Registry) -> VersioningError | None:
 
     Nothing is locked or changed, so the version may be refused or let through all the same a moment later.
     """
-    try:
-        passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
-        if not passage.is_live_already or passage.grants(code):
-            _check(passage)
-    except VersioningError as error:
-        return error
-    return None
+    [found] = refusals([passage], code)
+    return found
+
+
+def refusals(passages: Sequence[Passage], code: Registry) -> list[VersioningError | None]:
+    """Return for each version what `refusal` does, in their order.
+
+    The number of statements does not depend on how many they are; callers with different rights take one
+    more for each, where versions refer to prompt blocks, and versions that are live already a few each.
+    """
+    found: list[VersioningError | None] = [_without_right(one) for one in passages]
+    moves = [not one.is_live_already or bool(one.grants(code)) for one in passages]
+    for foresee in (_foresee_blocks, *(one.foresee for one in _registered)):
+        left = [number for number, error in enumerate(found) if error is None and moves[number]]
+        if left:
+            for number, error in zip(left, foresee([passages[one] for one in left]), strict=True):
+                found[number] = error
+    return found
 
 
 def let_through(passage: Passage, code: Registry) -> bool:
@@ -138,3 +162,28 @@ def _check(passage: Passage) -> list[Then]:
     refuse_unpublished_blocks(passage.version.config, passage.caller, passage.blocks)
     steps = (one.check(passage) for one in _registered)
     return [step for step in steps if step is not None]
+
+
+def _without_right(passage: Passage) -> VersioningError | None:
+    try:
+        passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
+    except VersioningError as error:
+        return error
+    return None
+
+
+def _foresee_blocks(passages: Sequence[Passage]) -> list[VersioningError | None]:
+    asked = [(one.version.config, one.caller, one.blocks) for one in passages]
+    return list(unpublished_blocks(asked))
+
+
+def _foresee_with(check: Check, passages: Sequence[Passage]) -> list[VersioningError | None]:
+    found: list[VersioningError | None] = []
+    for passage in passages:
+        try:
+            check(passage)
+        except VersioningError as error:
+            found.append(error)
+        else:
+            found.append(None)
+    return found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from django.db.models import Q
 from editor_client.shared.instructions import referenced_blocks
 
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Rights
 from versioning.domain.config import Config, referenced_agents, referenced_tools
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import not_applied
@@ -32,27 +33,67 @@ _readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
 _REFERS: Final = f'SELECT 1 FROM "{SubAgentReference._meta.db_table}" WHERE target_id = %s LIMIT 1'  # noqa: S608
 
 
+class UnpublishedBlocks(Invalid):
+    """A version refers to prompt blocks that are not published, or that the caller cannot read."""
+
+    def __init__(self, issues: Sequence[Issue], blocks: Sequence[str]) -> None:
+        super().__init__(issues, code="unpublished_blocks")
+        self.blocks = tuple(blocks)
+        """Their ids, each once."""
+
+
 def refuse_unpublished_blocks(config: Config, caller: Caller, moving: Mapping[str, bool] = NO_BLOCKS) -> None:
-    """Raise `Invalid` naming every referenced block that is unpublished or that the caller cannot read.
+    """Raise `UnpublishedBlocks` naming every referenced block that is unpublished or that is not readable.
 
     `moving` are blocks that are published (True) or unpublished (False) in the same transaction, by id.
     """
-    references = list(referenced_blocks(config))
-    if not references:
-        return
-    wanted = {target for _, target in references}
-    rows = (
-        PromptBlock.objects.readable_by(caller).filter(pk__in=wanted).values_list("pk", "active_version_id")
-    )
-    published = dict(rows)
+    for error in unpublished_blocks([(config, caller, moving)]):
+        if error is not None:
+            raise error
+
+
+def unpublished_blocks(
+    asked: Sequence[tuple[Config, Caller, Mapping[str, bool]]],
+) -> Iterator[UnpublishedBlocks | None]:
+    """Yield what `refuse_unpublished_blocks` raises for each configuration, its caller and what is moving.
+
+    Takes one statement for all callers with the same rights; none where nothing refers to a block.
+    """
+    references = [list(referenced_blocks(config)) for config, _caller, _moving in asked]
+    wanted: defaultdict[Rights, set[str]] = defaultdict(set)
+    callers = {caller.rights: caller for _config, caller, _moving in asked}
+    for (_config, caller, _moving), named in zip(asked, references, strict=True):
+        wanted[caller.rights].update(target for _field, target in named)
+    published = {rights: _published(ids, callers[rights]) for rights, ids in wanted.items() if ids}
+    for (_config, caller, moving), named in zip(asked, references, strict=True):
+        yield _error(named, published.get(caller.rights, {}), moving)
+
+
+def _published(ids: Collection[str], caller: Caller) -> Mapping[str, bool]:
+    """Return whether blocks are published, of those that the caller may read."""
+    rows = PromptBlock.objects.readable_by(caller).filter(pk__in=ids)
+    return {pk: active is not None for pk, active in rows.values_list("pk", "active_version_id")}
+
+
+def _error(
+    references: Sequence[tuple[str, str]], published: Mapping[str, bool], moving: Mapping[str, bool]
+) -> UnpublishedBlocks | None:
+    missing = [
+        (field, target)
+        for field, target in references
+        if target not in published or not moving.get(target, published[target])
+    ]
     absent = "does not exist, or you may not read it"
     issues = [
-        Issue(field, f"the prompt block {target!r} {'is not published' if target in published else absent}")
-        for field, target in references
-        if target not in published or not moving.get(target, published[target] is not None)
+        Issue(
+            field,
+            f"the prompt block {target!r} {'is not published' if target in published else absent}",
+        )
+        for field, target in missing
     ]
-    if issues:
-        raise Invalid(issues, code="unpublished_blocks")
+    return (
+        UnpublishedBlocks(issues, list(dict.fromkeys(target for _, target in missing))) if missing else None
+    )
 
 
 def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) -> tuple[Notice, ...]:

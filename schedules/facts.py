@@ -1,0 +1,122 @@
+"""What is stored of what schedules are about, for many schedules in a few statements."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from releases.items import ItemNow, now, rows_of, versions_of
+from releases.models import Release, ReleaseItem
+from releases.models.releases import State as ReleaseState
+from releases.rules import in_order
+from schedules.models import Action, Schedule
+from schedules.people import people
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import NotFound
+from versioning.domain.events import Target
+from versioning.domain.kinds import KINDS, KINDS_BY_WORD, ResourceKind
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import Editor
+from versioning.editor.targets import target_of
+from versioning.models import VersionedResource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What schedules are about, as it is stored now."""
+
+    people: Mapping[UUID, Caller | None]
+    """Who made them, by the ids of the schedules; None for who is gone."""
+    releases: Mapping[UUID, Release]
+    items: Mapping[UUID, Sequence[ItemNow]]
+    """Those of the releases, in the order in which they are published."""
+    resources: Mapping[str, VersionedResource]
+    """By what `Schedule.expects` calls them."""
+    versions: Mapping[str, Any]
+    """Versions in rows, by their ids."""
+    live: Mapping[str, tuple[Target, str | None]]
+    """The resources, those in releases too, with what is live of each."""
+
+    def references(self, schedule: Schedule) -> Sequence[str]:
+        """Return the resources that a schedule moves."""
+        if schedule.release_id is None:
+            return [schedule.reference]
+        return [f"{one.kind}/{one.resource_id}" for one in self.items[schedule.release_id]]
+
+    def resource(self, schedule: Schedule) -> VersionedResource:
+        """Return the resource of a schedule that is about one; it is there."""
+        return self.resources[schedule.reference]
+
+    def is_gone(self, schedule: Schedule) -> bool:
+        """Say whether what a schedule is about was deleted, or a release published otherwise."""
+        if schedule.release_id is not None:
+            release = self.releases.get(schedule.release_id)
+            return release is None or release.state != ReleaseState.DRAFT
+        found = self.live.get(schedule.reference)
+        if found is None or found[0].identity != schedule.identity:
+            return True
+        return schedule.action == Action.PUBLISH and self.version(schedule, schedule.version_id) is None
+
+    def version(self, schedule: Schedule, version_id: str | None) -> Snapshot | None:
+        """Return a version of the resource of a schedule; None if it is not there."""
+        resource = self.resource(schedule)
+        unstored = resource.pointers.find(version_id) if resource.pointers and version_id else None
+        row = self.versions.get(version_id or "")
+        found: Snapshot | None = row if row is not None and row.resource_id == resource.pk else None
+        return unstored or found
+
+
+def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
+    """Return what schedules are about; the number of statements does not depend on how many they are."""
+    releases = Release.objects.in_bulk({one.release_id for one in schedules if one.release_id is not None})
+    items: defaultdict[UUID, list[ItemNow]] = defaultdict(list)
+    rows = ReleaseItem.objects.filter(release__in=releases).select_related("release")
+    for item in in_order(now(editor, rows, with_texts=True)) if releases else ():
+        items[item.item.release_id].append(item)
+    own = [one for one in schedules if one.release_id is None]
+    resources: dict[str, VersionedResource] = {}
+    versions: dict[str, Any] = {}
+    for kind in KINDS:
+        of_kind = [one for one in own if one.kind == kind.word]
+        if of_kind:
+            resources |= _resources(editor, kind, {one.resource_id for one in of_kind})
+            versions |= _versions(editor, kind, of_kind)
+    live = {name: (target_of(one, editor.code), one.active_id) for name, one in resources.items()}
+    for one in (one for of_one in items.values() for one in of_one if one.resource is not None):
+        about = target_of(one.resource, editor.code)
+        live.setdefault(f"{one.kind}/{one.resource_id}", (about, one.resource.active_id))
+    return Facts(
+        people=people(schedules),
+        releases=releases,
+        items=items,
+        resources=resources,
+        versions=versions,
+        live=live,
+    )
+
+
+def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, VersionedResource]:
+    """Return resources by what `Schedule.expects` calls them; each override in a file takes a statement."""
+    collection: Any = editor.collection(kind)
+    found = rows_of(collection, ids)
+    if editor.source == "code" and kind.in_code:
+        for resource_id in ids & editor.code.agents.keys():
+            found.pop(resource_id, None)
+            with suppress(NotFound):
+                found[resource_id] = collection.backend.find(resource_id, APPLICATION)
+    return {f"{kind.word}/{pk}": one for pk, one in found.items()}
+
+
+def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule]) -> dict[str, Any]:
+    """Return the versions in rows that schedules publish, or expect to be live."""
+    named = {one.version_id for one in schedules} | {one.expected_version_id or "" for one in schedules}
+    keys = []
+    for version_id in named:
+        with suppress(ValueError):  # versions in Git have ids of another kind, and no rows
+            keys.append(UUID(version_id))
+    collection = editor.collection(KINDS_BY_WORD[kind.word])
+    return {str(pk): one for pk, one in versions_of(collection, keys, with_texts=True).items()}

@@ -1,0 +1,138 @@
+"""What would keep schedules from happening if they ran now: the answer of the gate that they have to pass.
+
+It is asked as the person who made the schedule, with the rights and the policy of this moment. Schedules of
+the same resource that are due before are taken as done, so that the end of a pair is judged in the state that
+its beginning leaves. Whatever else is to happen until then, such as a prompt block that another schedule
+publishes, counts when it has happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from releases.checking import Attempt, problems_of_several
+from releases.rules import Problem as ReleaseProblem
+from schedules.deletions import GONE
+from schedules.expected import expected
+from schedules.facts import Facts, facts_of
+from schedules.forecast import Outcome
+from schedules.models import Action, Schedule, State
+from schedules.refusals import NOT_ALLOWED, Problem, SomethingElseIsLive, code_of, message_of, message_of_item
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import Editor, gate
+from versioning.editor.parts import EditorPart
+from versioning.models import VersionedResource
+
+UNEXPECTED: Final = "Something else is live, or will be by then, than this was scheduled for."
+
+Problems = Mapping[UUID, Sequence[Problem]]
+"""By the ids of schedules."""
+_Outcomes = Mapping[tuple[UUID, str], Outcome]
+
+
+def problems_of(schedules: EditorPart, some: Iterable[Schedule]) -> Problems:
+    """Return what would keep schedules from happening if they ran now, by their ids.
+
+    There are none of those that are over. The number of statements does not depend on how many schedules
+    there are; people with different rights take one more for each, where versions refer to prompt blocks.
+    """
+    waiting = {one.pk: one for one in some if one.state == State.SCHEDULED}
+    if not waiting:
+        return {}
+    facts = facts_of(schedules.editor, list(waiting.values()))
+    outcomes = expected(facts.live)
+    found = {pk: list(_own_problems(one, facts, outcomes)) for pk, one in waiting.items()}
+    allowed = [one for one in waiting.values() if _may(one, facts)]
+    for pk, problems in _of_the_gate(schedules.editor, allowed, facts, outcomes):
+        found[pk] += problems
+    return found
+
+
+def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iterator[Problem]:
+    """Yield what no gate is needed for: what is gone, the right to publish, and what else is live."""
+    if facts.is_gone(schedule):
+        yield Problem(code=GONE, message="What was scheduled is not there any more.")
+    elif not _may(schedule, facts):
+        message = f"{schedule.author_name!r} may not publish there any more."
+        yield Problem(code=NOT_ALLOWED, message=message)
+    elif any(_fails(outcomes.get((schedule.pk, name))) for name in facts.references(schedule)):
+        yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED)
+
+
+def _fails(outcome: Outcome | None) -> bool:
+    """Say whether something else is live by then; None stands for what has run at this moment."""
+    return outcome is not None and outcome.fails
+
+
+def _may(schedule: Schedule, facts: Facts) -> bool:
+    """Say whether it is there, and who made it may publish it."""
+    person = facts.people[schedule.pk]
+    return (
+        not facts.is_gone(schedule)
+        and person is not None
+        and person.may(Right.PUBLISH, schedule.workspace_id)
+    )
+
+
+def _of_the_gate(
+    editor: Editor, some: Sequence[Schedule], facts: Facts, outcomes: _Outcomes
+) -> Iterator[tuple[UUID, list[Problem]]]:
+    """Yield what the gate has against the versions, and against the items of releases."""
+    passages = {}
+    for one in some:
+        passage = _passage(one, facts, outcomes) if one.release_id is None else None
+        if passage is not None:
+            passages[one.pk] = passage
+    for pk, error in zip(passages, gate.refusals(list(passages.values()), editor.code), strict=True):
+        if error is not None:
+            yield pk, [Problem(code=code_of(error), message=message_of(error), error=error)]
+    together = [one for one in some if one.release_id is not None]
+    attempts = [
+        Attempt(
+            release=facts.releases[one.release_id], items=facts.items[one.release_id], by=_person(one, facts)
+        )
+        for one in together
+        if one.release_id is not None
+    ]
+    for one, problems in zip(together, problems_of_several(editor, attempts), strict=True):
+        yield one.pk, [_of_item(problem) for problem in problems]
+
+
+def _passage(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.Passage | None:
+    """Return what the gate is asked about a version; None for what asks no gate."""
+    resource, outcome = facts.resource(schedule), outcomes.get((schedule.pk, schedule.reference))
+    before = resource.active_id if outcome is None else outcome.before
+    version = facts.version(schedule, schedule.version_id)
+    if schedule.action == Action.UNPUBLISH or version is None:
+        return None
+    then = _with_live(resource, before, facts.version(schedule, before))
+    return gate.Passage(resource=then, version=version, caller=_person(schedule, facts))
+
+
+def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:
+    """Return a resource as it is when something else is live; as it is now if that is not known."""
+    if live_id == resource.active_id or (live_id is not None and live is None):
+        return resource
+    then = copy(resource)
+    if then.pointers is None:
+        then.active_version = live
+    else:
+        then.pointers = replace(then.pointers, active=live)
+    return then
+
+
+def _person(schedule: Schedule, facts: Facts) -> Caller:
+    person = facts.people[schedule.pk]
+    assert person is not None  # noqa: S101  asked only where `_may`
+    return person
+
+
+def _of_item(problem: ReleaseProblem) -> Problem:
+    """Return a problem of a release as one of its schedule, for everybody who may read that."""
+    code = problem.code if problem.error is None else code_of(problem.error)
+    return Problem(code=code, message=message_of_item(problem), error=problem.error, item=problem)

@@ -1,0 +1,109 @@
+"""Tell the authors of schedules when what would keep them from happening changes, and when they failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from django.db.models import Q
+
+from schedules.judging import problems_of
+from schedules.models import Schedule
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.editor import concerns
+from versioning.editor.parts import EditorPart
+from versioning.models import events
+
+AT_ONCE: Final = 100
+"""How many schedules are judged with the same statements."""
+REST: Final = 10
+"""How many times as long as looking took it is not done again."""
+LONGEST_WAIT: Final = 600.0
+"""Seconds after which all are judged although the log has not moved: it does not record everything."""
+
+
+def register() -> None:
+    """Tell the bell what concerns the authors of schedules."""
+    concerns.register(_of_own_schedules)
+    concerns.register(_failures, by_oneself=True)
+
+
+def _of_own_schedules(caller: Caller) -> Q:
+    """Return the condition that an event is about a schedule of the person that did not just happen."""
+    types = ("schedule.changed", "schedule.cancelled", "schedule.failed")
+    return Q(type__in=types, detail__createdBy=caller.username)
+
+
+def _failures(caller: Caller) -> Q:
+    """Return the condition that a schedule failed that ran as the person."""
+    return Q(type="schedule.failed", via=Via.SCHEDULE)
+
+
+def remember(schedules: EditorPart, made: Sequence[Schedule]) -> None:
+    """Set the problems of schedules that were just made: their author sees these, and is told of changes."""
+    found = problems_of(schedules, made)
+    for one in made:
+        one.problems = found.get(one.pk, ())
+        one.known_problems = _codes(one)
+    if any(one.known_problems for one in made):
+        Schedule.objects.bulk_update(made, ["known_problems"])
+
+
+class Watch:
+    """Looks whether what keeps schedules from happening has changed since their authors were told."""
+
+    def __init__(self) -> None:
+        self._position = -1
+        self._began = self._ended = -LONGEST_WAIT
+
+    def look_if_moved(self) -> None:
+        """Look if the log has moved since the last time: nearly everything that matters is in it.
+
+        Where very much is scheduled, most of the time is left to other work.
+        """
+        now = time.monotonic()
+        if now < self._ended + REST * (self._ended - self._began):
+            return
+        position = events.position()
+        if position != self._position or now > self._ended + LONGEST_WAIT:
+            look()
+            self._position, self._began, self._ended = position, now, time.monotonic()
+
+
+def look() -> None:
+    """Tell the authors of schedules that wait what has changed; several workers may do so at once."""
+    schedules: EditorPart = get_editor().schedules
+    for some in _waiting():
+        found = problems_of(schedules, some)
+        for one in some:
+            before, one.problems = one.known_problems, found.get(one.pk, ())
+            if _codes(one) != before:
+                _tell(one, before)
+
+
+def _tell(schedule: Schedule, before: str) -> None:
+    """Record the codes of what keeps a schedule from happening now, unless another worker has done so."""
+    with events.transaction():
+        still = Schedule.objects.waiting().filter(pk=schedule.pk, known_problems=before)
+        if still.update(known_problems=_codes(schedule)):
+            by = replace(APPLICATION, via=Via.SCHEDULE)
+            schedule.record("changed", by, problems=_codes(schedule).split())
+
+
+def _waiting() -> Iterator[list[Schedule]]:
+    last = None
+    while True:
+        rows = Schedule.objects.waiting().order_by("pk")
+        some = list(rows.filter(pk__gt=last)[:AT_ONCE] if last is not None else rows[:AT_ONCE])
+        if some:
+            yield some
+        if len(some) < AT_ONCE:
+            return
+        last = some[-1].pk
+
+
+def _codes(schedule: Schedule) -> str:
+    return " ".join(sorted({one.code for one in schedule.problems}))

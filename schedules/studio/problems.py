@@ -1,0 +1,114 @@
+"""What would keep a schedule from happening, in sentences that lead to where that can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from releases.studio.words import problem_in_words
+from schedules.models import Schedule
+from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsLive
+from schedules.studio.addresses import of_publishing, of_release
+from studio import extensions
+from studio.domain_messages.translated import translated
+from studio.kinds import KINDS_BY_WORD
+from studio.publishing.obstacles import reasons
+from versioning.conf import get_editor
+from versioning.serving.reference_checks import UnpublishedBlocks
+
+MAX_SHOWN: Final = 5
+"""How many problems are told of one schedule; the page of a release has all of them."""
+
+
+def judged(schedules: Iterable[Schedule]) -> list[Schedule]:
+    """Return schedules with what would keep them from happening now; some statements for all of them."""
+    found = list(schedules)
+    problems = get_editor().schedules.problems(found)
+    for one in found:
+        one.problems = problems.get(one.pk, ())
+    return found
+
+
+def warnings_of(schedule: Schedule) -> list[SafeString]:
+    """Return that a schedule will fail, and what `reasons_against` says; nothing if it will not."""
+    reasons = reasons_against(schedule)
+    lead = format_html("<strong>{}</strong>", _("As things stand it will fail."))
+    return [format_html("{} {}", lead, reasons[0]), *reasons[1:]] if reasons else []
+
+
+def reasons_against(schedule: Schedule) -> list[SafeString]:
+    """Return what would keep a schedule from happening, a sentence each, beside the chip that says so.
+
+    Those about what else is live say what can be done; the others have a link. Of many, the page of the
+    release has the others.
+    """
+    sentences = [_sentence(schedule, one) for one in schedule.problems[:MAX_SHOWN]]
+    more = len(schedule.problems) - len(sentences)
+    if more:
+        said = ngettext("And %(count)s more problem.", "And %(count)s more problems.", more)
+        sentences.append(format_html("{}", said % {"count": more}))
+    return sentences
+
+
+def _sentence(schedule: Schedule, problem: Problem) -> SafeString:
+    words = _words(schedule, problem)
+    if problem.item is not None and problem.item.resource is not None:
+        words = f"{problem.item.resource.resource_id}: {words}"
+    title, address = _way(schedule, problem)
+    if not address:
+        return format_html("{}", words)
+    return format_html('{} <a class="link" href="{}">{}</a>', words, address, title)
+
+
+def _words(schedule: Schedule, problem: Problem) -> str:
+    """Return a problem in the language of the page."""
+    if problem.code == NOT_ALLOWED:
+        return _("%(who)s may not publish here any more.") % {"who": schedule.author_name}
+    if problem.code == SomethingElseIsLive.code:
+        return _something_else(schedule)
+    if isinstance(problem.error, UnpublishedBlocks):
+        return _blocks(problem.error.blocks)
+    if problem.item is not None:
+        return " ".join(problem_in_words(problem.item))
+    return " ".join(reasons(problem.error)) or translated(problem.message)
+
+
+def _something_else(schedule: Schedule) -> str:
+    if schedule.release_id is None and schedule.expected_version_id is None:
+        return _(
+            "Nothing was to be live by then, and something is. Unpublish that before, or cancel this and "
+            "schedule it again."
+        )
+    return _(
+        "Something else will be live by then than when it was scheduled. Publish that version again before, "
+        "or cancel this and schedule it again."
+    )
+
+
+def _blocks(blocks: Sequence[str]) -> str:
+    named = ", ".join(blocks[:MAX_NAMED]) + (", …" if len(blocks) > MAX_NAMED else "")
+    said = ngettext(
+        "The prompt block %(blocks)s is not published.",
+        "The prompt blocks %(blocks)s are not published.",
+        len(blocks),
+    )
+    return said % {"blocks": named}
+
+
+def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:
+    """Return what the link says where something can be done about a problem, and its address; or nothing."""
+    if problem.error is None and problem.item is None:
+        return "", ""
+    about = problem.item.resource if problem.item is not None else schedule
+    if problem.error is not None and about is not None:
+        own = extensions.way_out_of(KINDS_BY_WORD[about.kind], about.resource_id, problem.error)
+        if own is not None:
+            return own.title, own.address
+    if schedule.release_id is not None:
+        return _("To the release"), of_release(schedule.workspace_id, str(schedule.release_id))
+    return _("What is missing"), of_publishing(schedule)
