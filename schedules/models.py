@@ -8,12 +8,14 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Min
 from django.utils import timezone
 
 from schedules.times import When
 from versioning.domain.access import Caller
 from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
+from versioning.models.due_work import Owner
 
 MAX_ZONE: Final = 64
 
@@ -56,6 +58,19 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def due(self) -> Self:
         """Return those that are to run now, in the order of their times."""
         return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
+
+    def of_resources(self) -> Self:
+        """Filter those about a single resource."""
+        return self.filter(release_id=None)
+
+    def of_releases(self) -> Self:
+        """Filter those about a release."""
+        return self.exclude(release_id=None)
+
+    def workspaces(self) -> list[Owner]:
+        """Return the workspaces of the schedules, each once, in the order of their first times."""
+        first = self.order_by().values_list("workspace").annotate(first=Min("run_at"))
+        return list(first.order_by("first", "workspace").values_list("workspace"))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction.

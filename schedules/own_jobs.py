@@ -16,7 +16,9 @@ HOUR: Final = 3600.0
 
 def register() -> None:
     """Register the jobs."""
-    jobs.register(jobs.Periodic(name="schedules", run=running.run_due, every=SECONDS, in_each_worker=True))
+    runner = running.Runner()
+    for name, run in (("schedules", runner.run_versions), ("scheduled releases", runner.run_releases)):
+        jobs.register(jobs.Periodic(name=name, run=run, every=SECONDS, in_each_worker=True))
     jobs.register(jobs.Periodic(name="time zones of schedules", run=follow_time_zones, every=HOUR))
 
 
