@@ -142,3 +142,6 @@ class ErrorAnswer(ResponseSchema):
     names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
     review: MissingReview | None = None
     problems: list[ProblemAnswer] = []
+    detail: Annotated[
+        Literal["yours"] | None, Field(description="`yours`: the streams that are too many are the caller's.")
+    ] = None
