@@ -176,7 +176,7 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
                 return []
             return super(DeliveryQuerySet, self.filter(webhook=webhook)).lease_of(owner, limit, by=by)
 
-    def _busy(self) -> models.QuerySet[Delivery, dict[str, Any]]:
+    def _busy(self) -> models.QuerySet[Any, Any]:
         """Return the webhooks that are busy."""
         sent = self.model._default_manager.filter(leased_until__gt=Now()).order_by()
         counted = sent.values("webhook").annotate(number=Count("pk"))

@@ -15,7 +15,7 @@ Where rows belong to somebody, such as a workspace, their owners take turns: see
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from threading import Lock
 from typing import Any, Final, Self, TypeVar
@@ -31,7 +31,7 @@ LOOKS: Final = 8
 
 W = TypeVar("W", bound="DueWork")
 
-Owner = tuple[Hashable, ...]
+Owner = tuple[Any, ...]
 """Whose work is due: a workspace, and within it perhaps a receiver. What nobody owns is `()`."""
 
 
