@@ -218,10 +218,17 @@ class Schedule(models.Model):
         In the transaction of what it does, this makes it happen once, whoever else tries.
         """
         self.state, self.due_at, self.executed_at = state, None, timezone.now()
-        still = type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
-        if not still.update(**stored):
+        if not self._still_waiting().update(**stored):
             raise NotWaiting
+
+    def refuse_ended(self) -> None:
+        """Raise `NotWaiting` as `end` would, before anything is done in vain."""
+        if not self._still_waiting().exists():
+            raise NotWaiting
+
+    def _still_waiting(self) -> ScheduleQuerySet:
+        return type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
 
     def postpone(self, wait: datetime.timedelta) -> None:
         """Let workers look at it again after a while."""

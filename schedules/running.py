@@ -77,7 +77,9 @@ def _run_next(due: ScheduleQuerySet, turns: Turns) -> bool:
         return False
     turns.begin(owner)
     try:
-        schedule = due.filter(workspace=owner[0]).select_related("author").first()
+        # At random among those of one moment, so that several workers seldom try the same.
+        mine = due.filter(workspace=owner[0]).order_by("run_at", "?")
+        schedule = mine.select_related("author").first()
         if schedule is not None:
             _run_or_postpone(schedule)
     finally:
@@ -115,6 +117,7 @@ def run(schedule: Schedule) -> None:
 def _act(schedule: Schedule, *, by: Caller) -> None:
     """Do it, and finish the schedule with it, in one transaction."""
     with events.transaction():
+        schedule.refuse_ended()  # on SQLite another worker has waited for the one that did it
         if schedule.release_id is not None:
             _publish_release(schedule, str(schedule.release_id), by)
         else:

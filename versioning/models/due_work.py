@@ -45,8 +45,8 @@ class Turns:
     Next is whoever holds the fewest places, and of those who hold as many, whose last turn was longest ago;
     first among the workspaces, then among what each of them owns. A workspace takes another place only while
     more are free than it holds. So one leaves half of the places free, two leave a third, and who comes later
-    finds one until there are as many workspaces at work as places. Each worker decides by what it does itself,
-    and leaves places free; nothing is asked or told of others.
+    finds one until there are as many workspaces at work as places. A worker decides by what it does itself
+    and asks nothing of others: each leaves places free.
     """
 
     def __init__(self, places: int = 1) -> None:
