@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import cycle, islice
 from threading import Thread
 
 _HEAD = (
@@ -35,10 +36,10 @@ class Listeners:
                 raise RuntimeError(f"{len(self.milliseconds)} of {arrivals} events have arrived")
             time.sleep(0.01)
 
-    async def listen(self, address: str, key: str, number: int) -> None:
-        """Open so many streams, and read them until cancelled."""
+    async def listen(self, address: str, keys: Sequence[str], number: int) -> None:
+        """Open so many streams, with one key as with another, and read them until cancelled."""
         doors = asyncio.Semaphore(_AT_ONCE)
-        await asyncio.gather(*(self._listen(address, key, doors) for _ in range(number)))
+        await asyncio.gather(*(self._listen(address, key, doors) for key in islice(cycle(keys), number)))
 
     async def _listen(self, address: str, key: str, doors: asyncio.Semaphore) -> None:
         host, _, port = address.partition(":")
@@ -61,11 +62,11 @@ class Listeners:
 
 
 @contextmanager
-def listening(url: str, key: str, number: int) -> Iterator[Listeners]:
-    """Have so many clients listen to the streams of a service."""
+def listening(url: str, keys: Sequence[str], number: int) -> Iterator[Listeners]:
+    """Have so many clients listen to the streams of a service, with the keys of several people."""
     listeners = Listeners()
     loop = asyncio.new_event_loop()
-    work = loop.create_task(listeners.listen(url.removeprefix("http://"), key, number))
+    work = loop.create_task(listeners.listen(url.removeprefix("http://"), keys, number))
 
     def run() -> None:
         with suppress(asyncio.CancelledError):

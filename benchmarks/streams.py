@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from statistics import median, quantiles
@@ -25,32 +25,38 @@ PAUSES = (0.05, 0.35)
 READS = 2000
 BESIDE = 200
 """The streams that `serve` itself has by default."""
+PEOPLE = 10
+"""Whose keys the listeners have: each person may hold a tenth of the streams."""
 
 
 def streams(bench: Bench) -> Iterator[Row]:
     """From a commit to an open stream, and reads beside a thousand of them."""
     bench.fill("e", 20, 1)
+    limits = ("--workspace", "default", "--role", "admin")
+    keys = [bench.manage("create_api_key", f"listener-{one}", *limits) for one in range(PEOPLE)]
     connections.possible(STREAMS[-1])  # this process, too, needs a file for each stream
     with bench.serving() as service, bench.serving("--streams", "2000", command="serve_events") as hub:
         for number in STREAMS:
             bench.note(f"{bench.name}: {number} streams")
-            with listening(hub.url, bench.key, number) as listeners:
+            with listening(hub.url, keys, number) as listeners:
                 publish(service, bench.key, PUBLISHES)
                 listeners.wait_for(PUBLISHES * number)
             middle, late = figures(listeners.milliseconds)
             name = f"from commit to an open stream, {number:,} on `serve_events`"
             yield Row(bench.name, name, f"{middle:.0f} ms, p99 {late:.0f} ms", "≤ 500 ms", late <= 500)
         crowds = {"`serve_events`": (hub, STREAMS[-1]), "the same `serve`": (service, BESIDE)}
-        yield from reads_beside(bench, service, crowds)
+        yield from reads_beside(bench, service, keys, crowds)
 
 
-def reads_beside(bench: Bench, service: Service, crowds: dict[str, tuple[Service, int]]) -> Iterator[Row]:
+def reads_beside(
+    bench: Bench, service: Service, keys: Sequence[str], crowds: dict[str, tuple[Service, int]]
+) -> Iterator[Row]:
     """Measure reads without streams and then with them, while somebody publishes."""
     with publishing(service, bench.key):
         alone = figures(reads(service, bench.key))
     yield Row(bench.name, "a read beside publishes", shown(alone))
     for name, (hub, number) in crowds.items():
-        with listening(hub.url, bench.key, number), publishing(service, bench.key):
+        with listening(hub.url, keys, number), publishing(service, bench.key):
             beside = figures(reads(service, bench.key))
         yield Row(bench.name, f"the same with {number:,} open streams on {name}", shown(beside))
 

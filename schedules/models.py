@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Min
 from django.utils import timezone
 
 from schedules.refusals import Problem
@@ -16,6 +17,7 @@ from schedules.times import When
 from versioning.domain.access import Caller
 from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
+from versioning.models.due_work import Owner
 
 MAX_ZONE: Final = 64
 SHOWN_FOR: Final = datetime.timedelta(days=7)
@@ -65,6 +67,19 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         """Filter those that did not happen in the last days, of which pages still tell."""
         since = timezone.now() - SHOWN_FOR
         return self.filter(state__in=(State.FAILED, State.MISSED), executed_at__gte=since)
+
+    def of_resources(self) -> Self:
+        """Filter those about a single resource."""
+        return self.filter(release_id=None)
+
+    def of_releases(self) -> Self:
+        """Filter those about a release."""
+        return self.exclude(release_id=None)
+
+    def workspaces(self) -> list[Owner]:
+        """Return the workspaces of the schedules, each once, in the order of their first times."""
+        first = self.order_by().values_list("workspace").annotate(first=Min("run_at"))
+        return list(first.order_by("first", "workspace").values_list("workspace"))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction.
@@ -217,10 +232,17 @@ class Schedule(models.Model):
         In the transaction of what it does, this makes it happen once, whoever else tries.
         """
         self.state, self.due_at, self.executed_at = state, None, timezone.now()
-        still = type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
-        if not still.update(**stored):
+        if not self._still_waiting().update(**stored):
             raise NotWaiting
+
+    def refuse_ended(self) -> None:
+        """Raise `NotWaiting` as `end` would, before anything is done in vain."""
+        if not self._still_waiting().exists():
+            raise NotWaiting
+
+    def _still_waiting(self) -> ScheduleQuerySet:
+        return type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
 
     def postpone(self, wait: datetime.timedelta) -> None:
         """Let workers look at it again after a while."""

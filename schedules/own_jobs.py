@@ -20,10 +20,13 @@ _watch: Final = news.Watch()
 
 def register() -> None:
     """Register the jobs."""
-    jobs.register(jobs.Periodic(name="schedules", run=running.run_due, every=SECONDS, in_each_worker=True))
-    jobs.register(
-        jobs.Periodic(name="news of schedules", run=_watch.look_if_moved, every=LOOK, in_each_worker=True)
-    )
+    runner = running.Runner()
+    for name, run, every in (
+        ("schedules", runner.run_versions, SECONDS),
+        ("scheduled releases", runner.run_releases, SECONDS),
+        ("news of schedules", _watch.look_if_moved, LOOK),
+    ):
+        jobs.register(jobs.Periodic(name=name, run=run, every=every, in_each_worker=True))
     jobs.register(jobs.Periodic(name="time zones of schedules", run=follow_time_zones, every=HOUR))
 
 

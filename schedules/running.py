@@ -20,7 +20,7 @@ from releases.models import ReleaseItem
 from releases.publishing import publish
 from schedules.deletions import GONE
 from schedules.forecast import is_unexpected
-from schedules.models import Action, NotWaiting, Schedule, State
+from schedules.models import Action, NotWaiting, Schedule, ScheduleQuerySet, State
 from schedules.people import person
 from schedules.refusals import SomethingElseIsLive, code_of, message_of
 from schedules.subjects import Subject, locked_release, locked_resource
@@ -31,6 +31,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
 from versioning.models import VersionedResource, events
+from versioning.models.due_work import Turns
 from versioning.serving.resolution import find_version
 
 MISSED: Final = "missed"
@@ -40,21 +41,58 @@ AGAIN: Final = datetime.timedelta(seconds=30)
 logger = logging.getLogger(__name__)
 
 
-def run_due() -> None:
-    """Run everything that is due, in the order of the times.
+class Runner:
+    """Runs what is due in one worker; the workspaces take turns.
 
     Every worker does this every second, so a killed one delays nothing: what it had begun was rolled back.
     """
-    for schedule in Schedule.objects.due().select_related("author"):
-        try:
-            run(schedule)
-        except NotWaiting:
-            continue  # another worker was faster, or it was cancelled at this moment
-        except (OperationalError, InterfaceError):
-            raise  # the database is away: for every schedule
-        except Exception:
-            logger.exception("a schedule cannot be run", extra={"schedule": str(schedule.pk)})
-            schedule.postpone(AGAIN)
+
+    def __init__(self) -> None:
+        self._versions, self._releases = Turns(), Turns()
+
+    def run_versions(self) -> None:
+        """Run everything that is due of single resources."""
+        while _run_next(Schedule.objects.due().of_resources(), self._versions):
+            pass
+
+    def run_releases(self) -> None:
+        """Run the releases that are due, until something is due of a single resource.
+
+        A thread of its own does this. A release may take a second, and on SQLite nothing else is written
+        meanwhile: so what else comes due goes first, and the releases go on afterwards.
+        """
+        while not Schedule.objects.due().of_resources().exists():
+            if not _run_next(Schedule.objects.due().of_releases(), self._releases):
+                break
+
+
+def _run_next(due: ScheduleQuerySet, turns: Turns) -> bool:
+    """Run the first schedule of the workspace whose turn it is; return whether any was due."""
+    owner = next(iter(turns.in_order(due.workspaces())), None)
+    if owner is None:
+        return False
+    turns.begin(owner)
+    try:
+        # At random among those of one moment, so that several workers seldom try the same.
+        mine = due.filter(workspace=owner[0]).order_by("run_at", "?")
+        schedule = mine.select_related("author").first()
+        if schedule is not None:
+            _run_or_postpone(schedule)
+    finally:
+        turns.end(owner)
+    return True
+
+
+def _run_or_postpone(schedule: Schedule) -> None:
+    try:
+        run(schedule)
+    except NotWaiting:
+        return  # another worker was faster, or it was cancelled at this moment
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: for every schedule
+    except Exception:
+        logger.exception("a schedule cannot be run", extra={"schedule": str(schedule.pk)})
+        schedule.postpone(AGAIN)
 
 
 def run(schedule: Schedule) -> None:
@@ -75,6 +113,7 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
     # Before the transaction, in which nobody else can write on SQLite.
     versions = read_ahead(get_editor(), ReleaseItem.objects.filter(release=schedule.release_id))
     with events.transaction():
+        schedule.refuse_ended()  # on SQLite another worker has waited for the one that did it
         if schedule.release_id is not None:
             _publish_release(schedule, str(schedule.release_id), versions, by)
         else:

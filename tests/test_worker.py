@@ -6,6 +6,7 @@ import datetime
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION
 from versioning.models import Event, PeriodicJob, SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
-from versioning.models.due_work import LEASE_SECONDS, LeaseLost
+from versioning.models.due_work import LEASE_SECONDS, LeaseLost, Turns
 from versioning.models.sign_in_attempts import FORGOTTEN_AFTER
 from versioning.models.worker_state import Silence
 from versioning.worker import housekeeping, jobs, running, turns
@@ -107,6 +108,56 @@ def test_what_is_given_back_is_due_as_it_was() -> None:
     row.release()
     [again] = PeriodicJob.objects.lease(1, by="b")
     assert again.attempts == 1
+
+
+# Turns
+
+
+def taken(turns: Turns, *due: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Let whose turn it is take places while there are any, and return who did."""
+    found = []
+    while order := turns.in_order(due):
+        turns.begin(order[0])
+        found.append(order[0])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("due", "held"),
+    [
+        ("a", {"a": 8}),
+        ("ab", {"a": 6, "b": 5}),
+        ("abc", {"a": 4, "b": 4, "c": 4}),
+        ("abcdefghijklmno", dict.fromkeys("abcdefghijklmno", 1)),
+    ],
+)
+def test_whoever_has_work_due_leaves_a_place_for_whoever_comes_later(due: str, held: dict[str, int]) -> None:
+    turns = Turns(16)
+    assert Counter(name for (name,) in taken(turns, *[(one,) for one in due])) == held
+    assert taken(turns, ("z",))[:1] == [("z",)]
+
+
+def test_workspaces_take_turns_and_within_them_what_they_own() -> None:
+    turns = Turns(16)
+    busy = [("a", "slow"), ("a", "quick"), ("b", "one")]
+    assert taken(turns, *busy)[:6] == [
+        ("a", "slow"), ("b", "one"), ("a", "quick"), ("b", "one"), ("a", "slow"), ("b", "one"),
+    ]  # fmt: skip
+
+
+def test_whose_last_turn_was_longest_ago_is_next_whatever_has_waited_longest() -> None:
+    turns = Turns()
+    ran = []
+    for _ in range(4):
+        owner = turns.in_order([("first",), ("second",), ("third",)])[0]
+        turns.begin(owner)
+        turns.end(owner)
+        ran.append(owner[0])
+    assert ran == ["first", "second", "third", "first"]
+
+
+def test_what_nobody_owns_takes_all_places() -> None:
+    assert len([turns.begin(()) for turns in [Turns(2)] * 2 if turns.in_order([()])]) == 2
 
 
 # Queues

@@ -62,7 +62,7 @@ class EventStreamViewSet(EditorViewSet):
         stream = made(listener_of(request), only, start, has_role=self.caller.has_role)
         if request.method != "HEAD":
             try:
-                follower.add(stream, server.streams)
+                follower.add(stream, server.streams, person=self.caller.user_id)
             except TooManyStreams as error:
                 return Response(error_body(error), status=503, headers={"Retry-After": str(RETRY_AFTER)})
         # A stream must not hold a connection of the pool.

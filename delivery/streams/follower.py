@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Final
-from weakref import WeakSet
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from django.db import Error, close_old_connections, connections
 
@@ -26,13 +26,23 @@ LOST_AFTER: Final = 5.0
 logger = logging.getLogger(__name__)
 
 
+SHARE: Final = 10
+"""One person holds at most a tenth of the streams of a process, so that nobody keeps others out."""
+
+
 class TooManyStreams(VersioningError):
-    """The process has as many open streams as it may have."""
+    """The process has as many open streams as it may have, or the caller as many as one person may have."""
 
     code = "too_many_streams"
 
-    def __init__(self) -> None:
-        super().__init__("Too many streams are open. Try again later, or ask GET /events meanwhile.")
+    def __init__(self, *, is_yours: bool = False) -> None:
+        whose = "You hold as many streams as one person may" if is_yours else "Too many streams are open"
+        super().__init__(f"{whose}. Try again later, or ask GET /events meanwhile.")
+        self.is_yours = is_yours
+
+    def details(self) -> dict[str, Any]:
+        """Say whether the streams are the caller's own: then others still get one."""
+        return {"detail": "yours"} if self.is_yours else {}
 
 
 class Follower:
@@ -41,15 +51,21 @@ class Follower:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         # Weak, so that a response that is thrown away unsent takes its stream with it.
-        self._open: WeakSet[Subscription] = WeakSet()
+        self._open: WeakKeyDictionary[Subscription, object] = WeakKeyDictionary()
         self._thread: threading.Thread | None = None
 
-    def add(self, subscription: Subscription, limit: int) -> None:
-        """Hand over to a stream from its first reading on; raises `TooManyStreams` if this many are open."""
+    def add(self, subscription: Subscription, limit: int, *, person: object) -> None:
+        """Hand over to a stream from its first reading on.
+
+        Raises `TooManyStreams` if `limit` streams are open, or a tenth of that, but at least one, of this
+        person: whoever is signed in, or owns the key.
+        """
         with self._lock:
             if len(self._open) >= limit:
                 raise TooManyStreams
-            self._open.add(subscription)
+            if sum(one == person for one in self._open.values()) >= max(1, limit // SHARE):
+                raise TooManyStreams(is_yours=True)
+            self._open[subscription] = person
         subscription.on_start, subscription.on_close = self._start, self._remove
 
     def _start(self) -> None:
@@ -61,7 +77,7 @@ class Follower:
 
     def _remove(self, subscription: Subscription) -> None:
         with self._lock:
-            self._open.discard(subscription)
+            self._open.pop(subscription, None)
 
     def _follow(self) -> None:
         """Take turns until no stream is open."""

@@ -30,6 +30,8 @@ from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
+MAX_WEBHOOKS: Final = 100
+"""How many webhooks a workspace may have."""
 MAX_KEEP_HOURS: Final = 168
 PREVIOUS_AT_MOST: Final = 4
 """How many earlier secrets sign in addition to the newest."""
@@ -73,13 +75,17 @@ def create(
 ) -> tuple[Webhook, str]:
     """Create a webhook for the events that follow; return it with its secret, which is not shown again.
 
-    Raises `RootKeyUnreadable` if no secret can be made.
+    Raises `Invalid` with the code `too_many_webhooks` if the workspace has as many as it may, and
+    `RootKeyUnreadable` if no secret can be made.
     """
     caller = caller_of(by)
     get_editor().workspace.find(workspace_id, by=caller)  # no host is looked up for strangers
     given = {"url": url, "eventTypes": event_types, "idPrefix": id_prefix, "description": description}
     columns = checked(given)
     with get_editor().workspace.administering(workspace_id, caller):
+        if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
+            problem = f"this workspace has {MAX_WEBHOOKS} webhooks, as many as it can have: delete one first"
+            raise Invalid.field("workspaceId", problem, code="too_many_webhooks")
         root = root_key()
         webhook = Webhook.objects.create(
             workspace_id=workspace_id,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from django.db import models, transaction
-from django.db.models import Count, Q
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.db.models.signals import pre_delete
 from django.dispatch import receiver
@@ -21,14 +21,12 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import ALL_OF
 from versioning.models import DueWork, Event, Workspace, events
-from versioning.models.due_work import DueWorkQuerySet
+from versioning.models.due_work import DueWorkQuerySet, Owner
 
 MAX_URL: Final = 2000
 AT_ONCE: Final = 2
 """How many deliveries of one webhook all workers together send at the same time. A receiver that is slow to
 answer occupies no more threads than that."""
-LOOKS: Final = 8
-"""How often a thread looks for a webhook that is not busy before it waits for its next turn."""
 
 
 class State(models.TextChoices):
@@ -61,6 +59,14 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
         has no pending deliveries.
         """
         return self.select_for_update(no_key=True).order_by("pk")
+
+    def with_due(self, deliveries: models.QuerySet[Delivery]) -> Self:
+        """Return the webhooks of some due deliveries, in the order in which these became due.
+
+        It looks at one delivery of each webhook, however many wait.
+        """
+        due = deliveries.filter(webhook=OuterRef("pk")).order_by("due_at").values("due_at")[:1]
+        return self.annotate(due_at=Subquery(due)).exclude(due_at=None).order_by("due_at", "pk")
 
 
 class Webhook(models.Model):
@@ -149,35 +155,33 @@ def _record_end_of_webhook(instance: Webhook, **_signal: Any) -> None:
 class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     """Deliveries, and which of them may be sent now."""
 
-    def due(self) -> Self:
-        """Return the rows that are due and not leased, without those of webhooks that are busy.
+    def owners(self) -> list[Owner]:
+        """Return the workspaces and webhooks with deliveries that are due, without webhooks that are busy.
 
         A webhook is busy while `AT_ONCE` of its deliveries are being sent, or one if its receiver is failing.
         """
+        waiting = Webhook.objects.exclude(pk__in=self._busy()).with_due(self.due())
+        return list(waiting.values_list("workspace", "pk"))
+
+    def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Delivery]:
+        """Lease due deliveries of one webhook, unless it has become busy.
+
+        Those being sent are counted while the webhook is locked, so that threads that look at the same
+        moment do not all send to the same receiver.
+        """
+        _workspace, webhook = owner
+        with transaction.atomic(using=self.db):
+            Webhook.objects.locked().filter(pk=webhook).first()
+            if self._busy().filter(webhook=webhook).exists():
+                return []
+            return super(DeliveryQuerySet, self.filter(webhook=webhook)).lease_of(owner, limit, by=by)
+
+    def _busy(self) -> models.QuerySet[Any, Any]:
+        """Return the webhooks that are busy."""
         sent = self.model._default_manager.filter(leased_until__gt=Now()).order_by()
         counted = sent.values("webhook").annotate(number=Count("pk"))
         busy = counted.filter(Q(number__gte=AT_ONCE) | Q(webhook__failing_since__isnull=False))
-        return super().due().exclude(webhook__in=busy.values("webhook"))
-
-    def lease(self, limit: int, *, by: str) -> list[Delivery]:
-        """Lease due deliveries of one webhook; see `DueWorkQuerySet.lease`.
-
-        Those being sent are counted while the webhook is locked, so that threads that look at the same
-        moment do not all send to the same receiver. If the webhook has become busy meanwhile, another one
-        may be due.
-        """
-        if not super().due().exists():  # nearly always, and this query is cheaper than the next
-            return []
-        for _ in range(LOOKS):
-            webhook = self.due().values_list("webhook", flat=True).first()
-            if webhook is None:
-                break
-            with transaction.atomic(using=self.db):
-                Webhook.objects.locked().filter(pk=webhook).first()
-                leased = super(DeliveryQuerySet, self.filter(webhook=webhook)).lease(limit, by=by)
-            if leased:
-                return leased
-        return []
+        return busy.values("webhook")
 
     def cancel(self) -> None:
         """Cancel those that are pending; one that is being sent at this moment may still be delivered."""
@@ -212,6 +216,11 @@ class Delivery(DueWork):
         ]
         indexes = [
             models.Index(name="delivery_of_webhook", fields=["webhook", "-created_at"]),
+            models.Index(
+                name="delivery_due_of_webhook",
+                fields=["webhook", "due_at"],
+                condition=Q(due_at__isnull=False),
+            ),
             models.Index(
                 name="delivery_being_sent", fields=["leased_until"], condition=Q(leased_until__isnull=False)
             ),

@@ -13,8 +13,8 @@ from delivery.webhooks.root_key import RootKey
 from versioning.models import events
 from versioning.worker import jobs
 
-THREADS: Final = 8
-"""How many deliveries each worker sends at the same time."""
+THREADS: Final = 16
+"""How many deliveries each worker sends at the same time, at most half of them of one workspace."""
 KEPT_FOR: Final = datetime.timedelta(days=30)
 """How long deliveries that are done with can be looked at and replayed."""
 REMOVED_AT_ONCE: Final = 1000

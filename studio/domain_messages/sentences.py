@@ -48,6 +48,7 @@ SENTENCES: Final = (
     _("holds the key {key} twice in one object"),
     _("belongs to the code of this agent"),
     _("is false: enable the webhook first"),
+    _("this workspace has {limit} webhooks, as many as it can have: delete one first"),
     _("is kept outside of the database"),
     _("is kept, but never applied to an agent that code defines"),
     _("is kept in no repository that takes requests"),

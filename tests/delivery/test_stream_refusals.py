@@ -6,11 +6,14 @@ import gc
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.door import one_connection
+from tests.support.people import key_of
 from tests.support.unchanged import is_refusal
 from versioning.models import events
 
@@ -106,11 +109,36 @@ def test_the_head_of_a_stream_takes_none_of_them(cast: Cast, settings: Any) -> N
 
 
 def test_where_a_stream_takes_a_thread_there_are_few(cast: Cast) -> None:
-    streams = [opened(cast.vera) for _ in range(5)]
+    streams = [opened(api) for api in (cast.vera, cast.edgar, cast.paula, cast.alice, cast.charlie)]
     assert [stream.status_code for stream in streams] == [200] * 4 + [503]
+    assert "detail" not in streams[-1].json()
     with one_connection():
         streams[0].close()
+    assert ask(cast.charlie).status == 200
+    leave(*streams)
+
+
+@pytest.mark.parametrize(("streams", "share"), [(40, 4), (19, 1), (4, 1)])
+def test_one_person_holds_a_tenth_of_them_whatever_the_keys(
+    cast: Cast, settings: Any, streams: int, share: int
+) -> None:
+    settings.EDITOR_STREAMS = streams
+    session = Client()
+    session.force_login(User.objects.get(username="vera"))
+    held = [opened(key_of("vera")) for _ in range(share - 1)]
+    held.append(session.get(f"/api{STREAM}"))
+    assert {stream.status_code for stream in held} == {200}
+    refused = ask(key_of("vera", workspace="acme"))
+    assert is_refusal(refused, 503, "too_many_streams")
+    assert refused.body["detail"] == "yours" and int(refused.headers["Retry-After"]) >= 1
+    assert ask(cast.edgar).status == 200
+    leave(held.pop())
     assert ask(cast.vera).status == 200
+    leave(*held)
+
+
+def leave(*streams: Any) -> None:
+    """Have the clients of streams leave."""
     for stream in streams:
         with one_connection():
             stream.close()

@@ -105,8 +105,9 @@ def test_its_health_can_be_asked(events_service: Service, path: str) -> None:
 def test_too_many_streams_are_refused_and_reads_go_on(tmp_path: Path) -> None:
     options = ("--threads", "2")
     with running_service(tmp_path, *options, EDITOR_STREAMS=str(FEW)) as service, connected(service) as api:
+        people = keys_of_people(service, FEW)
         with ExitStack() as stack:
-            streams = [stack.enter_context(open_stream(service)) for _ in range(FEW)]
+            streams = [stack.enter_context(open_stream(service, key)) for key in people]
             status, headers, body = answer(service)
             assert (status, '"too_many_streams"' in body) == (503, True)
             assert int(headers["retry-after"]) >= 1
@@ -115,6 +116,12 @@ def test_too_many_streams_are_refused_and_reads_go_on(tmp_path: Path) -> None:
             assert {stream.wait_for(2)[1]["type"] for stream in streams} == {"agent.published"}
         # Whoever leaves makes room.
         until(lambda: status_of_a_stream(service) == 200)
+
+
+def keys_of_people(service: Service, number: int) -> list[str]:
+    """Return keys of so many people, each of whom may hold one stream of a few."""
+    limits = ("--workspace", "default", "--role", "admin")
+    return [service.manage("create_api_key", f"listener-{one}", *limits) for one in range(number)]
 
 
 def status_of_a_stream(service: Service) -> int:
@@ -139,8 +146,9 @@ def test_a_wsgi_server_has_a_thread_for_each_of_few(live_service: Service) -> No
 
 
 def all_hear_of_a_publish(publishing: Service, listening: Service, number: int) -> None:
+    people = keys_of_people(publishing, number)
     with connected(publishing) as api, ExitStack() as stack:
-        streams = [stack.enter_context(open_stream(listening)) for _ in range(number)]
+        streams = [stack.enter_context(open_stream(listening, key)) for key in people]
         assert number < IN_THREADS or answer(listening)[0] == 503
         AGENTS.make(api, "heard", autoPublish=True)
         assert [stream.wait_for(2)[1]["type"] for stream in streams] == ["agent.published"] * number

@@ -9,7 +9,7 @@ import pytest
 from delivery.models import Webhook
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
-from tests.support.webhooks import WEBHOOKS, deliveries, make_webhook, read, work
+from tests.support.webhooks import WEBHOOKS, WebhookFactory, deliveries, make_webhook, read, work
 
 pytestmark = pytest.mark.django_db
 
@@ -116,6 +116,18 @@ def test_the_log_has_every_change_and_nothing_secret(alice: Api) -> None:
     for secret in (made["secret"], rotated, "token-in-the-path"):
         assert secret not in str(found)
     assert alice.get(path).status == 404
+
+
+def test_a_workspace_has_a_hundred_webhooks_and_no_more(alice: Api) -> None:
+    made = make_webhook(alice, URL)
+    for workspace, number in (("acme", 98), ("elsewhere", 100)):
+        Webhook.objects.bulk_create(WebhookFactory.build_batch(number, workspace_id=workspace))
+    assert alice.post(WEBHOOKS, BODY).status == 201
+    refused = alice.post(WEBHOOKS, BODY)
+    assert (refused.status, refused.code, refused.fields) == (400, "too_many_webhooks", ["workspaceId"])
+    assert alice.patch(f"{WEBHOOKS}/{made['id']}", {"description": "new"}).status == 200
+    assert alice.delete(f"{WEBHOOKS}/{made['id']}").status == 200
+    assert alice.post(WEBHOOKS, BODY).status == 201
 
 
 def test_lists_have_pages(alice: Api, receiver: Receiver) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from delivery.webhooks.own_jobs import THREADS
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import OK, Answer, Message, Receiver, receiving
 from tests.support.remote import connected
@@ -28,12 +29,12 @@ ALLOWED = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 LEASE = 2
 """How long the worker that is killed has leased a delivery, in seconds."""
 
-# A worker that never notes what a receiver has answered, or does so like any other.
+# A worker that never notes what a receiver has answered, that waits for it for minutes, or like any other.
 WORKER = f"""
 import signal, sys, time
 import django
 django.setup()
-from delivery.webhooks import attempts
+from delivery.webhooks import attempts, sending
 from versioning.models import due_work
 from versioning.worker import jobs, running
 
@@ -43,10 +44,25 @@ if sys.argv[1] == "forgetful":
         print("answered", flush=True)
         time.sleep(600)
     attempts._record = record
+elif sys.argv[1] == "patient":
+    sending.SECONDS = 600
 worker = running.Worker([job for name, job in jobs.registered().items() if "webhook" in name])
 signal.signal(signal.SIGTERM, lambda *_: worker.stop())
 print("ready", flush=True)
 sys.exit(not worker.run())
+"""
+
+ELSEWHERE = """
+from delivery.webhooks import administration
+from versioning.domain.access import APPLICATION
+from versioning.models import Workspace
+Workspace.objects.make("elsewhere", "Elsewhere")
+print(administration.create("elsewhere", url={url!r}, event_types=["agent.*"], by=APPLICATION)[0].pk)
+"""
+PING = """
+from delivery.webhooks import administration
+from versioning.domain.access import APPLICATION
+administration.ping({webhook!r}, by=APPLICATION)
 """
 
 
@@ -156,6 +172,37 @@ def test_a_receiver_that_does_not_answer_delays_nobody_else(
             for webhook in (slow, quick):
                 assert api.delete(path(webhook)).status == 200
             answered.set()
+
+
+def test_a_workspace_whose_receivers_are_all_slow_leaves_places_to_others(
+    service: Service, receiver: Receiver, tmp_path: Path
+) -> None:
+    answered = threading.Event()
+
+    def hang(_message: Message) -> Answer:
+        answered.wait(600)
+        return OK
+
+    with receiving() as silent, connected(service) as api:
+        silent.answer = hang
+        hooks = [make_webhook(api, silent.url, "agent.created", workspace="default") for _ in range(12)]
+        for one in range(3):
+            AGENTS.make(api, f"held-{one}", workspaceId="default")
+        assert len(deliveries(api, hooks[-1])) == 3
+        quick = webhook_elsewhere(service, receiver.url)
+        with worker(service, tmp_path / "worker.log", "patient"):
+            silent.wait_for(THREADS // 2)
+            service.manage("shell", "--no-imports", "-c", PING.format(webhook=quick))
+            receiver.wait_for(1)
+            assert len(silent.messages) == THREADS // 2
+            for webhook in hooks:
+                assert api.delete(path(webhook)).status == 200
+            answered.set()
+
+
+def webhook_elsewhere(service: Service, url: str) -> str:
+    """Make a workspace with a webhook, and return its id."""
+    return service.manage("shell", "--no-imports", "-c", ELSEWHERE.format(url=url))
 
 
 def test_a_new_secret_key_breaks_no_receiver(receiver: Receiver, tmp_path: Path) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from schedules import running
-from schedules.models import Schedule
+from schedules.models import Schedule, State
 from schedules.own_jobs import follow_time_zones
 from tests.conftest import Cast
-from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, reference, run, scheduled
+from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, reference, run, run_due, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from versioning.domain.access import Role
@@ -40,7 +42,7 @@ def events_of(cast: Cast) -> list[tuple[str, str | None, str]]:
 
 def test_it_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
-    running.run_due()
+    run_due()
     assert (live(cast.paula, kind), made["state"], made["expects"]) == (first, "scheduled", first)
     done = run(made, cast.edgar)
     assert (live(cast.paula, kind), done["state"], done["code"]) == (draft, "done", None)
@@ -51,7 +53,7 @@ def test_it_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, d
         (f"{word}.published", "paula", "schedule"),
     ]
     kind.publish(cast.paula, "writer", first)
-    running.run_due()
+    run_due()
     assert live(cast.paula, kind) == first
 
 
@@ -158,7 +160,7 @@ def test_with_the_resource_go_its_schedules_and_no_namesake_inherits_them(
     assert (gone["state"], gone["code"]) == ("failed", "gone")
     kind.make(cast.paula)
     pass_time(made)
-    running.run_due()
+    run_due()
     assert live(cast.paula, kind) is None
 
 
@@ -191,10 +193,40 @@ def test_a_fault_delays_one_schedule_and_no_other(
     monkeypatch.setattr(running, "run", broken)
     for one in (bad, good):
         pass_time(one)
-    running.run_due()
+    run_due()
     states = [cast.paula.get(f"/schedules/{one['id']}").body["state"] for one in (bad, good)]
     assert states == ["scheduled", "done"]
     assert not Schedule.objects.due().exists()
+
+
+def test_workspaces_take_turns_and_what_is_single_comes_before_releases(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due = [("acme", None)] * 3 + [("acme", uuid4())] * 3 + [("elsewhere", uuid4()), ("elsewhere", None)]
+    for number, (workspace, release) in enumerate(due):
+        moment = timezone.now() - HOUR + datetime.timedelta(seconds=number)
+        about = {"identity": uuid4()} if release is None else {"release_id": release}
+        Schedule.objects.create(workspace_id=workspace, run_at=moment, due_at=moment, **about)
+    ran: list[tuple[str, bool]] = []
+    late = Schedule(workspace_id="default", identity=uuid4(), run_at=timezone.now(), due_at=timezone.now())
+
+    def done(schedule: Schedule) -> None:
+        ran.append((schedule.workspace_id, schedule.release_id is not None))
+        schedule.end(State.DONE)
+        if ran[4:] == [("acme", True)]:  # comes due while the first release is published
+            late.save()
+
+    monkeypatch.setattr(running, "run", done)
+    runner = running.Runner()
+    runner.run_versions()
+    for _ in range(2):
+        runner.run_releases()
+        runner.run_versions()
+    singles, releases = ("acme", False), ("acme", True)
+    assert ran == [
+        singles, ("elsewhere", False), singles, singles,
+        releases, ("default", False), ("elsewhere", True), releases, releases,
+    ]  # fmt: skip
 
 
 def test_nine_in_berlin_stays_nine_when_a_law_moves_the_clocks(cast: Cast, kind: Kind, draft: str) -> None:

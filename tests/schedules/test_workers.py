@@ -42,8 +42,9 @@ import django
 django.setup()
 from schedules import running
 time.sleep(max(0, float(sys.argv[1]) - time.time()))
+runner = running.Runner()
 for _ in range(3):
-    running.run_due()
+    runner.run_versions()
 """
 
 

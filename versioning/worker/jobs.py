@@ -49,7 +49,8 @@ class Queue:
     """The model of the rows, a subclass of `DueWork`, as `app_label.Model`."""
     run: Callable[[Any], None]
     threads: int = 1
-    """How many rows each worker processes at the same time."""
+    """How many rows each worker processes at the same time. Where rows have owners, a thread is a place for
+    which these take turns: none takes more than half of them."""
     at_once: int = 10
     """How many rows a thread leases at once: more for quick work, 1 for work that takes long."""
 

@@ -46,8 +46,8 @@ class Worker:
     def run(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
         """Work until `stop` is called or nobody needs it; return whether everything begun has ended."""
         threads = [
-            threading.Thread(target=self._work, args=[job], name=f"worker {job.name}", daemon=True)
-            for job in self.jobs
+            threading.Thread(target=self._work, args=[job, turn], name=f"worker {job.name}", daemon=True)
+            for job, turn in ((job, self._turn_of(job)) for job in self.jobs)
             for _ in range(job.threads if isinstance(job, Queue) else 1)
         ]
         logger.info(
@@ -74,7 +74,7 @@ class Worker:
         self._beat()
         failed = False
         for job in self.jobs:
-            turn = turns.turn_of(job, self.name, self._in_hand, self._stopping.is_set)
+            turn = self._turn_of(job)
             try:
                 while turn() and not self._stopping.is_set():
                     pass
@@ -85,8 +85,10 @@ class Worker:
                 failed = True
         return not failed
 
-    def _work(self, job: Job) -> None:
-        turn = turns.turn_of(job, self.name, self._in_hand, self._stopping.is_set)
+    def _turn_of(self, job: Job) -> turns.Turn:
+        return turns.turn_of(job, self.name, self._in_hand, self._stopping.is_set)
+
+    def _work(self, job: Job, turn: turns.Turn) -> None:
         pause, failures = turns.pause_of(job), 0
         wait = 0.0
         while not self._stopping.wait(wait):

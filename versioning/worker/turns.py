@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db.models.functions import Now
 
-from versioning.models.due_work import DueWork, LeaseLost
+from versioning.models.due_work import DueWork, LeaseLost, Turns
 from versioning.models.worker_state import PeriodicJob
 from versioning.worker.jobs import Job, Periodic, Queue
 
@@ -68,9 +68,9 @@ class InHand:
 
 
 def turn_of(job: Job, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> Turn:
-    """Return the function that does a job's turns in the worker with this name."""
+    """Return the function that does a job's turns in the worker with this name; its threads share it."""
     if isinstance(job, Queue):
-        return lambda: _queue_turn(job, worker, in_hand, is_stopping)
+        return _QueueTurn(job, worker, in_hand, is_stopping)
     if job.in_each_worker:
         return lambda: _simple_turn(job)
     return lambda: _periodic_turn(job, worker, in_hand)
@@ -112,18 +112,35 @@ def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
     return False
 
 
-def _queue_turn(job: Queue, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> bool:
-    """Do some of the due rows."""
-    rows = job.rows.objects.lease(job.at_once, by=worker)
-    failed = False
-    with in_hand.having(rows):
-        for row in rows:
-            if is_stopping():
-                break
-            failed |= not _is_done(job, row, in_hand)
-    if failed:
-        raise Failed(job.name)
-    return bool(rows)
+class _QueueTurn:
+    """Does some of the due rows of whose turn it is."""
+
+    def __init__(self, job: Queue, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> None:
+        self._job, self._worker, self._in_hand, self._is_stopping = job, worker, in_hand, is_stopping
+        self._turns = Turns(job.threads)
+        self._choosing = Lock()
+        """Held by one thread at a time: the next one has to know of the place that this one takes."""
+
+    def __call__(self) -> bool:
+        with self._choosing:
+            rows = self._job.rows.objects.lease(self._job.at_once, by=self._worker, turns=self._turns)
+        if not rows:
+            return False
+        try:
+            self._do(rows)
+        finally:
+            self._turns.end(rows[0].leased_for)
+        return True
+
+    def _do(self, rows: list[DueWork]) -> None:
+        failed = False
+        with self._in_hand.having(rows):
+            for row in rows:
+                if self._is_stopping():
+                    break
+                failed |= not _is_done(self._job, row, self._in_hand)
+        if failed:
+            raise Failed(self._job.name)
 
 
 def _is_done(job: Queue, row: DueWork, in_hand: InHand) -> bool:
