@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from editor_client.shared.errors import Invalid
-from editor_client.testing.refusals import Refused
+from editor_client.testing.refusals import cursor_ahead
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
@@ -70,7 +70,7 @@ class Log:
         else:
             after = self.newest if query.get("after") == "now" else _number(query, "after", 0)
             if after > self.newest:
-                raise Refused(410, "cursor_ahead", "The log ends before this position.", newest=self.newest)
+                raise cursor_ahead(self.newest)
             found, end = [event for event in found if event["position"] > after], self.newest
         page = found[:limit]
         has_more = len(found) > len(page)

@@ -21,6 +21,15 @@ def not_found() -> Refused:
     return Refused(404, "not_found", "There is nothing here that you can read.")
 
 
+def cursor_ahead(newest: int) -> Refused:
+    """Return the refusal of a position at which the log has not arrived."""
+    message = (
+        f"The log ends at {newest}, before this position: an earlier state of it was restored. "
+        "Take all that you hold for stale, and begin anew."
+    )
+    return Refused(410, "cursor_ahead", message, newest=newest)
+
+
 def not_done(what: str) -> Refused:
     """Return the refusal for what a real editor does, and this one does not."""
     return Refused(501, "not_in_fake_editor", f"FakeEditor does not do {what}; test it with a real editor.")
