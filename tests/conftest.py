@@ -37,6 +37,16 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
+    """Give each process a database of its own; that of SQLite is one already, because it is in memory.
+
+    pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue.
+    """
+    if "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
+        request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out on PostgreSQL what SQLite's run has said already, and PostgreSQL cannot say otherwise.
 

@@ -68,6 +68,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     begin; others take it at their first write, as in Django.
     """
 
+    transaction_mode: str | None  # which the stubs lack
+
     _turn: FairLock | None = None
     """The queue whose first this connection is."""
 
@@ -75,7 +77,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.transaction_mode in {"IMMEDIATE", "EXCLUSIVE"} and not self.is_in_memory_db():
             self._wait_for_turn()
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  the stubs lack it
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs lack it
         except BaseException:
             self._end_turn()
             raise
@@ -93,17 +95,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
             turn.release()
 
     def _commit(self) -> None:
-        super()._commit()  # type: ignore[misc]  as above; where it fails, Django rolls back
+        super()._commit()  # type: ignore[misc]  # where it fails, Django rolls back
         self._end_turn()
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()  # type: ignore[misc]  as above
+            super()._rollback()  # type: ignore[misc]
         finally:
             self._end_turn()
 
     def _close(self) -> None:
         try:
-            super()._close()  # type: ignore[misc]  as above
+            super()._close()  # type: ignore[misc]
         finally:
             self._end_turn()
