@@ -12,6 +12,14 @@ def written(named: Iterable[Named]) -> str:
     return " ".join(sorted(one.identity.hex for one in named))
 
 
+def together(moments: Iterable[str]) -> str:
+    """Return as one text what a configuration named at several moments.
+
+    That lets no namesake in: of what was replaced between two of the moments, nothing is ever named again.
+    """
+    return " ".join(sorted({one for named in moments for one in named.split()}))
+
+
 def are_the_same(named: Iterable[Named], then: str) -> bool:
     """Say whether a configuration names nothing now but what it named then, as it was `written` down.
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.api import AGENTS, Answer, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.override_files import Repository, define, repository
-from tests.support.people import key_of, person
-from tests.support.served import served
+from tests.support.people import give_role, key_of, person
+from tests.support.served import published_block, reference, served
 from versioning.conf import get_editor
 from versioning.domain.access import Role
-from versioning.models import AgentVersion, Event
+from versioning.models import AgentVersion, Event, Workspace
 
 URL = AGENTS.url("answers")
 
@@ -319,3 +319,35 @@ def test_a_draft_waits_through_commits_of_the_file(admin: Api, repo: Repository)
         draft: "draft",
         commits[2]: "published",
     }
+
+
+def test_neither_a_copy_nor_the_commit_of_what_is_live_takes_a_block_away(
+    admin: Api, repo: Repository
+) -> None:
+    """Nor does it lend one to a file that says something else, nor to a namesake."""
+    person("ed", default=Role.EDITOR)
+    Workspace.objects.make("elsewhere", "Elsewhere")
+    give_role("ada", "elsewhere", "admin")
+    published_block(admin, "theirs", "their words", workspaceId="elsewhere")
+    live = AGENTS.save(admin, "answers", [reference("theirs")])["latestVersionId"]
+    AGENTS.publish(admin, "answers", live)
+    copy = version(key_of("ed"), live, "restore", method="POST").body["id"]
+    assert (record(admin)["activeVersionId"], served(admin, "answers")["instructions"]) == (
+        copy,
+        "their words",
+    )
+    commit = repo.commit("Keep it", at="2036-01-01T12:00:00Z")
+    assert (record(admin)["activeVersionId"], served(admin, "answers")["instructions"]) == (
+        commit,
+        "their words",
+    )
+    for source in (live, commit):  # whichever goes live again
+        AGENTS.publish(admin, "answers", source)
+        assert served(key_of("ed"), "answers")["instructions"] == "their words"
+    repo.put({"instructions": [{"type": "text", "content": "mine"}, reference("theirs")]})
+    assert served(admin, "answers")["instructions"] == "mine"
+    repo.git("checkout", "--", ".")
+    assert served(admin, "answers")["instructions"] == "their words"
+    assert admin.delete(PROMPT_BLOCKS.url("theirs")).status == 200
+    published_block(admin, "theirs", "a namesake's", workspaceId="elsewhere")
+    assert served(admin, "answers")["instructions"] == ""

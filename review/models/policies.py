@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
 from django.conf import settings
 from django.db import models
 
 from review.about import AboutResource, AboutResourceQuerySet
+from review.named import together
+from versioning.domain.events import Target
 from versioning.models import Workspace
 
 MAX_REQUIRED: Final = 5
@@ -38,6 +41,26 @@ class ReviewPolicy(models.Model):
         return f"{self.workspace_id}: {self.required}"
 
 
+class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
+    """Queries for configurations that were live."""
+
+    def forget_numbers(self, resource: Target) -> None:
+        """Remember of a resource which configurations were live, but not by which versions."""
+        numbered = self.about(resource).exclude(number=0)
+        moments: defaultdict[str, list[str]] = defaultdict(list)
+        for digest, named in numbered.values_list("digest", "named"):
+            moments[digest].append(named)
+        if not moments:
+            return
+        numbered.delete()
+        about = {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
+        rows = [
+            self.model(**about, digest=digest, named=together(named)) for digest, named in moments.items()
+        ]
+        of_one = ["identity", "resource_id", "kind", "digest", "number"]
+        self.bulk_create(rows, update_conflicts=True, unique_fields=of_one, update_fields=["named"])
+
+
 class PublishedConfiguration(AboutResource):
     """A configuration that was the published one of a resource at some time, by the number of its version.
 
@@ -52,7 +75,7 @@ class PublishedConfiguration(AboutResource):
     named = models.TextField(default="", db_default="")
     """The resources that it named when it was published last; see `review.named`."""
 
-    objects = AboutResourceQuerySet.as_manager()
+    objects = PublishedQuerySet.as_manager()
 
     class Meta:
         constraints = [

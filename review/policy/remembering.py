@@ -53,8 +53,8 @@ def _begin_numbers_again(
     Its identity is that of the code, and stays. So the old numbers would name other versions from now on.
     """
     if version is not None and version.number == _FIRST and resource.identity == IN_CODE:
-        for model in (DeletedVersion, PublishedConfiguration):
-            model.objects.about(resource).exclude(number=0).update(number=0)
+        DeletedVersion.objects.about(resource).update(number=0)
+        PublishedConfiguration.objects.forget_numbers(resource)
 
 
 def _forget_authors(

@@ -14,6 +14,7 @@ from review.policy.questions import question
 from review.policy.rules import Outcome, under_review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
+from tests.support.override_files import define
 from tests.support.people import give_role, person
 from tests.support.window import KINDS
 from versioning.conf import get_editor
@@ -131,6 +132,24 @@ def test_a_resource_with_the_id_of_a_deleted_one_begins_anew(cast: Cast, kind: K
     kind.make(cast.edgar)
     require()
     assert (authors(kind), outcome(kind).missing) == ({"edgar"}, 1)
+
+
+def test_an_override_begins_anew_where_one_configuration_was_live_by_two_versions(
+    cast: Cast, settings: Any, tmp_path: Any
+) -> None:
+    settings.EDITOR_CODE_WORKSPACE = "acme"
+    define(settings, tmp_path, source="database")
+
+    def save_and_publish(text: str) -> int:
+        version = AGENTS.save(cast.paula, "answers", text)["latestVersionId"]
+        return cast.paula.post(AGENTS.url("answers", "versions", version, "activate")).status
+
+    for text in ("one", "two", "one"):
+        assert save_and_publish(text) == 200
+    assert cast.paula.delete(AGENTS.url("answers")).status == 200
+    require(bypass="nobody")
+    assert save_and_publish("three") == 403
+    assert save_and_publish("one") == 200  # it was live before
 
 
 def test_what_was_live_before_is_free(cast: Cast, kind: Kind) -> None:

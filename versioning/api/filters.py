@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -131,16 +131,13 @@ class ResourceFilter(django_filters.FilterSet):
     @property
     def chosen(self) -> Rows:
         """The narrowed rows; raises `Invalid` for a value that a filter cannot take."""
-        if not self.is_valid():
-            found = self.form.errors.items()
-            raise Invalid([Issue(name, str(message)) for name, messages in found for message in messages])
         rows = cast("Rows", self.queryset)
         for declared, value in self._given:
             rows = declared.filter(rows, value)
         return rows
 
     def holds(self, resource: VersionedResource) -> bool:
-        """Say whether an override that no row decides about passes the filters, which are valid by now."""
+        """Say whether an override that no row decides about passes the filters; raises as `chosen` does."""
         found = Unstored.override_of(resource, self.viewer)
         return all(declared.holds(found, value) for declared, value in self._given)
 
@@ -149,13 +146,15 @@ class ResourceFilter(django_filters.FilterSet):
         """The caller, and the agents that code defines."""
         return Viewer(cast("Any", cast("Request", self.request).auth), get_editor().code)
 
-    @property
-    def _given(self) -> Iterator[tuple[TextFilter, Any]]:
+    @cached_property
+    def _given(self) -> Sequence[tuple[TextFilter, Any]]:
+        if not self.is_valid():
+            found = self.form.errors.items()
+            raise Invalid([Issue(name, str(message)) for name, messages in found for message in messages])
         given = {**self.form.cleaned_data}
         if not given["status"]:
             given["status"] = self.default_status
-        for name, value in given.items():
-            yield cast("TextFilter", self.filters[name]), value
+        return [(cast("TextFilter", self.filters[name]), value) for name, value in given.items()]
 
 
 class AgentFilter(ResourceFilter):

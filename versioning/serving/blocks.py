@@ -150,13 +150,13 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
     """Yield, for each candidate, the texts of the blocks that it may show; one query if any needs a grant."""
     blocks_of = [found.get(one.policy, {}) for one in candidates]
     asking = {
-        one.version_id
+        one.granted_to
         for one, blocks in zip(candidates, blocks_of, strict=True)
-        if _is_stored_version(one.version_id) and any(_needs_grant(one, block) for block in blocks.values())
+        if _is_stored_version(one.granted_to) and any(_needs_grant(one, block) for block in blocks.values())
     }
     grants = granted(BlockReference, asking) if asking else {}
     for one, blocks in zip(candidates, blocks_of, strict=True):
-        own = grants.get(one.version_id, {})
+        own = grants.get(one.granted_to, {})
         yield {
             block_id: block.text
             for block_id, block in blocks.items()

@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from editor_client.shared import canonical
+
 from versioning.domain.config import Config
-from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
+from versioning.domain.overrides import IN_CODE, CodeAgent, applied, laid_over
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.models import Agent
@@ -39,6 +41,8 @@ class Candidate:
     status: Status
     metadata: Mapping[str, Any]
     version_id: str | None
+    granted_to: str | None
+    """The version whose grants count."""
     active_version_id: str | None
     selector: Selector
     policy: Blocks
@@ -67,6 +71,7 @@ class Candidate:
             status=Status.PUBLISHED if agent.active_id else Status.DRAFT,
             metadata=agent.metadata,
             version_id=resolved.version.version_id,
+            granted_to=resolved.version.version_id,
             active_version_id=agent.active_id,
             selector=resolved.selector,
             policy=_policy(resolved),
@@ -99,6 +104,7 @@ class Candidate:
             status=Status.PUBLISHED,
             metadata={**agent.metadata, **(row.metadata if row else {})},
             version_id=override.version.version_id if override else None,
+            granted_to=_published_as(agent, override) if override else None,
             active_version_id=row.active_id if row else None,
             selector=selector,
             policy=_policy(override) if override else Blocks.LIVE,
@@ -106,6 +112,25 @@ class Candidate:
             is_live=override.is_live if override else True,
             release=release,
         )
+
+
+def _published_as(agent: CodeAgent, override: Resolved[Agent]) -> str:
+    """Return the version as which an override was published.
+
+    What a file holds is called by the newest version or commit that says the same. Neither a copy of what is
+    live nor the commit of it was published, so neither takes anything away from what is.
+    """
+    row, version = override.resource, override.version
+    published, file = row.active_version, row.pointers.file if row.pointers else None
+    if (
+        not override.is_active
+        or published is None
+        or file is None
+        or published.version_id == version.version_id
+    ):
+        return version.version_id
+    holds = canonical.digest(applied(agent, published.config)) == file.digest
+    return published.version_id if holds else version.version_id
 
 
 def _policy(resolved: Resolved[Agent]) -> Blocks:
