@@ -1,7 +1,8 @@
 """Releases that will be published automatically, without anybody looking at them again.
 
 Whoever may save changes a release. But what goes live by itself, with the rights of whoever scheduled it, is
-not for them to change, and neither to delete: only for those who could also publish it.
+not for them to change, and neither to delete: only for those who could also publish it. Whoever changes what
+is in it answers for it from then on: it would lend them the rights of somebody else otherwise.
 """
 
 from __future__ import annotations
@@ -17,13 +18,25 @@ from versioning.domain.registering import require_callable
 AutomaticOnes = Callable[[Collection[UUID]], Iterable[UUID | None]]
 """Returns which of the releases with these ids will be published by themselves."""
 
+TakeOver = Callable[[Release, Caller], object]
+"""Lets a release be published with the rights of the caller, who has changed its items."""
+
 _registered: list[AutomaticOnes] = []
+_take_over: list[TakeOver] = []
 
 
-def register(automatic_ones: AutomaticOnes) -> None:
-    """Add a question, such as which releases are scheduled."""
+def register(automatic_ones: AutomaticOnes, take_over: TakeOver) -> None:
+    """Add a question, such as which releases are scheduled, and what is done when their items are changed."""
     require_callable(automatic_ones, by="automatic.register()")
+    require_callable(take_over, by="automatic.register()")
     _registered.append(automatic_ones)
+    _take_over.append(take_over)
+
+
+def items_changed(release: Release, by: Caller) -> None:
+    """Let the release, which is locked, go live with the rights of the caller if it goes live by itself."""
+    for take_over in _take_over:
+        take_over(release, by)
 
 
 def changeable(releases: Collection[Release], by: Caller) -> list[Release]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from django.db.models import QuerySet
 
-from releases.automatic import require_right_to_change
+from releases.automatic import items_changed, require_right_to_change
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
 from releases.pinning import Items, pinned, refuse_too_many
@@ -165,6 +165,8 @@ def _editing(
         if changed:
             release.revision += 1
             release.record("changed", by, fields=changed)
+        if "items" in changed:
+            items_changed(release, by)
 
 
 def _replaced(release: Release, items: Sequence[ReleaseItem]) -> list[str]:

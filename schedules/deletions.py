@@ -1,4 +1,4 @@
-"""What becomes of schedules when what they are about is deleted, and what of it may not change."""
+"""What becomes of schedules when what they are about is deleted or changed, and what of it may not change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GONE: Final = "gone"
 
 def watch() -> None:
     """End the schedules of what is deleted; keep versions and releases that are scheduled as they are."""
-    automatic.register(_scheduled_ones)
+    automatic.register(_scheduled_ones, _take_over)
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
@@ -60,3 +60,12 @@ def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
 def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
     waiting = Schedule.objects.waiting().filter(release_id__in=releases)
     return waiting.values_list("release_id", flat=True)
+
+
+def _take_over(release: Release, by: Caller) -> None:
+    """Run the schedules of a release as the caller, who has changed what is in it."""
+    for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
+        if (schedule.author_id, schedule.author_name) != (by.user_id, by.username or ""):
+            schedule.author_id, schedule.author_name = by.user_id, by.username or ""
+            schedule.save(update_fields=["author", "author_name"])
+            schedule.record("changed", by)

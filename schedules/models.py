@@ -227,7 +227,7 @@ class Schedule(models.Model):
         self.is_ambiguous = when.is_ambiguous
 
     def end(self, state: State, **changes: Any) -> None:
-        """Store that it is over; raises `NotWaiting` if it is over already, or is for another time now.
+        """Store that it is over; raises `NotWaiting` if it is over, or has another time or author by now.
 
         In the transaction of what it does, this makes it happen once, whoever else tries.
         """
@@ -242,7 +242,8 @@ class Schedule(models.Model):
             raise NotWaiting
 
     def _still_waiting(self) -> ScheduleQuerySet:
-        return type(self).objects.waiting().filter(pk=self.pk, run_at=self.run_at)
+        same = {"run_at": self.run_at, "author_id": self.author_id, "author_name": self.author_name}
+        return type(self).objects.waiting().filter(pk=self.pk, **same)
 
     def postpone(self, wait: datetime.timedelta) -> None:
         """Let workers look at it again after a while."""

@@ -290,6 +290,25 @@ def test_only_who_may_publish_changes_or_deletes_what_goes_live_by_itself(
     assert CHANGES[what](cast.edgar, cancelled, others) == 200
 
 
+def test_whoever_changes_a_scheduled_release_lends_nobody_s_rights(cast: Cast) -> None:
+    """Alice is a member of `secret`, too; what Paula puts into the release shows nothing of it."""
+    Workspace.objects.create(id="secret", name="Secret")
+    give_role(User.objects.get(username="alice"), "secret", Role.ADMIN)
+    PROMPT_BLOCKS.make(cast.alice, "quiet", text="top secret", workspaceId="secret", autoPublish=True)
+    AGENTS.make(cast.paula, "writer", autoPublish=True, workspaceId="acme")
+    body = {"workspaceId": "acme", "title": "Autumn", "items": [{"resource": reference(AGENTS)}]}
+    release = f"/releases/{cast.alice.post('/releases', body).body['id']}"
+    when = {"releaseId": release.removeprefix("/releases/"), "runAt": ahead(), "force": True}
+    made = cast.alice.post("/schedules", when).body
+    refers: Any = [{"type": "prompt_block_ref", "id": "quiet"}]
+    names_it = AGENTS.save(cast.paula, text=refers)["latestVersionId"]
+    items = [{"resource": reference(AGENTS), "versionId": names_it}]
+    assert cast.paula.patch(release, {"items": items}).status == 200
+    assert cast.alice.get(f"/schedules/{made['id']}").body["createdBy"] == "paula"
+    assert run(made, cast.alice)["state"] == "failed"
+    assert "top secret" not in str(cast.paula.get("/agents/writer").body)
+
+
 def test_a_release_that_is_deleted_takes_its_schedules(cast: Cast, kind: Kind, draft: str) -> None:
     items = [{"resource": reference(kind), "versionId": draft}]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
