@@ -125,9 +125,10 @@ def test_a_commit_that_ends_in_no_error_of_the_database_lets_the_next_one_write(
     """Django rolls back after errors of the database alone; Python's `sqlite3` raises others, too."""
     connection: Any = databases["default"]
     connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
-    with monkeypatch.context() as faulty, pytest.raises(ends):
+    with monkeypatch.context() as faulty:
         faulty.setattr(sqlite3.DatabaseWrapper, "_commit", Mock(side_effect=ends))
-        connection.commit()
+        with pytest.raises(ends):
+            connection.commit()
     connection.set_autocommit(True)  # as `atomic` does
     databases.settings["default"]["OPTIONS"]["timeout"] = 0.05
     with writing(databases):
@@ -138,8 +139,9 @@ def test_a_wait_that_is_interrupted_leaves_the_queue(monkeypatch: pytest.MonkeyP
     queue = base.FairLock()
     assert queue.acquire(0)
     turn = Mock(acquire=Mock(side_effect=[True, KeyboardInterrupt]))
-    with monkeypatch.context() as interrupted, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as interrupted:
         interrupted.setattr(threading, "Lock", lambda: turn)
-        queue.acquire(30)
+        with pytest.raises(KeyboardInterrupt):
+            queue.acquire(30)
     queue.release()
     assert queue.acquire(0)
