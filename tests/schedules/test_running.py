@@ -205,6 +205,24 @@ def test_a_fault_delays_one_schedule_and_no_other(
     assert not Schedule.objects.due().exists()
 
 
+def test_what_is_moved_to_another_time_during_a_fault_waits_for_that_time(
+    cast: Cast, kind: Kind, first: str, draft: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    pass_time(made)
+    with monkeypatch.context() as faulty:
+
+        def moved(_schedule: Schedule) -> None:
+            assert cast.paula.patch(f"/schedules/{made['id']}", {"runAt": ahead(48)}).status == 200
+            raise OSError("no space left on device")
+
+        faulty.setattr(running, "run", moved)
+        run_due()
+    due = Schedule.objects.get().due_at
+    assert due is not None and due > timezone.now() + HOUR
+    assert live(cast.paula, kind) == first
+
+
 def test_workspaces_take_turns_and_what_is_single_comes_before_releases(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
