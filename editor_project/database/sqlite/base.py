@@ -77,6 +77,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     begin; others take it at their first write, as in Django.
     """
 
+    transaction_mode: str | None  # which the stubs lack
+
     _turn: FairLock | None = None
     """The queue whose first this connection is."""
 
@@ -84,7 +86,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.transaction_mode in {"IMMEDIATE", "EXCLUSIVE"} and not self.is_in_memory_db():
             self._wait_for_turn()
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  the stubs lack it
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # the stubs lack it
         except BaseException:
             self._end_turn()
             raise
@@ -103,7 +105,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         try:
-            super()._commit()  # type: ignore[misc]  as above
+            super()._commit()  # type: ignore[misc]  # as above
         except DatabaseError:
             raise  # Django rolls back
         except BaseException:  # such as `MemoryError`: Django would keep the connection, and with it the lock
@@ -113,12 +115,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()  # type: ignore[misc]  as above
+            super()._rollback()  # type: ignore[misc]  # as above
         finally:
             self._end_turn()
 
     def _close(self) -> None:
         try:
-            super()._close()  # type: ignore[misc]  as above
+            super()._close()  # type: ignore[misc]  # as above
         finally:
             self._end_turn()
