@@ -246,8 +246,8 @@ class Schedule(models.Model):
         return type(self).objects.waiting().filter(pk=self.pk, **same)
 
     def postpone(self, wait: datetime.timedelta) -> None:
-        """Let workers look at it again after a while."""
-        type(self).objects.waiting().filter(pk=self.pk).update(due_at=timezone.now() + wait)
+        """Let workers look at it again after a while, unless it is for another time now."""
+        self._still_waiting().update(due_at=timezone.now() + wait)
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record a change of the schedule in the log."""

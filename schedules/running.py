@@ -37,6 +37,8 @@ from versioning.serving.resolution import find_version
 MISSED: Final = "missed"
 AGAIN: Final = datetime.timedelta(seconds=30)
 """How long a schedule waits that cannot be run because of a fault."""
+SOON: Final = datetime.timedelta(seconds=2)
+"""How long after an error of the database, which may be over in a moment."""
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +91,10 @@ def _run_or_postpone(schedule: Schedule) -> None:
     except NotWaiting:
         return  # another worker was faster, or it was cancelled at this moment
     except (OperationalError, InterfaceError):
-        raise  # the database is away: for every schedule
+        # The database is away, and then this fails as well. Or somebody holds a lock, or a statement was too
+        # slow: then it is this schedule's, and what else is due must not wait for it.
+        schedule.postpone(SOON)
+        raise
     except Exception:
         logger.exception("a schedule cannot be run", extra={"schedule": str(schedule.pk)})
         schedule.postpone(AGAIN)

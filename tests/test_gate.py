@@ -188,6 +188,8 @@ def _call_moves(call: ast.Call) -> bool:
     texts = {
         one.value for one in ast.walk(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)
     }
+    if ast.unparse(call.func) == "timezone.activate":  # Django's, of time zones
+        return False
     return name in MOVERS or (name in WRITES and bool(POINTERS & (named | texts)))
 
 

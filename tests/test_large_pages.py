@@ -126,6 +126,34 @@ def test_a_page_of_events_says_which_limit_fits(cast: Cast, monkeypatch: pytest.
     assert cast.alice.get("/events", after="now").status == 200
 
 
+def test_events_of_one_position_stay_together_however_long_they_are(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = cast.alice.get("/events", after="now").body["next"]
+    ids = [f"writer-{number}" for number in range(6)]
+    for one in ids:
+        AGENTS.make(cast.alice, one, autoPublish=False)
+    made = make(cast.alice, *(item(AGENTS, one) for one in ids))
+    whole = cast.alice.get("/events", after=start).body["events"]
+    assert cast.alice.post(f"/releases/{made['id']}/publish").status == 200
+    monkeypatch.setattr(paging, "MAX_BYTES", 1_500)
+    found: list[dict[str, Any]] = []
+    limit = 1000
+    while True:
+        page = cast.alice.get("/events", after=start, limit=limit)
+        if page.status == 400:
+            assert page.body["limit"] < limit
+            limit = page.body["limit"]
+            continue
+        found += page.body["events"]
+        if not page.body["hasMore"]:
+            break
+        start, limit = page.body["next"], 1000
+    assert found[: len(whole)] == whole
+    assert len({one["position"] for one in found[len(whole) :]}) == 1
+    assert len(found) == len(whole) + len(ids) + 1
+
+
 def test_no_more_versions_are_read_than_fit(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     for number in range(2, 41):

@@ -58,7 +58,7 @@ GENERATION = settings(
 )
 
 # A base that has changed and an agent that cannot run are no problem of the request itself.
-REFUSALS = ["401", "403", "404", "409", "412", "422", "424"]
+REFUSALS = ["401", "403", "404", "409", "410", "412", "422", "424"]
 CONFIG = SchemathesisConfig.from_dict(
     {
         "generation": {"allow-x00": False},  # which no text may hold, and no schema says of each

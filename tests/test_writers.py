@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from django.db.backends.sqlite3 import base as sqlite3
 from django.db.utils import ConnectionHandler, OperationalError
 from pytest_django import DjangoDbBlocker
 
@@ -114,3 +116,32 @@ def test_a_writer_gives_up_after_the_timeout_and_the_others_stay_in_order(
         assert waiting(databases) == 0
     write()
     assert len(refused) == 1
+
+
+@pytest.mark.parametrize("ends", [MemoryError, KeyboardInterrupt])
+def test_a_commit_that_ends_in_no_error_of_the_database_lets_the_next_one_write(
+    databases: ConnectionHandler, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException]
+) -> None:
+    """Django rolls back after errors of the database alone; Python's `sqlite3` raises others, too."""
+    connection: Any = databases["default"]
+    connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    with monkeypatch.context() as faulty:
+        faulty.setattr(sqlite3.DatabaseWrapper, "_commit", Mock(side_effect=ends))
+        with pytest.raises(ends):
+            connection.commit()
+    connection.set_autocommit(True)  # as `atomic` does
+    databases.settings["default"]["OPTIONS"]["timeout"] = 0.05
+    with writing(databases):
+        pass
+
+
+def test_a_wait_that_is_interrupted_leaves_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = base.FairLock()
+    assert queue.acquire(0)
+    turn = Mock(acquire=Mock(side_effect=[True, KeyboardInterrupt]))
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(threading, "Lock", lambda: turn)
+        with pytest.raises(KeyboardInterrupt):
+            queue.acquire(30)
+    queue.release()
+    assert queue.acquire(0)

@@ -37,7 +37,7 @@ def retry_after(header: str, now: datetime.datetime) -> float:
         return float(min(int(text[:12]), LONGEST_RETRY_AFTER))
     try:
         until = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter of a year, an hour or a zone of twenty digits
         return 0.0
     if until.tzinfo is None:
         until = until.replace(tzinfo=datetime.UTC)

@@ -192,7 +192,7 @@ def is_listening(service: Service) -> bool:
         (("serve_events", "--streams", "0"), {}, "--streams must be at least 1"),
         (("serve_events", "--streams", "9000000000"), {}, "too few files"),
         (("serve",), {"EDITOR_STREAMS": "100000"}, "EDITOR_STREAMS must be from 0 to"),
-        (("serve",), {"EDITOR_STREAMS": "-1"}, "EDITOR_STREAMS must be from 0 to"),
+        (("serve",), {"EDITOR_STREAMS": "-1"}, "EDITOR_STREAMS must not be negative"),
     ],
 )
 def test_a_number_that_is_impossible_is_refused_at_the_start(

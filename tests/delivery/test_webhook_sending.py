@@ -313,6 +313,8 @@ NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
         ("soon", 0),
         ("", 0),
         ("Tue, 99 Jan 2030 99:99:99 GMT", 0),
+        ("Tue, 01 Jan 2030 00:00:00 +99999999999999999999", 0),
+        ("Tue, 01 Jan 99999999999999999999 00:00:00 GMT", 0),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str, seconds: float) -> None:

@@ -120,13 +120,23 @@ def is_within(expected: Any, found: Any) -> bool:
     return bool(expected == found)
 
 
+def without_times(body: Any) -> Any:
+    """Return an answer without `updatedAt`: it no longer tells whoever reads no drafts of one."""
+    if isinstance(body, list):
+        return [without_times(one) for one in body]
+    if isinstance(body, dict):
+        return {name: without_times(value) for name, value in body.items() if name != "updatedAt"}
+    return body
+
+
 @pytest.mark.parametrize("who", KEYS)
 def test_every_key_is_answered_as_it_was(upgraded_service: Upgraded, who: str) -> None:
     for path, expected in ANSWERS[who].items():
         found = upgraded_service.answers[who][path]
         assert found.status == expected["status"], path
         if found.status == 200:
-            assert is_within(expected["body"], found.body), (path, expected["body"], found.body)
+            body = without_times(expected["body"]) if who == "viewer" else expected["body"]
+            assert is_within(body, found.body), (path, body, found.body)
         else:
             assert found.code == expected["body"]["code"], path
 

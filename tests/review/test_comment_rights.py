@@ -164,9 +164,10 @@ def test_a_later_agent_of_an_id_in_another_workspace_has_no_comments_of_the_earl
     assert cast.charlie.post("/comments", body_of(made, parent=comment["id"])).fields == ["parent"]
 
 
-def test_a_thousand_comments_take_as_many_queries_as_one(cast: Cast) -> None:
+def test_a_thousand_comments_take_as_many_queries_as_five(cast: Cast) -> None:
     made = PROMPT_BLOCKS.make(cast.alice)
-    say(cast.alice, made, PROMPT_BLOCKS)
+    for _ in range(5):  # of fewer the lengths are not asked for first
+        say(cast.alice, made, PROMPT_BLOCKS)
     about = {"kind": "promptBlock", "id": "writer", "versionId": made["latestVersionId"], "perPage": 1000}
 
     def read() -> tuple[int, int]:
@@ -175,10 +176,10 @@ def test_a_thousand_comments_take_as_many_queries_as_one(cast: Cast) -> None:
         assert len(found["comments"]) == found["total"]
         return found["total"], len(captured)
 
-    one, queries = read()
-    row = Comment.objects.get()
-    copies = [Comment.objects.get() for _ in range(999)]
+    some, queries = read()
+    row = Comment.objects.all()[0]
+    copies = [Comment.objects.all()[0] for _ in range(995)]
     for place, copy in enumerate(copies):
         copy.pk, copy.parent = uuid4(), row if place % 2 else None
     Comment.objects.bulk_create(copies)
-    assert (one, read()) == (1, (1000, queries))
+    assert (some, read()) == (5, (1000, queries))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.utils import timezone
 
 from schedules import running
@@ -177,9 +179,11 @@ def test_a_version_that_is_scheduled_stays(
     assert cast.paula.get(kind.url("writer", "versions", draft)).status == 404
 
 
+@pytest.mark.parametrize("fault", [OSError("no space left on device"), OperationalError("timeout")])
 def test_a_fault_delays_one_schedule_and_no_other(
-    cast: Cast, kind: Kind, draft: str, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, kind: Kind, draft: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
+    """An error of the database may be of one schedule, too: a lock that somebody holds, a slow statement."""
     bad = scheduled(cast.paula, kind, draft)
     other = kind.make(cast.paula, "other")["latestVersionId"]
     good = scheduled(cast.paula, kind, other, resource_id="other")
@@ -187,16 +191,36 @@ def test_a_fault_delays_one_schedule_and_no_other(
 
     def broken(schedule: Schedule) -> None:
         if str(schedule.pk) == bad["id"]:
-            raise OSError("no space left on device")
+            raise fault
         whole(schedule)
 
     monkeypatch.setattr(running, "run", broken)
     for one in (bad, good):
         pass_time(one)
+    with suppress(OperationalError):  # then a worker rests
+        run_due()
     run_due()
     states = [cast.paula.get(f"/schedules/{one['id']}").body["state"] for one in (bad, good)]
     assert states == ["scheduled", "done"]
     assert not Schedule.objects.due().exists()
+
+
+def test_what_is_moved_to_another_time_during_a_fault_waits_for_that_time(
+    cast: Cast, kind: Kind, first: str, draft: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = scheduled(cast.paula, kind, draft)
+    pass_time(made)
+    with monkeypatch.context() as faulty:
+
+        def moved(_schedule: Schedule) -> None:
+            assert cast.paula.patch(f"/schedules/{made['id']}", {"runAt": ahead(48)}).status == 200
+            raise OSError("no space left on device")
+
+        faulty.setattr(running, "run", moved)
+        run_due()
+    due = Schedule.objects.get().due_at
+    assert due is not None and due > timezone.now() + HOUR
+    assert live(cast.paula, kind) == first
 
 
 def test_workspaces_take_turns_and_what_is_single_comes_before_releases(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any, ClassVar, cast
 
 from django.db.models import QuerySet
@@ -129,11 +130,19 @@ class EditorViewSet(ViewSet):
         found = page.of(rows, view, **more)
         return self.bounded(Response(self.dump(found)), is_cut=found.is_cut)
 
-    def bounded(self, answer: Response, parameter: str = "perPage", *, is_cut: bool = False) -> Response:
+    def bounded(
+        self,
+        answer: Response,
+        parameter: str = "perPage",
+        *,
+        is_cut: bool = False,
+        together: Callable[[Json], object] = id,
+    ) -> Response:
         """Return the answer with a page of a list, which is made into bytes here.
 
         Raises `PageTooLarge`, naming the parameter that asks for fewer items, if these are too many or the
-        page has only those that fit.
+        page has only those that fit. Items that follow each other are never on two pages if `together` is
+        the same for them.
         """
         if answer.data is None:  # 304
             return answer
@@ -142,9 +151,12 @@ class EditorViewSet(ViewSet):
         answer.renderer_context = self.get_renderer_context()  # type: ignore[attr-defined]
         answer.render()
         [items] = [member for member in answer.data.values() if isinstance(member, list)]
-        if is_cut or (len(answer.content) > paging.MAX_BYTES and len(items) > 1):
-            sizes = [len(renderer.render(item)) + len(",") for item in items]
-            raise PageTooLarge(parameter, fitting(sizes, len(answer.content) - sum(sizes)))
+        if is_cut or len(answer.content) > paging.MAX_BYTES:
+            parts = [list(part) for _, part in groupby(items, together)]
+            sizes = [sum(len(renderer.render(item)) + len(",") for item in part) for part in parts]
+            fits = fitting(sizes, len(answer.content) - sum(sizes))
+            if is_cut or fits < len(parts):
+                raise PageTooLarge(parameter, sum(map(len, parts[:fits])))
         return answer
 
     def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:

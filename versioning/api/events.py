@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import Final
 
 from django.http import QueryDict
@@ -70,7 +71,7 @@ class EventViewSet(EditorViewSet):
             by=self.caller,
             **filter_of(given)._asdict(),
         )
-        return self.bounded(tagged(request, EventPage.dump(page)), "limit")
+        return self.bounded(tagged(request, EventPage.dump(page)), "limit", together=itemgetter("position"))
 
 
 def filter_of(given: QueryDict) -> EventFilter:

@@ -13,7 +13,7 @@ from collections import deque
 from typing import Final
 
 from django.db.backends.sqlite3 import base
-from django.db.utils import OperationalError
+from django.db.utils import DatabaseError, OperationalError
 
 DEFAULT_TIMEOUT: Final = 5.0
 """How many seconds Python's `sqlite3` waits for the lock of a file where the options say nothing else."""
@@ -40,13 +40,22 @@ class FairLock:
             turn = threading.Lock()
             turn.acquire()
             self._waiting.append(turn)
-        if turn.acquire(timeout=timeout):
-            return True
+        try:
+            if turn.acquire(timeout=timeout):
+                return True
+        except BaseException:  # such as Ctrl-C: nobody waits here any more
+            if not self._leave(turn):
+                self.release()
+            raise
+        return not self._leave(turn)
+
+    def _leave(self, turn: threading.Lock) -> bool:
+        """Wait no longer; return False if the turn was given in the moment in which the waiting ended."""
         with self._guard:
             if turn in self._waiting:
                 self._waiting.remove(turn)
-                return False
-        return True  # it was given in the moment in which the waiting ended
+                return True
+        return False
 
     def release(self) -> None:
         """Give the lock to the thread that has waited longest."""
@@ -95,17 +104,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
             turn.release()
 
     def _commit(self) -> None:
-        super()._commit()  # type: ignore[misc]  # where it fails, Django rolls back
+        try:
+            super()._commit()  # type: ignore[misc]  # as above
+        except DatabaseError:
+            raise  # Django rolls back
+        except BaseException:  # such as `MemoryError`: Django would keep the connection, and with it the lock
+            self.close()
+            raise
         self._end_turn()
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()  # type: ignore[misc]
+            super()._rollback()  # type: ignore[misc]  # as above
         finally:
             self._end_turn()
 
     def _close(self) -> None:
         try:
-            super()._close()  # type: ignore[misc]
+            super()._close()  # type: ignore[misc]  # as above
         finally:
             self._end_turn()

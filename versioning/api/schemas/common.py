@@ -145,6 +145,8 @@ class ErrorAnswer(ResponseSchema):
     problems: list[ProblemAnswer] = []
     per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
     limit: Annotated[int, Field(description="The same, of events.")] = 0
+    oldest: Annotated[int, Field(description="The position after which the log is complete.")] = 0
+    newest: Annotated[int, Field(description="The position at which the log ends.")] = 0
     detail: Annotated[
         Literal["yours"] | None, Field(description="`yours`: the streams that are too many are the caller's.")
     ] = None
