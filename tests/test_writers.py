@@ -91,8 +91,10 @@ def test_a_connection_that_is_closed_in_a_transaction_lets_the_next_one_write(
         with writing(databases):
             done.set()
 
-    threading.Thread(target=write).start()
+    thread = threading.Thread(target=write)
+    thread.start()
     assert done.wait(10)
+    thread.join()
 
 
 def test_a_writer_gives_up_after_the_timeout_and_the_others_stay_in_order(
