@@ -26,6 +26,7 @@ NO_PAGES = (
     *("run/", "download/", "audit/", "star/", ".js", "<path:token>", "<str:resource>/"),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
     "/studio/releases/publish/",
+    "/studio/session/",
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

@@ -50,6 +50,7 @@ def test_chosen_ones_are_published_and_one_that_changes_meanwhile_is_left_out(
     # The list renews itself; what is ticked stays so, but for what is another version by now.
     expect(page.get_by_text("3 chosen")).to_be_visible()
     page.get_by_role("button", name="Publish chosen").click()
+    expect(page.get_by_role("heading", name="Publish 3 drafts?")).to_be_visible()
     PROMPT_BLOCKS.save(edgar, "changing", "newer")
     page.get_by_role("button", name="Publish", exact=True).click()
     expect(page.get_by_role("heading", name="2 published, 1 not")).to_be_visible()

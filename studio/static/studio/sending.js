@@ -13,7 +13,8 @@ let isChecked = false;
 
 const isAbout = (event) => {
   const method = event.submitter?.getAttribute("formmethod") ?? event.target.getAttribute("method") ?? "get";
-  return method.toLowerCase() === "post" && event.target !== frame && !event.defaultPrevented;
+  // Where nobody is signed in there is nobody to sign in again.
+  return method.toLowerCase() === "post" && frame && event.target !== frame && !event.defaultPrevented;
 };
 
 // On the window, and so after whatever else listens: some forms are sent by scripts of their own.
