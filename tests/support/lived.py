@@ -93,7 +93,9 @@ def _write(api: RemoteApi) -> None:
     metadata = {"n": 1.5, "big": 2**60, "text": DELICATE, "list": [None, True], "tags": ["one", "two"]}
     for kind in KINDS:
         make_history(kind, api, "writer", metadata=metadata)
-        kind.make(api, "away", DELICATE)
+        away = kind.make(api, "away", DELICATE)
+        kind.save(api, "away", "kept in its place")
+        assert api.delete(kind.url("away", "versions", away["latestVersionId"])).status == 200
         assert api.put(kind.url("writer", "favorite")).status == 200
     instructions = [{"type": "prompt_block_ref", "id": "writer"}]
     AGENTS.make(api, "lead", instructions, agents={"writer": {}}, model=ECHO, autoPublish=True)
