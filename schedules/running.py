@@ -116,7 +116,10 @@ def run(schedule: Schedule) -> None:
 def _act(schedule: Schedule, *, by: Caller) -> None:
     """Do it, and finish the schedule with it, in one transaction."""
     # Before the transaction, in which nobody else can write on SQLite.
-    versions = read_ahead(get_editor(), ReleaseItem.objects.filter(release=schedule.release_id))
+    items = ReleaseItem.objects.none()
+    if schedule.release_id is not None:
+        items = ReleaseItem.objects.filter(release=schedule.release_id)
+    versions = read_ahead(get_editor(), items)
     with events.transaction():
         schedule.refuse_ended()  # on SQLite another worker has waited for the one that did it
         if schedule.release_id is not None:
