@@ -16,7 +16,8 @@ from versioning.serving import choice, releases
 from versioning.worker import jobs
 
 REGISTRIES: dict[str, Callable[[Any], object]] = {
-    "automatic": automatic.register,
+    "automatic": lambda given: automatic.register(given, lambda _release, _by: None),
+    "automatic, take_over": lambda given: automatic.register(lambda _: set(), given),
     "choice": choice.register,
     "concerns": concerns.register,
     "event types": lambda given: event_types.register("thing", given, "done"),
