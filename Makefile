@@ -20,7 +20,7 @@ COMPILE = $(UV) pip compile --quiet --upgrade --universal --python-version 3.11 
 # The npm client, the types that are generated for TypeScript, and that the editor of prompts in the repository is
 # what its sources make, are tested where npm is.
 NPM := $(shell command -v npm 2>/dev/null)
-NPM_LOCKS := $(wildcard tests/*/package-lock.json) studio/frontend/package-lock.json
+NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-lock.json
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
@@ -95,7 +95,7 @@ migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations
 
 clean: ## Remove what can be made again; the data in var/ stays
-	rm -rf .venv build client/build *.egg-info client/*.egg-info .*_cache .hypothesis tests/*/node_modules studio/frontend/node_modules
+	rm -rf .venv build client/build *.egg-info client/*.egg-info .*_cache .hypothesis tests/api/*/node_modules studio/frontend/node_modules
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.

@@ -13,10 +13,10 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 from editor_client.shared.tags import tags_of
 
+from tests.serving.test_query_counts import FACTORIES
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.factories import ECHO
 from tests.support.people import make_cast
-from tests.test_query_counts import FACTORIES
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import audience_of
 from versioning.models import BlockReference, Event, Favorite, LogPosition, SubAgentReference

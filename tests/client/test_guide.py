@@ -1,4 +1,4 @@
-"""The guide is complete: every method and setting of the clients is in it. tests/test_pages.py runs it."""
+"""The guide has every method and setting of the clients; tests/project/test_pages.py runs it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every door and the policy: without approvals nothing happens at all, with them each door opens.
 
-`tests/test_gate.py` finds code that goes past the gate; the doors are listed in `tests/support/doors.py`.
+`tests/editor/test_gate.py` finds code that goes past the gate; `tests/support/doors.py` lists the doors.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import pytest
 
 from review.models import PublishedConfiguration, Review, ReviewPolicy
 from tests.conftest import Cast
+from tests.editor.test_gate import everything
 from tests.support.api import Answer, Kind
 from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
 from tests.support.override_files import Folder, define
 from tests.support.people import command, person
 from tests.support.reviews import approve, ask, require_approvals
-from tests.test_gate import everything
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import Event

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cast
+from tests.editor.test_gate import everything
 from tests.schedules.conftest import run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import give_role, person
 from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.window import Window
-from tests.test_gate import everything
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import BlockReference, SubAgentReference, Workspace

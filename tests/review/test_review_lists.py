@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from review.models import Review, Verdict
 from tests.conftest import Cast
+from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, require_approvals, say
-from tests.test_query_counts import insert_resources
 from versioning.models.kinds import MODELS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -14,10 +14,10 @@ from editor_client.shared.instructions import referenced_blocks
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from tests.domain.test_ids import ALLOWED, REFUSED
 from tests.support.api import AGENTS, Api
 from tests.support.configurations import FULL_AGENT, agent_configs, reordered, unhurried
 from tests.support.override_files import Folder, define
-from tests.test_ids import ALLOWED, REFUSED
 from versioning.domain.errors import Invalid
 from versioning.domain.overrides import APPLIED_FIELDS
 from versioning.runtime import Agent

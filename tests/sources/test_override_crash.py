@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from editor_client.shared import canonical
 
+from tests.models.test_crash import crash_while, texts
 from tests.support.api import AGENTS
 from tests.support.override_files import Folder, define
 from tests.support.people import key_of, person
@@ -24,7 +25,6 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.served import served
 from tests.support.service import ROOT, Service, running_service
 from tests.support.writing import DELICATE, SECONDS, Record, history
-from tests.test_crash import crash_while, texts
 from versioning.domain.access import Role
 from versioning.sources.files import OverrideFiles
 

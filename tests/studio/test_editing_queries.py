@@ -6,10 +6,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import FEW, MANY, insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.forms import Person
 from tests.support.served import reference, text
-from tests.test_query_counts import FEW, MANY, insert_resources
 
 MAX_QUERIES = 19
 MAX_QUERIES_OF_TRYING = 20

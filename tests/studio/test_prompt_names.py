@@ -9,9 +9,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import FEW, MANY, insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import Window, page_of
-from tests.test_query_counts import FEW, MANY, insert_resources
 
 SCHEMA = {
     "type": "object",

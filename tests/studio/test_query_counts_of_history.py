@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import grow, insert_history, versions_to_read
 from tests.support.api import Kind
 from tests.support.factories import ApiKeyFactory, UserFactory
 from tests.support.studio import Visitor, page_of, workspace_page
-from tests.test_query_counts import grow, insert_history, versions_to_read
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.editor.targets import target_of

@@ -6,9 +6,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import grow, insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import KINDS, Window, page_of
-from tests.test_query_counts import grow, insert_resources
 
 FEW, MANY = 60, 1_100
 MAX_QUERIES = 22

@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import grow
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import Seen, Window, page_of
-from tests.test_query_counts import grow
 from versioning.models.text_search import following
 
 SEARCH = "/studio/search/"

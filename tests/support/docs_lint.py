@@ -1,7 +1,7 @@
 """Where the documents have not kept up with the code: `make check` prints every problem, and fails.
 
 Settings, commands, routes, events, codes of errors and modules have to be explained; links have to lead
-somewhere; blocks of code have to run or to say why not. tests/test_pages.py runs them; no server is needed.
+somewhere; blocks of code have to run or to say why not: tests/project/test_pages.py runs them.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def installed_by_name(program: str) -> set[str]:
 
 def wrong_installs() -> Iterator[str]:
     """Say what the pages install that is not what was tested; on PyPI, `editor` is another project."""
-    tested = json.loads(text("tests/npm_client/package.json"))["dependencies"]
+    tested = json.loads(text("tests/api/npm_client/package.json"))["dependencies"]
     for program, wanted in (
         ("npm", {f"{package}@{version}" for package, version in tested.items()}),
         ("pip", {"flask", "httpx", "standardwebhooks"}),

@@ -22,7 +22,7 @@ from tests.support.service import ROOT, Service
 MARK = "— the block is done —"
 SECONDS = 120
 NOT_IN_A_CHECKOUT = {".git", ".venv", "var"}
-NPM_CLIENT = ROOT / "tests/npm_client"
+NPM_CLIENT = ROOT / "tests/api/npm_client"
 IDENTITY = {
     f"GIT_{who}_{what}": "demo@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
 }

@@ -2,8 +2,8 @@
 
 Every way to publish goes through here, in the transaction that moves the pointer or releases the label:
 activate, `autoPublish`, publishing in Python and in the studio, releasing a label, publishing an override
-to its file, and `import_overrides`. `tests/test_gate.py` tries each of them and finds code that bypasses
-the gate.
+to its file, and `import_overrides`. `tests/editor/test_gate.py` tries each of them and finds
+code that bypasses the gate.
 
 An application of Django registers a check in `AppConfig.ready()`. To refuse, a check raises an error of
 `versioning.domain.errors`, which the API and the studio answer with, and nothing is changed.

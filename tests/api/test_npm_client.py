@@ -33,7 +33,7 @@ def node() -> str:
     if path is None:
         pytest.skip("`node` is not installed, so the npm client cannot be run.")
     if not (CLIENT / "node_modules").is_dir():
-        pytest.skip("The npm client is not installed: run `npm ci` in tests/npm_client.")
+        pytest.skip("The npm client is not installed: run `npm ci` in tests/api/npm_client.")
     return path
 
 

@@ -35,7 +35,7 @@ def node() -> str:
     if path is None:
         pytest.skip("`node` is not installed, so no types can be made for TypeScript.")
     if not (FOLDER / "node_modules").is_dir():
-        pytest.skip("The generator is not installed: run `npm ci` in tests/generated_clients.")
+        pytest.skip("The generator is not installed: run `npm ci` in tests/api/generated_clients.")
     return path
 
 

@@ -1,4 +1,4 @@
-"""The examples do what their pages say; tests/test_pages.py follows the pages themselves."""
+"""The examples do what their pages say; tests/project/test_pages.py follows the pages themselves."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import grow
 from tests.support.api import AGENTS, Api, Kind
-from tests.test_query_counts import grow
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import Reach, Target
 from versioning.models import (

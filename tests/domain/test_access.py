@@ -1,4 +1,4 @@
-"""The role table in full, on what every verb and every query asks; tests/test_roles.py asks the routes."""
+"""The role table in full, as every verb and query asks it; tests/api/test_roles.py asks the routes."""
 
 from __future__ import annotations
 

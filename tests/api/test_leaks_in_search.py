@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.api.test_text_search import Follow, follow, hits, ids, search, shown
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.override_files import Folder
 from tests.support.people import give_role
-from tests.test_text_search import Follow, follow, hits, ids, search, shown
 from versioning.domain.access import Role
 
 __all__ = ["follow"]

@@ -52,7 +52,7 @@ def test_a_link_to_no_file_or_no_heading_is_noticed(tmp_path: Path) -> None:
         ("sh", "true", None, False),
         ("sh", "true", "it would remove what others need", False),
         ("sh", "true", "no", True),
-        ("sh", "true", "it is what tests/test_docs_lint.py does", False),
+        ("sh", "true", "it is what tests/project/test_docs_lint.py does", False),
         ("sh", "true", "it is what tests/test_gone.py does", True),
         ("json", "{}", None, False),
         ("json", "{", None, True),

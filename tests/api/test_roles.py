@@ -1,7 +1,7 @@
 """What a route lets a viewer, an editor, a publisher, an admin, a superuser and a stranger do.
 
-The whole table of roles and rights is in tests/test_access.py; here every call is made by whoever only just
-may, and by who may not.
+The whole table of roles and rights is in tests/domain/test_access.py; here every call is made by
+whoever only just may, and by who may not.
 """
 
 from __future__ import annotations

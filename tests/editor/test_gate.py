@@ -20,7 +20,7 @@ from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import gate
 from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for, events
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 Draft = str
 
 
