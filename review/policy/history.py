@@ -79,7 +79,7 @@ def _saved(
     found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
     in_range: dict[str, Any] = {"number__range": (first, last), "author__isnull": False}
     for model in MODELS:
-        keys = {one.target.id: one.resource for one in asked if one.target.kind == model.kind.word}
+        keys = {one.target.id: one.resource for one in asked if one.target.kind == model.kind.slug}
         if keys:
             rows = model.version_model.objects.filter(Q(resource_id__in=keys), **in_range).order_by()
             for resource_id, number, account in rows.values_list("resource_id", "number", "author_id"):

@@ -62,10 +62,10 @@ class WaitingPage(StudioPage):
         drafts: dict[tuple[str, str], Draft] = {}
         for kind in KINDS:
             found = [
-                (one.resource, one.entry) for one in waits if one.catalog.collection.kind.word == kind.word
+                (one.resource, one.entry) for one in waits if one.catalog.collection.kind.slug == kind.slug
             ]
-            drafts |= {(kind.word, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
-        return [drafts[one.catalog.collection.kind.word, one.resource.pk] for one in waits]
+            drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
+        return [drafts[one.catalog.collection.kind.slug, one.resource.pk] for one in waits]
 
 
 def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:
