@@ -75,7 +75,7 @@ class StudioKind(ResourceKind):
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
         """Return the address of a page: of a resource's, or of the kind (`changelist`, `add`)."""
         arguments = rest if resource_id is None else (quote(resource_id), *rest)
-        return reverse(f"admin:{self.url_name(page)}", args=arguments)
+        return reverse(f"studio:{self.url_name(page)}", args=arguments)
 
     def url_name(self, page: str) -> str:
         """Return the name of a page in `studio/urls.py`."""

@@ -16,7 +16,7 @@ from review.named import are_the_same
 from review.policy.questions import Key, Question, about
 from review.policy.rules import under_review
 from versioning.models.versioned import MODELS
-from versioning.serving.identities import Named
+from versioning.serving.grants import Named
 
 
 class Published(NamedTuple):

@@ -13,7 +13,7 @@ from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.identities import Named, named_by_versions, named_in, targets_of
+from versioning.serving.grants import Named, named_by_versions, named_in, targets_of
 
 Key = tuple[Any, ...]
 """A resource by kind, id and identity, or with a digest one of its configurations."""

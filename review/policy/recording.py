@@ -14,7 +14,7 @@ from versioning.editor import gate
 from versioning.models import Version, events
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.identities import Named, named_in, targets_of
+from versioning.serving.grants import Named, named_in, targets_of
 
 
 def named_by_passage(passage: gate.Passage) -> frozenset[Named]:

@@ -104,7 +104,7 @@ class ChosenPage(StudioPage, ABC):
     @property
     def back_address(self) -> str:
         """The page of the studio on which the resources were chosen."""
-        return way_back(self.request, reverse("admin:waiting"))
+        return way_back(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the page that asks, with what is wrong with what was typed."""

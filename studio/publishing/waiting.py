@@ -54,7 +54,7 @@ class WaitingPage(StudioPage):
             drafts=drafts,
             may_publish=any(draft.may_publish for draft in drafts),
             is_offered=any(draft.may_publish and not draft.hindrance for draft in drafts),
-            publish_address=reverse("admin:publish_chosen"),
+            publish_address=reverse("studio:publish_chosen"),
             further=extensions.chosen_actions(self.caller, ChosenOn.WAITING),
         )
 

@@ -111,7 +111,7 @@ class ListPage(StudioPage):
         return {
             "choosing": [
                 *(
-                    (title, reverse(f"admin:{name}"))
+                    (title, reverse(f"studio:{name}"))
                     for name, (title, is_there) in offered.items()
                     if is_there
                 ),

@@ -110,7 +110,7 @@ def _tabs(search: TextSearch, text: str, current: StudioKind | None) -> list[Tab
         Tab(
             title=title,
             count=count,
-            address=f"{reverse('admin:search')}?{_query(text, kind)}",
+            address=f"{reverse('studio:search')}?{_query(text, kind)}",
             is_current=kind == current,
         )
         for kind, title, count in kinds

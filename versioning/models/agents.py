@@ -13,10 +13,9 @@ from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.querysets import VersionedQuerySet
-from versioning.models.references import Reference
 from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 
 
 class Visibility(models.TextChoices):

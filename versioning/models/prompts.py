@@ -11,10 +11,9 @@ from versioning.models.agents import AgentVersion, SubAgentReference
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.querysets import PrivateQuerySet
-from versioning.models.references import Reference
 from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 
 
 class PromptBlockVersion(Version):
