@@ -12,8 +12,8 @@ from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
 from versioning.models import Event, VersionedResource, Visibility
-from versioning.models.kinds import model_of
 from versioning.models.querysets import within
+from versioning.models.versioned import model_of
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
