@@ -1,4 +1,4 @@
-"""What is live when the turn of each schedule comes, and which will fail, if nothing else is published."""
+"""What is live when the turn of each schedule comes, and which will fail, if nothing else is published.
 
 So the end of a pair is judged in the state that its beginning leaves, and not in that of today.
 """
