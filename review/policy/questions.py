@@ -12,8 +12,8 @@ from versioning.conf import get_editor
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.models.kinds import MODELS_BY_SLUG
-from versioning.serving.identities import Named, named_by_versions, named_in, targets_of
+from versioning.models.versioned import MODELS_BY_SLUG
+from versioning.serving.grants import Named, named_by_versions, named_in, targets_of
 
 Key = tuple[Any, ...]
 """A resource by kind, id and identity, or with a digest one of its configurations."""
