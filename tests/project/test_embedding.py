@@ -106,7 +106,6 @@ urlpatterns += [path('own', Own.as_view()), path('broken', Broken.as_view())]
 """
 
 STUDIO = """
-INSTALLED_APPS += ["people"]
 ROOT_URLCONF = "shop.studio_urls"
 """
 
