@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from editor_client.fields import snapshot_names
-from editor_client.records import AgentRecord, PromptBlockRecord
+from editor_client.records import snapshot_names
 from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid, Issue
+from editor_client.stored_agents import AgentRecord
+from editor_client.stored_prompt_blocks import PromptBlockRecord
 from editor_client.testing.log import now
 from editor_client.testing.refusals import not_found
 
