@@ -32,7 +32,7 @@ def watch() -> None:
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
-        events.watch(f"{kind.word}.deleted", _end_with_resource)
+        events.watch(f"{kind.slug}.deleted", _end_with_resource)
 
 
 def _end_with_resource(

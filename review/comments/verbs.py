@@ -178,7 +178,7 @@ def follow_deletions() -> None:
 
 
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    Comment.objects.filter(kind=instance.kind.word, identity=instance.uuid).delete()
+    Comment.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
 
 
 def _first_of(subject: Subject, parent: str | None) -> Comment | None:

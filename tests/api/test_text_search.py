@@ -80,7 +80,7 @@ def test_both_kinds_are_counted_and_can_be_had_alone(cast: Cast, follow: Follow)
     follow()
     found = search("parrot")
     assert found.counts == {"agent": 1, "promptBlock": 2}
-    assert [hit.kind.word for hit in found.hits(0, 9)] == ["promptBlock", "promptBlock", "agent"]
+    assert [hit.kind.slug for hit in found.hits(0, 9)] == ["promptBlock", "promptBlock", "agent"]
     assert [hit.entry.id for hit in found.hits(0, 1, KINDS[1])] == ["other"]
     assert [hit.entry.id for hit in found.hits(1, 2, KINDS[1])] == ["same"]
 

@@ -125,7 +125,7 @@ def insert(start: int, stop: int) -> None:
         rows = model._default_manager.filter(pk__in=names).select_related("latest_version")
         about = [
             {
-                "kind": model.kind.word,
+                "kind": model.kind.slug,
                 "resource_id": row.pk,
                 "identity": row.uuid,
                 "version_id": row.latest_id,

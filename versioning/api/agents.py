@@ -44,7 +44,7 @@ class ServedAgentViewSet(EditorViewSet):
         context = parameters.context(request.query_params)
         editor = get_editor()
         if editor.is_cached(PUBLISHED, context):
-            self.depends_on((AGENT.word, None), (PROMPT_BLOCK.word, None))
+            self.depends_on((AGENT.slug, None), (PROMPT_BLOCK.slug, None))
         agents = editor.agent.serve_all(context=context, by=self.caller)
         found = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
@@ -69,7 +69,7 @@ def _resolved(
     caller: Caller,
     depends_on: Callable[..., None],
 ) -> Json:
-    depends_on((AGENT.word, agent_id))
+    depends_on((AGENT.slug, agent_id))
     agent = get_editor().agent.serve(agent_id, selector, context=context, by=caller)
     depends_on(*dependencies_of(agent))
     return ResolvedAgentAnswer.dump(agent)
@@ -82,7 +82,7 @@ def _in_parts(
     caller: Caller,
     depends_on: Callable[..., None],
 ) -> Json:
-    depends_on((AGENT.word, agent_id))
+    depends_on((AGENT.slug, agent_id))
     parts = get_editor().agent.parts(agent_id, selector, by=caller)
     depends_on(*dependencies_of_parts(parts))
     return AgentPartsAnswer.dump(parts)

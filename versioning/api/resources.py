@@ -133,7 +133,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
-        self._depends_on(id, (AGENT.word, None))
+        self._depends_on(id, (AGENT.slug, None))
         return Response(self.dump(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -269,7 +269,7 @@ class ResourceViewSet(EditorViewSet):
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
         # Records say which resources are favorites of the caller.
-        self.depends_on((self.kind.word, resource_id), *others, is_personal=True)
+        self.depends_on((self.kind.slug, resource_id), *others, is_personal=True)
 
     @property
     def _expected(self) -> frozenset[str] | None:

@@ -50,7 +50,7 @@ class Target:
     """The resource that an event is about, as it was before the change."""
 
     kind: str
-    """The word of its kind, such as `agent`, as everywhere in the API."""
+    """The slug of its kind, such as `agent`, as everywhere in the API."""
     id: str
     identity: UUID
     """Distinguishes it from a later resource with the same id."""
@@ -120,7 +120,7 @@ def _is_about(event_type: str, pattern: str) -> bool:
     return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
-for _word in (kind.word for kind in KINDS):
+for _word in (kind.slug for kind in KINDS):
     register(_word, Audience.EDITORS, "created", "versionCreated")
     register(_word, Audience.READERS, "published", "unpublished")
     # Moving a released label concerns readers: the caller of `record` says so.

@@ -19,8 +19,8 @@ from versioning.domain.errors import Invalid
 class ResourceKind:
     """What one kind of resource is called, what its versions hold, and which features it has."""
 
-    word: str
-    """The word for the kind in resource references and event types: `agent`, `promptBlock`."""
+    slug: str
+    """What the kind is called in resource references and event types: `agent`, `promptBlock`."""
     namespace: str
     """The attribute of the editor that holds its verbs: `editor.agent`."""
     singular: str
@@ -55,7 +55,7 @@ class ResourceKind:
 
 
 AGENT: Final = ResourceKind(
-    word="agent",
+    slug="agent",
     namespace="agent",
     singular="agent",
     plural="agents",
@@ -69,7 +69,7 @@ AGENT: Final = ResourceKind(
     is_run=True,
 )
 PROMPT_BLOCK: Final = ResourceKind(
-    word="promptBlock",
+    slug="promptBlock",
     namespace="prompt",
     singular="prompt block",
     plural="prompt blocks",
@@ -80,12 +80,12 @@ PROMPT_BLOCK: Final = ResourceKind(
     is_shown=True,
 )
 KINDS: Final = (AGENT, PROMPT_BLOCK)
-KINDS_BY_WORD: Final[Mapping[str, ResourceKind]] = {kind.word: kind for kind in KINDS}
+KINDS_BY_SLUG: Final[Mapping[str, ResourceKind]] = {kind.slug: kind for kind in KINDS}
 
 
-def kind_named(word: str) -> ResourceKind:
-    """Return the kind with this word; raises `Invalid`, naming `resource.kind`, for any other word."""
-    kind = KINDS_BY_WORD.get(word)
+def kind_named(slug: str) -> ResourceKind:
+    """Return the kind with this slug; raises `Invalid`, naming `resource.kind`, for any other."""
+    kind = KINDS_BY_SLUG.get(slug)
     if kind is None:
-        raise Invalid.field("resource.kind", f"must be one of {', '.join(KINDS_BY_WORD)}")
+        raise Invalid.field("resource.kind", f"must be one of {', '.join(KINDS_BY_SLUG)}")
     return kind

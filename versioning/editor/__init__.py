@@ -164,7 +164,7 @@ class Editor:
             lambda: make_lock(
                 self.agent, self.prompt, named=named, blocks=blocks, selector=selector, by=caller
             ),
-            lambda _: ((AGENT.word, None), (PROMPT_BLOCK.word, None)),
+            lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
         )
         return lock.signed(key)
 
@@ -192,7 +192,7 @@ class Editor:
 
         def about(planned: Planned) -> Iterator[Dependency]:
             for agent_id in planned.looked_up:
-                yield AGENT.word, agent_id
+                yield AGENT.slug, agent_id
             for agent in planned.agents.values():
                 yield from dependencies_of(agent)
 

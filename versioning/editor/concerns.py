@@ -124,10 +124,10 @@ def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
         resource_id=OuterRef("resource_id"),
         resource_uuid=OuterRef("resource_uuid"),
         actor=caller.username,
-        type__in=[f"{kind.word}.{what}" for what in _SAVES],
+        type__in=[f"{kind.slug}.{what}" for what in _SAVES],
     )
-    gone = Q(type=f"{kind.word}.deleted") & Q(Exists(saved.order_by()))
-    return Q(type__in=[f"{kind.word}.{what}" for what in _TOLD]) & own | gone
+    gone = Q(type=f"{kind.slug}.deleted") & Q(Exists(saved.order_by()))
+    return Q(type__in=[f"{kind.slug}.{what}" for what in _TOLD]) & own | gone
 
 
 def _accepted_invitations(caller: Caller) -> Q:

@@ -37,7 +37,7 @@ def delete(
         if if_unused:
             _refuse_in_use(resources, resource_id, by)
         record(resources, "deleted", resource, by, previous=resource.active_id)
-        Favorite.objects.filter(kind=resources.kind.word, resource_id=resource.pk).delete()
+        Favorite.objects.filter(kind=resources.kind.slug, resource_id=resource.pk).delete()
         resources.backend.delete(resource)
 
 

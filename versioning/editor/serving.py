@@ -135,7 +135,7 @@ def serve_all(
     by = caller_of(by)
     return consistently(
         lambda: _all_served(resources, Evaluation(context or {}), by),
-        lambda _: ((AGENT.word, None), (PROMPT_BLOCK.word, None)),
+        lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
     )
 
 

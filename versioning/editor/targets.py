@@ -22,7 +22,7 @@ def target_of(resource: VersionedResource, code: Registry, *, released: bool = F
     if is_live and resource.visibility_by(code) == Visibility.PUBLIC:
         reach = Reach.EVERYBODY
     return Target(
-        kind=resource.kind.word,
+        kind=resource.kind.slug,
         id=resource.pk,
         identity=IN_CODE if in_code else resource.uuid,
         workspace_id=resource.workspace_id,

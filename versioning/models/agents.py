@@ -15,10 +15,9 @@ from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.prompts import PromptBlock
 from versioning.models.querysets import VersionedQuerySet
-from versioning.models.references import Reference
 from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 
 
 class Visibility(models.TextChoices):

@@ -13,10 +13,10 @@ from versioning.models.versioned import VersionedResource
 MODELS: Final[tuple[type[VersionedResource], ...]] = (Agent, PromptBlock)
 """The model of each kind."""
 
-MODELS_BY_WORD: Final[Mapping[str, type[VersionedResource]]] = {model.kind.word: model for model in MODELS}
-"""The same, by the word of the kind."""
+MODELS_BY_SLUG: Final[Mapping[str, type[VersionedResource]]] = {model.kind.slug: model for model in MODELS}
+"""The same, by the slug of the kind."""
 
 
 def model_of(kind: ResourceKind) -> type[VersionedResource]:
     """Return the model that stores resources of this kind."""
-    return MODELS_BY_WORD[kind.word]
+    return MODELS_BY_SLUG[kind.slug]

@@ -26,9 +26,8 @@ from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
-from versioning.models.references import Reference
 from versioning.models.statements import insert_new, one_round_trip, update
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 from versioning.models.workspaces import Workspace
 
 if TYPE_CHECKING:

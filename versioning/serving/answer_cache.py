@@ -168,7 +168,7 @@ class AnswerCache:
             held: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
             return held
         draft = Draft(self, now)
-        draft.depends_on((AGENT.word, agent_id))
+        draft.depends_on((AGENT.slug, agent_id))
         made = make()
         draft.depends_on(*dependencies_of(made))
         pickled = pickle.dumps(made)
@@ -178,14 +178,14 @@ class AnswerCache:
 
 def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
     """Return what a resolved agent depends on: itself, and every block that its instructions refer to."""
-    yield AGENT.word, agent.id
+    yield AGENT.slug, agent.id
     for report in agent.blocks:
         if report.id is not None:
-            yield PROMPT_BLOCK.word, report.id
+            yield PROMPT_BLOCK.slug, report.id
 
 
 def dependencies_of_parts(parts: AgentParts) -> Iterable[Dependency]:
     """Return what the parts of an agent depend on: itself, and every block that it refers to."""
-    yield AGENT.word, parts.candidate.id
+    yield AGENT.slug, parts.candidate.id
     for block_id in parts.texts:
-        yield PROMPT_BLOCK.word, block_id
+        yield PROMPT_BLOCK.slug, block_id

@@ -64,7 +64,7 @@ def _readable_now(caller: Caller, code: Registry) -> Q:
     for kind in KINDS:
         rows: Any = model_of(kind)._default_manager.all()
         itself = rows.readable_by(caller, code, label=label).filter(uuid=OuterRef("resource_uuid"))
-        readable |= Q(resource_kind=kind.word) & Q(Exists(itself.order_by()))
+        readable |= Q(resource_kind=kind.slug) & Q(Exists(itself.order_by()))
     return readable
 
 
@@ -74,5 +74,5 @@ def _is_of_this_life(code: Registry) -> Q:
     for kind in KINDS:
         rows = model_of(kind)._default_manager.filter(pk=OuterRef("resource_id"))
         others = rows.exclude(uuid=OuterRef("resource_uuid"))
-        still |= Q(resource_kind=kind.word) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
+        still |= Q(resource_kind=kind.slug) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
     return still
