@@ -32,8 +32,9 @@ from editor_client.records import (
     Record,
     Status,
     Version,
+    snapshot_names,
 )
-from editor_client.result import Result, Success, bypassing, with_json_names
+from editor_client.result import Result, Success, bypassing, members, with_json_names
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -51,12 +52,34 @@ class Kind(Generic[R, A, V, L, C]):
     """As events and bodies name it."""
     segment: str
     """As addresses name it."""
+    text: str
+    """The snapshot field that a new resource needs, besides the name."""
     record: type[R]
     page: type[A]
     """A page of the list of resources."""
     version: type[V]
     versions: type[L]
     comparison: type[C]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The JSON names of the snapshot fields."""
+        return snapshot_names(self.record)
+
+    @property
+    def list_member(self) -> str:
+        """The member of a page that holds its resources."""
+        return members(self.page)[-1].json_name
+
+    @property
+    def id_member(self) -> str:
+        """The member of a version that names its resource."""
+        return members(self.version)[-1].json_name
+
+    @property
+    def has_visibility(self) -> bool:
+        """Whether a resource can be public."""
+        return any(member.name == "visibility" for member in members(self.record))
 
 
 class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):

@@ -131,7 +131,9 @@ class AgentList(AgentFilters, PageNumber, total=False):
     """The arguments of a list of stored agents."""
 
 
-AGENTS = Kind("agent", "agents", AgentRecord, AgentPage, AgentVersion, AgentVersionPage, AgentComparison)
+AGENTS = Kind(
+    "agent", "agents", "instructions", AgentRecord, AgentPage, AgentVersion, AgentVersionPage, AgentComparison
+)
 
 
 class StoredAgent(Stored[D_co, AgentRecord, AgentVersion, AgentVersionPage, AgentComparison]):

@@ -89,6 +89,7 @@ class PromptBlockList(Filters, PageNumber, total=False):
 PROMPT_BLOCKS = Kind(
     "promptBlock",
     "prompt-blocks",
+    "content",
     PromptBlockRecord,
     PromptBlockPage,
     PromptBlockVersion,
