@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from editor_client.shared import canonical
-from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +24,13 @@ from tests.support.configurations import (
     reordered,
     unhurried,
 )
-from versioning.domain.config import AGENT, PROMPT_BLOCK, ConfigSchema, referenced_tools
+from versioning.domain.config import (
+    AGENT,
+    PROMPT_BLOCK,
+    ConfigSchema,
+    referenced_agents,
+    referenced_tools,
+)
 from versioning.domain.errors import Invalid
 
 REQUIRED = {"name", "instructions", "content"}

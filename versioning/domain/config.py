@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from editor_client.shared import canonical
-from editor_client.shared.configurations import changed_fields, differs, keys, merged
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -48,7 +47,7 @@ class ConfigSchema:
         except ValueError as error:
             raise Invalid.field("body", str(error)) from None
         config = self.merged(current, changes)
-        looked_at = self._required | {name for name in config if differs(name, current, config)}
+        looked_at = self._required | {name for name in config if _differ(name, current, config)}
         raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
         schema = changes.get(SCHEMA_FIELD)
         schema_issue = None if schema is None else schema_problem(schema)
@@ -64,11 +63,13 @@ class ConfigSchema:
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration with the changes applied, without validating the result."""
-        return merged(current, changes, set(self.names) - self._required)
+        clearable = set(self.names) - self._required
+        merged = {**current, **changes}
+        return {key: value for key, value in merged.items() if value is not None or key not in clearable}
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""
-        return changed_fields(self.names, before, after)
+        return [name for name in self.names if _differ(name, before, after)]
 
     @property
     def _required(self) -> set[str]:
@@ -78,6 +79,14 @@ class ConfigSchema:
 AGENT = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentConfig)
 AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
 PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
+
+
+def _differ(name: str, before: Config, after: Config) -> bool:
+    """Say whether a field differs; an edit hands on most of them as the very same objects."""
+    if (name in before) != (name in after):
+        return True
+    old, new = before.get(name), after.get(name)
+    return old is not new and not canonical.same(old, new)
 
 
 def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
@@ -92,9 +101,39 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
+def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, id) for every sub-agent, conditional variants included."""
+    return _keys(config, "agents")
+
+
 def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
     """Yield (field, name) for every tool, conditional variants included."""
-    return keys(config, "tools")
+    return _keys(config, "tools")
+
+
+class Searchable(NamedTuple):
+    """The texts in which a search looks."""
+
+    id: str
+    name: str
+    description: str
+    text: str
+    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
+
+
+def searchable(resource_id: str, config: Config) -> Searchable:
+    """Return the texts of a configuration in which a search looks."""
+    instructions = config.get("instructions", config.get("content", ""))
+    if isinstance(instructions, list):
+        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
+    return Searchable(
+        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
+    )
+
+
+def searchable_text(resource_id: str, config: Config) -> str:
+    """Return the texts in which a search looks as one, case-folded."""
+    return "\n".join(searchable(resource_id, config)).casefold()
 
 
 def excerpt_of(config: Config) -> str:
@@ -112,6 +151,15 @@ def excerpt_of(config: Config) -> str:
         if len(line) >= EXCERPT_LENGTH:
             break
     return line[:EXCERPT_LENGTH].rstrip()
+
+
+def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
+    value = config.get(field) or {}
+    if not isinstance(value, list):
+        yield from ((f"{field}.{key}", key) for key in value)
+        return
+    for position, variant in enumerate(value):
+        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
 
 
 def _issue(error: ErrorDetails) -> Issue:

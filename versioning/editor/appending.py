@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from editor_client.shared.configurations import message_or
-
 from versioning.domain.access import Caller
 from versioning.domain.config import Config
 from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
-from versioning.editor.inputs import Fields
+from versioning.editor.inputs import Fields, message_or
 from versioning.editor.recording import record
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from editor_client.shared import canonical
-from editor_client.shared.configurations import merged_metadata
 from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid
-from versioning.editor.inputs import NOTHING, Fields
+from versioning.editor.inputs import NOTHING, Fields, merged_metadata
 from versioning.editor.recording import record, target_before
 from versioning.editor.resources import Resources
 from versioning.editor.targets import change_of

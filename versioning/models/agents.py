@@ -7,9 +7,8 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 from editor_client.shared import instructions
-from editor_client.shared.configurations import referenced_agents
 
-from versioning.domain import kinds
+from versioning.domain import config, kinds
 from versioning.domain.access import Caller
 from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
@@ -56,7 +55,7 @@ class SubAgentReference(Reference):
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
 
     fixed_by_code = True
-    find = staticmethod(referenced_agents)
+    find = staticmethod(config.referenced_agents)
 
     class Meta:
         constraints = [

@@ -197,7 +197,7 @@ class Editor:
         self._record("labelRemoved", resource, label=name, previousVersionId=previous, detail=detail)
 
     def check_blocks(self, config: Config) -> None:
-        """Raise `Invalid` naming each prompt block that the instructions refer to and that is not published."""
+        """Raise `Invalid` naming each prompt block in the instructions that is not published."""
         issues = []
         for field, target in referenced_blocks(config):
             block = self.get(PROMPT_BLOCKS, target)
