@@ -21,8 +21,8 @@ from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 @dataclass(frozen=True, kw_only=True)

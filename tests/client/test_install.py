@@ -20,7 +20,8 @@ from editor_client.result import camel
 
 from tests.support.service import ROOT, Service
 from tests.support.wheels import install, wheel_of
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # httpx, and what httpx brings.
 ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
@@ -136,8 +137,12 @@ def test_client_and_service_are_released_together() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (stored_agents.AgentFields, stored_agents.AgentArguments, AGENT),
-        (stored_prompt_blocks.PromptBlockFields, stored_prompt_blocks.PromptBlockArguments, PROMPT_BLOCK),
+        (stored_agents.AgentFields, stored_agents.AgentArguments, AGENT.schema),
+        (
+            stored_prompt_blocks.PromptBlockFields,
+            stored_prompt_blocks.PromptBlockArguments,
+            PROMPT_BLOCK.schema,
+        ),
     ],
     ids=["agents", "prompt-blocks"],
 )

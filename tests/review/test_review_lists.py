@@ -17,7 +17,7 @@ from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, require_approvals, say
-from versioning.models.kinds import MODELS
+from versioning.models.versioned import MODELS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

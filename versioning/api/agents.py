@@ -23,7 +23,8 @@ from versioning.api.schemas.agents import (
 from versioning.api.schemas.base import Json
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.serving.answer_cache import dependencies_of, dependencies_of_parts

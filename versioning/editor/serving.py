@@ -10,9 +10,10 @@ from uuid import UUID
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.editor.backends.rows import with_versions

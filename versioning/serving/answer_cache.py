@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final, NamedTuple
 
+from versioning.domain.agents import AGENT
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
 from versioning.serving.parts import AgentParts

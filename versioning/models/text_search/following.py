@@ -18,11 +18,10 @@ from django.db.models.functions import Coalesce
 
 from versioning.domain.config import searchable
 from versioning.models import events
-from versioning.models.kinds import MODELS, MODELS_BY_SLUG
 from versioning.models.text_search.base import Lines, NewDocument
 from versioning.models.text_search.documents import SearchProgress
 from versioning.models.text_search.index import text_index
-from versioning.models.versioned import VersionedResource
+from versioning.models.versioned import MODELS, MODELS_BY_SLUG, VersionedResource
 
 SECONDS: Final = 1.0
 """How often each worker looks whether the log has grown."""
