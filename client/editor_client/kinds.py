@@ -10,7 +10,7 @@ from editor_client.stored_prompt_blocks import PROMPT_BLOCKS, StoredPromptBlockM
 
 KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {kind.segment: kind for kind in (PROMPT_BLOCKS, AGENTS)}
 """By their segment of addresses. What others refer to comes first, so that it is published before them."""
-SEGMENTS = {kind.name: kind.segment for kind in KINDS.values()}
+SEGMENTS = {kind.slug: kind.segment for kind in KINDS.values()}
 
 
 class StoredMethods(StoredAgentMethods, StoredPromptBlockMethods):

@@ -48,7 +48,7 @@ C = TypeVar("C", bound=Result)
 class Kind(Generic[R, A, V, L, C]):
     """A kind of resource: where it is, and what the answers about it become."""
 
-    name: str
+    slug: str
     """As events and bodies name it."""
     segment: str
     """As addresses name it."""

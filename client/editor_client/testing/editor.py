@@ -58,7 +58,7 @@ class Editor:
 
     def get(self, kind: AnyKind, resource_id: str) -> Resource | None:
         """Return a resource, or None."""
-        return self._resources.get((kind.name, resource_id))
+        return self._resources.get((kind.slug, resource_id))
 
     def all(self, kind: AnyKind) -> list[Resource]:
         """Return all resources of a kind, the newest first."""
@@ -90,7 +90,7 @@ class Editor:
         version = resource.append(config, changed_fields(kind.names, {}, config), message)
         if publishes:
             self.check_blocks(config)
-        self._resources[kind.name, resource_id] = resource
+        self._resources[kind.slug, resource_id] = resource
         self._record("created", resource, version)
         if publishes:
             self.publish(resource, version)
@@ -149,7 +149,7 @@ class Editor:
     def delete(self, resource: Resource) -> None:
         """Delete a resource with its versions and labels."""
         self._record("deleted", resource, previousVersionId=_id(resource.active))
-        del self._resources[resource.kind.name, resource.id]
+        del self._resources[resource.kind.slug, resource.id]
 
     def delete_version(self, resource: Resource, version: Version) -> None:
         """Delete a version that is neither published nor labelled nor the only one."""
@@ -253,10 +253,10 @@ class Editor:
             {
                 "position": _WORKSPACE_MADE + len(self._events) + 1,
                 "id": str(uuid.uuid4()),
-                "type": f"{resource.kind.name}.{what}",
+                "type": f"{resource.kind.slug}.{what}",
                 "createdAt": now(),
                 "workspaceId": resource.workspace,
-                "resource": {"kind": resource.kind.name, "id": resource.id},
+                "resource": {"kind": resource.kind.slug, "id": resource.id},
                 "versionId": _id(version),
                 "versionNumber": version and version.number,
                 "previousVersionId": None,
@@ -273,7 +273,7 @@ def references(config: Config) -> list[tuple[AnyKind, str]]:
     agents = {(AGENTS, agent_id) for _, agent_id in referenced_agents(config)}
     blocks = {(PROMPT_BLOCKS, block_id) for _, block_id in referenced_blocks(config)}
     found: Iterable[tuple[AnyKind, str]] = agents | blocks
-    return sorted(found, key=lambda one: (one[0].name, one[1]))
+    return sorted(found, key=lambda one: (one[0].slug, one[1]))
 
 
 def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:

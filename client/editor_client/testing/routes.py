@@ -125,7 +125,7 @@ def _preview(editor: Editor, request: Request) -> Answer:
 @_route("GET", "/stored/+", *PAGING, *OWN_FILTERS, "status", "search", "tag", "favoritedOnly")
 def _list(editor: Editor, request: Request) -> Answer:
     kind, query = _kind(request), request.query
-    status = query.get("status", "published" if kind.name == "agent" else "all")
+    status = query.get("status", "published" if kind.slug == "agent" else "all")
     text = query.get("search", "").casefold()
     wanted = set(tags.asked_for(query["tag"])) if "tag" in query else set()
     found = []
@@ -174,7 +174,7 @@ def _delete(editor: Editor, request: Request) -> Answer:
         named = ", ".join(agent["name"] for agent in found)
         raise Refused(409, "in_use", f"In use by {named}.", dependents=found, hiddenCount=0)
     editor.delete(resource)
-    kind = re.sub("([A-Z])", r" \1", resource.kind.name).lower()
+    kind = re.sub("([A-Z])", r" \1", resource.kind.slug).lower()
     return done(f"The {kind} {resource.id!r} is deleted.")
 
 

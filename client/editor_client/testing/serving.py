@@ -153,7 +153,7 @@ def make_lock(editor: Editor, body: Body) -> Json:
         raise Invalid.field("resources", "is required")
     selector = selector_of(body.get("selector") or {})
     drafts = selector == {"status": "draft"}
-    kinds = {kind.name: kind for kind in (AGENTS, PROMPT_BLOCKS)}
+    kinds = {kind.slug: kind for kind in (AGENTS, PROMPT_BLOCKS)}
     pins: dict[AnyKind, Json] = {kind: {} for kind in kinds.values()}
     found = [editor.find(kinds[one["kind"]], one["id"]) for one in body["resources"]]
     waiting = [(resource, select(resource, selector)[0]) for resource in found]
