@@ -14,7 +14,7 @@ from versioning.api import errors
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Respond after an exception; Django calls this while it handles the exception."""
-    is_studio = request.path.startswith(reverse("admin:index"))
+    is_studio = request.path.startswith(reverse("studio:index"))
     error = sys.exception()
     if isinstance(error, OperationalError | InterfaceError):
         return error_pages.database_unavailable(request) if is_studio else errors.database_unavailable(error)

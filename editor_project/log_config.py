@@ -12,13 +12,13 @@ from typing import Any, TextIO
 
 import structlog
 
-from versioning.api.middleware.request_log import (
+from versioning.api.request_log import (
     RequestLine,
     RequestLinesHandler,
     RequestRecord,
     record_of,
 )
-from versioning.api.middleware.request_log import (
+from versioning.api.request_log import (
     logger as request_logger,
 )
 from versioning.domain.redaction import without_secrets

@@ -60,7 +60,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 INSTALLED_APPS = [
     "editor_project",
     "studio.apps.StudioConfig",  # before unfold, whose frame it replaces
-    "studio.apps.StudioAdminConfig",
+    "django.contrib.admin",
     "unfold.apps.BasicAppConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -80,14 +80,14 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "versioning.api.cached_answers.cached_answers",
-    "versioning.api.middleware.request_log.RequestLogMiddleware",
-    "versioning.api.middleware.cache_control.CacheControlMiddleware",
-    "versioning.api.middleware.no_trace.NoTraceMiddleware",
+    "versioning.api.request_log.RequestLogMiddleware",
+    "versioning.api.middleware.CacheControlMiddleware",
+    "versioning.api.middleware.NoTraceMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "versioning.api.middleware.encoding.Utf8PathMiddleware",
-    "versioning.api.middleware.body_limit.BodyLimitMiddleware",
-    "versioning.api.middleware.encoding.Utf8FormMiddleware",
+    "versioning.api.middleware.Utf8PathMiddleware",
+    "versioning.api.middleware.BodyLimitMiddleware",
+    "versioning.api.middleware.Utf8FormMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

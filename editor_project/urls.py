@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
 from editor_project import error_pages
+from studio import site
 from versioning.api import errors, health
 
 urlpatterns = [
     path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls")),
     path("healthz", health.alive),
     path("readyz", health.ready),
-    path("studio/", admin.site.urls),
+    path("studio/", site.urls),
     path("studio", RedirectView.as_view(url="/studio/")),
     path("", RedirectView.as_view(url="/studio/")),
 ]

@@ -11,7 +11,7 @@ from uuid import UUID
 from releases.models import ReleaseItem
 from releases.models.releases import Action
 from releases.rules import in_order
-from versioning.domain.kinds import KINDS_BY_WORD, ResourceKind
+from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
 from versioning.editor import Collection, Editor
 from versioning.models import AgentVersion, Version, VersionedResource
 
@@ -47,7 +47,7 @@ class ItemNow:
 
     @property
     def kind(self) -> str:
-        """The word of the kind of the resource."""
+        """The slug of the kind of the resource."""
         return self.item.kind
 
     @property
@@ -116,7 +116,7 @@ def locked(editor: Editor, items: Iterable[ReleaseItem], versions: Versions | No
     """
     wanted = in_order(items)
     for kind, own in _by_kind(wanted):
-        rows = collection_of(editor, kind.word).all
+        rows = collection_of(editor, kind.slug).all
         ids = [item.resource_id for item in own]
         list(rows.locked().filter(pk__in=ids).order_by("pk").values_list("pk"))
     found: list[ItemNow] = []
@@ -136,13 +136,13 @@ def _still_there(collection: Collection[Any], pins: set[UUID], versions: Version
 
 def collection_of(editor: Editor, word: str) -> Collection[Any]:
     """Return the verbs of a kind, by its word."""
-    return editor.collection(KINDS_BY_WORD[word])
+    return editor.collection(KINDS_BY_SLUG[word])
 
 
 def moves_of_blocks(items: Iterable[ReleaseItem]) -> dict[str, bool]:
     """Return the prompt blocks that the items publish (True) or unpublish (False), by id."""
     return {
-        item.resource_id: item.action == Action.PUBLISH for item in items if KINDS_BY_WORD[item.kind].is_shown
+        item.resource_id: item.action == Action.PUBLISH for item in items if KINDS_BY_SLUG[item.kind].is_shown
     }
 
 
@@ -157,7 +157,7 @@ def _by_kind(items: Iterable[ReleaseItem]) -> Iterator[tuple[ResourceKind, list[
     """Yield the kinds of the items, those first that are locked first, each with its items in their order."""
     wanted = list(items)
     for word in dict.fromkeys(item.kind for item in in_order(wanted)):
-        yield KINDS_BY_WORD[word], [item for item in wanted if item.kind == word]
+        yield KINDS_BY_SLUG[word], [item for item in wanted if item.kind == word]
 
 
 def _pins(items: Iterable[ReleaseItem]) -> set[UUID]:

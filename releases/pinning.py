@@ -14,7 +14,7 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_ITEMS, Action
 from releases.rules import refuse_twice
 from versioning.domain.errors import Invalid, Issue, NotFound
-from versioning.domain.kinds import KINDS_BY_WORD
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
 from versioning.models import VersionedResource
@@ -23,7 +23,7 @@ Items = Sequence[Mapping[str, Any]]
 """`{"resource": {"kind", "id"}, "action"?, "versionId"?}`, as in JSON."""
 
 _Resources = Mapping[tuple[str, str], VersionedResource]
-"""Resources by the word of their kind and their id."""
+"""Resources by the slug of their kind and their id."""
 _Versions = Mapping[tuple[str, str, UUID], int]
 """The numbers of versions by kind, resource and id."""
 
@@ -51,7 +51,7 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
     for item, given in zip(named, items, strict=True):
         resource = resources.get((item.kind, item.resource_id))
         if resource is None:
-            singular = KINDS_BY_WORD[item.kind].singular
+            singular = KINDS_BY_SLUG[item.kind].singular
             message = f"is no {singular} that is stored in this workspace"
             issues.append(Issue(f"items.{item.place}.resource", message))
         elif is_file(editor, resource):
@@ -68,7 +68,7 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
 def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem]) -> _Resources:
     """Return the resources that the items name in the workspace of the release."""
     found: dict[tuple[str, str], VersionedResource] = {}
-    for word in KINDS_BY_WORD:
+    for word in KINDS_BY_SLUG:
         named = [item.resource_id for item in items if item.kind == word]
         wanted = [one for one in named if not ids.problem(one)]
         if wanted:

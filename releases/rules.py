@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from versioning.domain.errors import Conflict, Invalid, Issue, VersioningError
-from versioning.domain.kinds import KINDS_BY_WORD
+from versioning.domain.kinds import KINDS_BY_SLUG
 
 
 class Named(Protocol):
@@ -15,7 +15,7 @@ class Named(Protocol):
 
     @property
     def kind(self) -> str:
-        """The word of its kind."""
+        """The slug of its kind."""
 
     @property
     def resource_id(self) -> str:
@@ -77,7 +77,7 @@ def in_order(items: Iterable[N]) -> list[N]:
     each other.
     """
     return sorted(
-        items, key=lambda item: (not KINDS_BY_WORD[item.kind].is_shown, item.kind, item.resource_id)
+        items, key=lambda item: (not KINDS_BY_SLUG[item.kind].is_shown, item.kind, item.resource_id)
     )
 
 
@@ -133,5 +133,5 @@ def refuse_twice(items: Sequence[Named]) -> None:
 
 def title_of(item: Named) -> str:
     """Return what messages call the resource of an item: `Agent 'writer'`."""
-    singular = KINDS_BY_WORD[item.kind].singular
+    singular = KINDS_BY_SLUG[item.kind].singular
     return f"{singular.capitalize()} {item.resource_id!r}"

@@ -42,7 +42,7 @@ def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
     """Return the versions of a resource that draft releases hold."""
     items = ReleaseItem.objects.filter(
         resource_id=resource.pk,
-        kind=resource.kind.word,
+        kind=resource.kind.slug,
         identity=resource.uuid,
         version_id__isnull=False,
         release__state=State.DRAFT,

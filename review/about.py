@@ -27,7 +27,7 @@ class AboutResource(models.Model):
     """
 
     kind = models.CharField(max_length=32)
-    """The word of its kind, as everywhere in the API."""
+    """The slug of its kind, as everywhere in the API."""
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
     """What a later resource with the same id does not share; `IN_CODE` for an agent that code defines."""

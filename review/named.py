@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from versioning.serving.identities import Named
+from versioning.serving.grants import Named
 
 
 def written(named: Iterable[Named]) -> str:

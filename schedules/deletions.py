@@ -19,8 +19,8 @@ from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS
 from versioning.domain.uuids import uuid_of
 from versioning.editor import pins
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource, events
+from versioning.serving.event_visibility import target_of
 
 GONE: Final = "gone"
 """The code of a schedule of what was deleted."""
@@ -32,7 +32,7 @@ def watch() -> None:
     pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
-        events.watch(f"{kind.word}.deleted", _end_with_resource)
+        events.watch(f"{kind.slug}.deleted", _end_with_resource)
 
 
 def _end_with_resource(

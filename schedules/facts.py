@@ -18,11 +18,11 @@ from schedules.people import people
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import NotFound
 from versioning.domain.events import Target
-from versioning.domain.kinds import KINDS, KINDS_BY_WORD, ResourceKind
+from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
     resources: dict[str, VersionedResource] = {}
     versions: dict[str, Any] = {}
     for kind in KINDS:
-        of_kind = [one for one in own if one.kind == kind.word]
+        of_kind = [one for one in own if one.kind == kind.slug]
         if of_kind:
             resources |= _resources(editor, kind, {one.resource_id for one in of_kind})
             versions |= _versions(editor, kind, of_kind)
@@ -108,7 +108,7 @@ def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, V
             found.pop(resource_id, None)
             with suppress(NotFound):
                 found[resource_id] = collection.backend.find(resource_id, APPLICATION)
-    return {f"{kind.word}/{pk}": one for pk, one in found.items()}
+    return {f"{kind.slug}/{pk}": one for pk, one in found.items()}
 
 
 def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule]) -> dict[str, Any]:
@@ -118,5 +118,5 @@ def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule])
     for version_id in named:
         with suppress(ValueError):  # versions in Git have ids of another kind, and no rows
             keys.append(UUID(version_id))
-    collection = editor.collection(KINDS_BY_WORD[kind.word])
+    collection = editor.collection(KINDS_BY_SLUG[kind.slug])
     return {str(pk): one for pk, one in versions_of(collection, keys, with_texts=True).items()}

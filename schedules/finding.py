@@ -5,7 +5,7 @@ from __future__ import annotations
 from schedules.models import Schedule, ScheduleQuerySet
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
-from versioning.domain.kinds import KINDS_BY_WORD
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
@@ -62,7 +62,7 @@ def refuse_unreadable(schedules: EditorPart, schedule: Schedule, by: Caller) -> 
     if by.may(Right.READ_DRAFTS, schedule.workspace_id):
         return
     if schedule.release_id is None:
-        collection = schedules.editor.collection(KINDS_BY_WORD[schedule.kind])
+        collection = schedules.editor.collection(KINDS_BY_SLUG[schedule.kind])
         collection.versions(schedule.resource_id, by=by)  # refuses, in either way
     elif by.may(Right.READ, schedule.workspace_id):
         by.require(Right.READ_DRAFTS, schedule.workspace_id)

@@ -106,7 +106,7 @@ class Schedule(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32, blank=True)
-    """The word of the kind of the resource; empty for a release."""
+    """The slug of the kind of the resource; empty for a release."""
     resource_id = models.CharField(max_length=200, blank=True)
     identity = models.UUIDField(null=True)
     release_id = models.UUIDField(null=True)

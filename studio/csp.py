@@ -47,4 +47,4 @@ def is_studio(request: HttpRequest) -> bool:
 @lru_cache(maxsize=16)
 def _home(_script_prefix: str, _urlconf: str | None) -> str:
     """Return the address of the studio, which depends on these two; every answer asks for it."""
-    return reverse("admin:index")
+    return reverse("studio:index")

@@ -6,7 +6,6 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.response import TemplateResponse
@@ -14,6 +13,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
+from studio import site
 from studio.domain_messages.translated import translated
 
 
@@ -21,7 +21,7 @@ def framed(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page in the frame of the studio."""
-    frame = {**admin.site.each_context(request), "page_address": _address_behind(request)}
+    frame = {**site.each_context(request), "page_address": _address_behind(request)}
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 
@@ -76,7 +76,7 @@ def came_from(request: HttpRequest) -> str:
 def is_of_studio(address: str) -> bool:
     """Return whether a path on this host is one below `/studio/`, also when a browser has resolved it."""
     path = unquote(re.split("[?#]", address, maxsplit=1)[0]).replace("\\", "/")
-    return path.startswith(reverse("admin:index")) and ".." not in path.split("/")
+    return path.startswith(reverse("studio:index")) and ".." not in path.split("/")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -93,7 +93,7 @@ It asks the database for nothing, because a history shows it beside every versio
 Links = Callable[
     [Caller, Sequence[tuple[VersionedResource, Snapshot]]], Mapping[tuple[str, str], Sequence[Action]]
 ]
-"""Returns what stands beside versions of several resources, by the word of the kind and the id.
+"""Returns what stands beside versions of several resources, by the slug of the kind and the id.
 
 To callers who may read their drafts; the number of queries does not depend on how many there are.
 """
@@ -128,7 +128,7 @@ Notes = Callable[
 The number of queries does not depend on how many versions there are.
 """
 Hindrances = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
-"""Returns why newest versions would be refused: a sentence, by the word of the kind and the id.
+"""Returns why newest versions would be refused: a sentence, by the slug of the kind and the id.
 
 For lists: the number of queries does not depend on how many resources there are. What it says is what the
 application's check at the gate would say.
@@ -268,7 +268,7 @@ def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, versi
 def links(
     caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
 ) -> dict[tuple[str, str], list[Action]]:
-    """Return what stands beside versions of several resources, by the word of the kind and the id."""
+    """Return what stands beside versions of several resources, by the slug of the kind and the id."""
     found: dict[tuple[str, str], list[Action]] = {}
     for one in _registered:
         for about, added in one.links(caller, versions).items():

@@ -11,21 +11,21 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy, ngettext
 
 from versioning.conf import get_editor
-from versioning.domain import kinds
+from versioning.domain import agents, kinds, prompt_blocks
 from versioning.domain.access import Caller
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.models import VersionedResource
-from versioning.models.kinds import model_of
+from versioning.models.versioned import model_of
 
 _TITLES: Final = {
-    kinds.AGENT.word: gettext_lazy("Agents"),
-    kinds.PROMPT_BLOCK.word: gettext_lazy("Prompt blocks"),
+    agents.AGENT.slug: gettext_lazy("Agents"),
+    prompt_blocks.PROMPT_BLOCK.slug: gettext_lazy("Prompt blocks"),
 }
 _NEW: Final = {
-    kinds.AGENT.word: gettext_lazy("New agent"),
-    kinds.PROMPT_BLOCK.word: gettext_lazy("New prompt block"),
+    agents.AGENT.slug: gettext_lazy("New agent"),
+    prompt_blocks.PROMPT_BLOCK.slug: gettext_lazy("New prompt block"),
 }
 
 
@@ -51,18 +51,18 @@ class StudioKind(ResourceKind):
     @property
     def title(self) -> str:
         """What a list of them is called."""
-        return str(_TITLES.get(self.word) or capfirst(self.plural))
+        return str(_TITLES.get(self.slug) or capfirst(self.plural))
 
     @property
     def new_title(self) -> str:
         """What the page on which one is made is called."""
-        return str(_NEW.get(self.word) or f"New {self.singular}")
+        return str(_NEW.get(self.slug) or f"New {self.singular}")
 
     def counted(self, count: int) -> str:
         """Return how many there are: `3 agents`."""
-        if self.word == kinds.AGENT.word:
+        if self.slug == agents.AGENT.slug:
             words = ngettext("%(count)s agent", "%(count)s agents", count)
-        elif self.word == kinds.PROMPT_BLOCK.word:
+        elif self.slug == prompt_blocks.PROMPT_BLOCK.slug:
             words = ngettext("%(count)s prompt block", "%(count)s prompt blocks", count)
         else:
             words = f"%(count)s {self.singular if count == 1 else self.plural}"
@@ -75,13 +75,13 @@ class StudioKind(ResourceKind):
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
         """Return the address of a page: of a resource's, or of the kind (`changelist`, `add`)."""
         arguments = rest if resource_id is None else (quote(resource_id), *rest)
-        return reverse(f"admin:{self.url_name(page)}", args=arguments)
+        return reverse(f"studio:{self.url_name(page)}", args=arguments)
 
     def url_name(self, page: str) -> str:
         """Return the name of a page in `studio/urls.py`."""
         return f"versioning_{self.model._meta.model_name}_{page}"
 
 
-KINDS_BY_WORD: Final = {kind.word: StudioKind.of(kind) for kind in kinds.KINDS}
-AGENT, PROMPT_BLOCK = (KINDS_BY_WORD[kind.word] for kind in (kinds.AGENT, kinds.PROMPT_BLOCK))
-KINDS = tuple(KINDS_BY_WORD.values())
+KINDS_BY_SLUG: Final = {kind.slug: StudioKind.of(kind) for kind in kinds.KINDS}
+AGENT, PROMPT_BLOCK = (KINDS_BY_SLUG[kind.slug] for kind in (agents.AGENT, prompt_blocks.PROMPT_BLOCK))
+KINDS = tuple(KINDS_BY_SLUG.values())

@@ -47,7 +47,7 @@ class Preferences(models.Model):
     seen_position = models.PositiveBigIntegerField(default=0)
     """The position of the log up to which they have looked at what concerns them; 0 if they never have."""
     recent = models.JSONField(default=list)
-    """What they opened last, the latest first: lists of a kind's word, an id, and a time in ISO 8601."""
+    """What they opened last, the latest first: lists of a kind's slug, an id, and a time in ISO 8601."""
 
     objects = PreferencesQuerySet.as_manager()
 
@@ -59,7 +59,7 @@ class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
     """Queries for saved filters."""
 
     def of(self, user_id: Any, kind: str) -> Self:
-        """Filter by person and by the word of a kind (`agent`, `promptBlock`), in the order of the names."""
+        """Filter by person and by the slug of a kind (`agent`, `promptBlock`), in the order of the names."""
         return self.filter(user_id=user_id, kind=kind).order_by("name")
 
 
@@ -68,7 +68,7 @@ class SavedFilter(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
-    """The word of the kind whose list it narrows."""
+    """The slug of the kind whose list it narrows."""
     name = models.CharField(max_length=80)
     query = models.CharField(max_length=2000)
     """The query string of the list, without the page."""
@@ -102,7 +102,7 @@ class Example(models.Model):
     """
 
     kind = models.CharField(max_length=32)
-    """The word of the kind of the resource."""
+    """The slug of the kind of the resource."""
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
     """What a later resource with the same id does not share; `IN_CODE` for an agent that code defines."""

@@ -39,7 +39,7 @@ def show_next(request: HttpRequest, response: HttpResponse, name: str, value: An
         COOKIE,
         request.COOKIES[COOKIE],
         max_age=_SECONDS,
-        path=reverse("admin:index"),
+        path=reverse("studio:index"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

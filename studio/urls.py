@@ -6,11 +6,10 @@ A `StudioPage` asks whoever comes to sign in first. In place of an id stands the
 
 from __future__ import annotations
 
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
-from studio import extensions
+from studio import extensions, site
 from studio.accounts.session import SessionPage
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import LivePage, SincePage
@@ -51,7 +50,7 @@ from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
 from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
 
-signed_in = admin.site.admin_view
+signed_in = site.admin_view
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
@@ -68,7 +67,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/try/", TryPage, "try"),
         *([try_run(kind)] if kind.is_run else ()),
     ]
-    to_the_edit_page = RedirectView.as_view(pattern_name=f"admin:{kind.url_name('change')}")
+    to_the_edit_page = RedirectView.as_view(pattern_name=f"studio:{kind.url_name('change')}")
     return [
         page("", ListPage, "changelist"),
         page("add/", CreatePage, "add"),
@@ -116,13 +115,13 @@ def workspace_urls() -> list[URLPattern | URLResolver]:
 
     # What an activity page shows to admins was the audit log once.
     to_the_activity = RedirectView.as_view(
-        pattern_name="admin:versioning_workspace_activity", query_string=True
+        pattern_name="studio:versioning_workspace_activity", query_string=True
     )
     return [
         page("", WorkspacesPage, "changelist"),
         page("add/", CreateWorkspacePage, "add"),
         page("keys/", UnlimitedKeysPage, "unlimited_keys"),
-        path("audit/", signed_in(RedirectView.as_view(pattern_name="admin:activity", query_string=True))),
+        path("audit/", signed_in(RedirectView.as_view(pattern_name="studio:activity", query_string=True))),
         page("<str:workspace>/change/", MembersPage, "change"),
         page("<str:workspace>/rename/", RenamePage, "rename"),
         page("<str:workspace>/members/", MembersPage, "members"),
@@ -168,18 +167,18 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="script_catalog",
     ),
     path("answers/", AnswersPage.as_view(), name="answers"),
-    path("login/", admin.site.login, name="login"),
+    path("login/", site.login, name="login"),
     # Open to those who are signed in and a member of nothing (any more).
-    path("logout/", admin.site.logout, name="logout"),
-    path("password_change/", signed_in(admin.site.password_change, cacheable=True), name="password_change"),
+    path("logout/", site.logout, name="logout"),
+    path("password_change/", signed_in(site.password_change, cacheable=True), name="password_change"),
     path(
         "password_change/done/",
-        signed_in(admin.site.password_change_done, cacheable=True),
+        signed_in(site.password_change_done, cacheable=True),
         name="password_change_done",
     ),
     # `versioning/agent/` and `versioning/promptblock/`
     *(path(f"versioning/{kind.model._meta.model_name}/", include(resource_urls(kind))) for kind in KINDS),
     path("versioning/workspace/welcome/", include(invitation_urls)),
     path("versioning/workspace/", include(workspace_urls())),
-    re_path(r"(?P<url>.*)$", signed_in(admin.site.catch_all_view)),
+    re_path(r"(?P<url>.*)$", signed_in(site.catch_all_view)),
 ]

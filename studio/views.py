@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
@@ -16,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
 
+from studio import site
 from studio.auth import caller_of
 from studio.error_pages import error_page, framed, is_of_studio
 from versioning.conf import get_editor
@@ -42,7 +43,7 @@ class StudioPage(View):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
         """Return the view; whoever is not signed in is asked to do so first."""
-        return admin.site.admin_view(super().as_view(**initkwargs))
+        return site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Set the caller."""
@@ -89,7 +90,7 @@ class StudioPage(View):
         takes them from `live_source` in its context, the address of another page, or from itself.
         """
         self.position = events.position()
-        self.news_address = f"{reverse('admin:live')}?{urlencode({'after': self.position, **scope})}"
+        self.news_address = f"{reverse('studio:live')}?{urlencode({'after': self.position, **scope})}"
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""

@@ -24,7 +24,7 @@ from django.db import Error, close_old_connections
 
 from versioning.api import cached_answers
 from versioning.api.cached_answers import Asked, CachedResponse, Candidate
-from versioning.api.middleware.request_log import RequestLine, log_requests, request_id_for
+from versioning.api.request_log import RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
 from versioning.serving.followed_keys import MetKey
 from versioning.serving.followed_log import Moment, log

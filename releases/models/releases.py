@@ -120,7 +120,7 @@ class ReleaseItem(models.Model):
     place = models.PositiveSmallIntegerField()
     """Where it stands among the items, as the caller ordered them."""
     kind = models.CharField(max_length=32)
-    """The word of the kind of the resource."""
+    """The slug of the kind of the resource."""
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
     """What a later resource with the same id does not share."""

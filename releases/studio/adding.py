@@ -18,7 +18,7 @@ from releases.studio.together import workspace_of
 from releases.studio.verbs import can_be_released, items_of, releases
 from releases.studio.words import title_for
 from studio.bulk.base import ChosenPage
-from studio.kinds import KINDS_BY_WORD
+from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.drafts import Draft
 from studio.resources.chosen import chosen
 from versioning.domain.access import Right
@@ -56,7 +56,7 @@ class AddPage(ChosenPage):
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
         """Add them to the release that was chosen, or make one of them."""
         found = self._drafts(choices)
-        drafts = [found[choice.kind.word, choice.id] for choice in choices if self._is_in(found, choice)]
+        drafts = [found[choice.kind.slug, choice.id] for choice in choices if self._is_in(found, choice)]
         if len(drafts) < len(choices):
             raise NotFound
         workspace_id = workspace_of(drafts)
@@ -93,8 +93,8 @@ class AddPage(ChosenPage):
         named = chosen(self.request.GET)
         if "next" in self.request.POST or not named:
             return super().back_address
-        return KINDS_BY_WORD[named[0].kind.word].address("change", named[0].id)
+        return KINDS_BY_SLUG[named[0].kind.slug].address("change", named[0].id)
 
     @staticmethod
     def _is_in(found: dict[tuple[str, str], Draft], choice: Choice) -> bool:
-        return (choice.kind.word, choice.id) in found
+        return (choice.kind.slug, choice.id) in found

@@ -25,7 +25,7 @@ from releases.studio.verbs import releases
 from releases.studio.words import STATES, problem_in_words, publishing_in_words
 from studio import extensions
 from studio.domain_messages.translated import translated
-from studio.kinds import KINDS_BY_WORD
+from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
 from studio.panels import Panel, SubjectOnPage
 from studio.publishing.obstacles import reasons
@@ -231,7 +231,7 @@ class ReleasePage(WorkspacePage):
     def _named(self) -> tuple[str, str]:
         """The kind and the id of the resource that a button is about."""
         kind, _colon, resource_id = self.request.POST.get("item", "").partition(":")
-        if kind not in KINDS_BY_WORD:
+        if kind not in KINDS_BY_SLUG:
             raise NotFound
         return kind, resource_id
 

@@ -16,7 +16,7 @@ from releases.models.releases import Action
 from studio import extensions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
-from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import PageBudget
 from studio.resources.blocks import blocks_on_page
 from versioning.conf import get_editor
@@ -48,7 +48,7 @@ class ShownItem:
     @property
     def key(self) -> str:
         """What names it in a form."""
-        return f"{self.kind.word}:{self.now.resource_id}"
+        return f"{self.kind.slug}:{self.now.resource_id}"
 
     @property
     def publishes(self) -> bool:
@@ -118,7 +118,7 @@ def shown_items(
     budget = PageBudget(characters=CHARACTERS, lines=LINES)
     shown = []
     for one in found:
-        kind, key = KINDS_BY_WORD[one.kind], (one.kind, one.resource_id)
+        kind, key = KINDS_BY_SLUG[one.kind], (one.kind, one.resource_id)
         is_there = one.resource is not None and key in called
         earlier = before.get(one.active_before or "") if is_there else None
         shown.append(
@@ -149,7 +149,7 @@ def _versions_before(items: Sequence[ItemNow]) -> dict[str, Version]:
     """Return the versions that are replaced, by id; one query for each kind."""
     found: dict[str, Version] = {}
     for kind in KINDS:
-        ids = [one.active_before for one in items if one.kind == kind.word and one.active_before]
+        ids = [one.active_before for one in items if one.kind == kind.slug and one.active_before]
         if ids:
             rows = kind.model.version_model.objects.defer("search_text", "excerpt").filter(pk__in=ids)
             found |= {str(row.pk): row for row in rows}
@@ -159,10 +159,10 @@ def _versions_before(items: Sequence[ItemNow]) -> dict[str, Version]:
 def _called(items: Sequence[ReleaseItem], caller: Caller) -> dict[tuple[str, str], str]:
     """Return the names of the resources that the caller may read; one query for each kind."""
     return {
-        (kind.word, resource.pk): entry.name or resource.pk
+        (kind.slug, resource.pk): entry.name or resource.pk
         for kind in KINDS
         for resource, entry in kind.catalog(caller).some(
-            [item.resource_id for item in items if item.kind == kind.word]
+            [item.resource_id for item in items if item.kind == kind.slug]
         )
     }
 

@@ -35,7 +35,7 @@ class PublishTogetherPage(ChosenPage):
         """Return what was chosen, with the version that was: the newest only where it was that."""
         found = super()._drafts(choices)
         for choice in choices:
-            key = choice.kind.word, choice.id
+            key = choice.kind.slug, choice.id
             if key in found and choice.version_id != found[key].resource.latest_id:
                 collection = self.editor.collection(choice.kind)
                 version = collection.version(choice.id, choice.version_id, by=self.caller).version
@@ -53,9 +53,9 @@ class PublishTogetherPage(ChosenPage):
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
         """Publish them and show the release; what the gate refuses stays a draft, which says why."""
         found = self._drafts(choices)
-        if any((choice.kind.word, choice.id) not in found for choice in choices):
+        if any((choice.kind.slug, choice.id) not in found for choice in choices):
             raise NotFound
-        drafts = [found[choice.kind.word, choice.id] for choice in choices]
+        drafts = [found[choice.kind.slug, choice.id] for choice in choices]
         for choice, draft in zip(choices, drafts, strict=True):
             if has_changed(choice, draft):
                 said = _("Nothing was published: “%(name)s” was changed since you looked. Look at it again.")

@@ -21,7 +21,7 @@ def releases() -> Releases:
 def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
     """Return items that publish exactly the versions that were chosen."""
     return [
-        {"resource": {"kind": choice.kind.word, "id": choice.id}, "versionId": choice.version_id}
+        {"resource": {"kind": choice.kind.slug, "id": choice.id}, "versionId": choice.version_id}
         for choice in choices
     ]
 

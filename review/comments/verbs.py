@@ -21,8 +21,8 @@ from versioning.editor import Editor
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
-from versioning.models.kinds import model_of
 from versioning.models.querysets import within
+from versioning.models.versioned import model_of
 
 MOVED: Final = (
     "version_id",
@@ -178,7 +178,7 @@ def follow_deletions() -> None:
 
 
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    Comment.objects.filter(kind=instance.kind.word, identity=instance.uuid).delete()
+    Comment.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
 
 
 def _first_of(subject: Subject, parent: str | None) -> Comment | None:

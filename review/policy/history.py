@@ -15,8 +15,8 @@ from review.models import DeletedVersion, PublishedConfiguration
 from review.named import are_the_same
 from review.policy.questions import Key, Question, about
 from review.policy.rules import under_review
-from versioning.models.kinds import MODELS
-from versioning.serving.identities import Named
+from versioning.models.versioned import MODELS
+from versioning.serving.grants import Named
 
 
 class Published(NamedTuple):
@@ -79,7 +79,7 @@ def _saved(
     found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
     in_range: dict[str, Any] = {"number__range": (first, last), "author__isnull": False}
     for model in MODELS:
-        keys = {one.target.id: one.resource for one in asked if one.target.kind == model.kind.word}
+        keys = {one.target.id: one.resource for one in asked if one.target.kind == model.kind.slug}
         if keys:
             rows = model.version_model.objects.filter(Q(resource_id__in=keys), **in_range).order_by()
             for resource_id, number, account in rows.values_list("resource_id", "number", "author_id"):

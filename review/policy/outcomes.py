@@ -19,7 +19,7 @@ from review.policy.questions import Key, Question, about, named_now
 from review.policy.rules import Outcome, Said, outcome
 from versioning.domain.access import LEAST_ROLE, Right, Role
 from versioning.models import Membership
-from versioning.serving.identities import Named
+from versioning.serving.grants import Named
 
 
 def outcome_of(asked: Question) -> Outcome:

@@ -12,8 +12,8 @@ from versioning.conf import get_editor
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.models.kinds import MODELS_BY_WORD
-from versioning.serving.identities import Named, named_by_versions, named_in, targets_of
+from versioning.models.versioned import MODELS_BY_SLUG
+from versioning.serving.grants import Named, named_by_versions, named_in, targets_of
 
 Key = tuple[Any, ...]
 """A resource by kind, id and identity, or with a digest one of its configurations."""
@@ -83,7 +83,7 @@ def named_now(asked: Sequence[Question]) -> Mapping[Key, frozenset[Named]]:
     code = get_editor().code
     for kind in sorted({one.target.kind for one in unknown}):
         some = {one.version_id: one.configuration for one in unknown if one.target.kind == kind}
-        named = named_by_versions(MODELS_BY_WORD[kind].version_model, some, code)
+        named = named_by_versions(MODELS_BY_SLUG[kind].version_model, some, code)
         found |= {key: named.get(version_id, frozenset()) for version_id, key in some.items()}
     return found
 

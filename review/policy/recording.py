@@ -12,9 +12,9 @@ from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.models import Version, events
-from versioning.models.kinds import MODELS_BY_WORD
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
-from versioning.serving.identities import Named, named_in, targets_of
+from versioning.models.versioned import MODELS_BY_SLUG
+from versioning.serving.grants import Named, named_in, targets_of
 
 
 def named_by_passage(passage: gate.Passage) -> frozenset[Named]:
@@ -42,7 +42,7 @@ def record_publication(passage: gate.Passage, target: Target, requirement: Requi
 
 def record_file(target: Target, version: Snapshot) -> None:
     """Record that a file was live, about which no gate is asked; it shows blocks of its workspace alone."""
-    model = MODELS_BY_WORD[target.kind]
+    model = MODELS_BY_SLUG[target.kind]
     named = named_in(targets_of(model, version.config), get_editor().code)
     own = (one for one in named if one.workspace_id == target.workspace_id)
     events.at_end(partial(_store, target, version.digest, 0, written(own)))

@@ -13,14 +13,14 @@ from versioning.domain.access import Caller, Via
 from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Version, events
-from versioning.models.kinds import MODELS_BY_WORD
+from versioning.models.versioned import MODELS_BY_SLUG
 
 _FIRST: Final = 1
 
 
 def follow_versions() -> None:
     """Remember who saved the versions that are deleted from now on, and what only a file held."""
-    for kind, model in MODELS_BY_WORD.items():
+    for kind, model in MODELS_BY_SLUG.items():
         for name in ("created", "versionCreated"):
             events.watch(f"{kind}.{name}", _remember_file)
             events.watch(f"{kind}.{name}", _begin_numbers_again)

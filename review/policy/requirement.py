@@ -17,7 +17,7 @@ from review.named import are_the_same
 from versioning.domain.events import Target
 from versioning.models.log import LogPosition
 from versioning.models.statements import prepared_cursor, table_of
-from versioning.serving.identities import Named
+from versioning.serving.grants import Named
 
 # Nothing but names of tables is put in.
 _POLICY_FOR: Final = (

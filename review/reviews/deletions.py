@@ -12,12 +12,12 @@ from versioning.domain.access import Caller
 from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.models import events
-from versioning.models.kinds import MODELS_BY_WORD
+from versioning.models.versioned import MODELS_BY_SLUG
 
 
 def follow_deletions() -> None:
     """Remove the reviews of every resource that is deleted from now on; close those of discarded drafts."""
-    for kind, model in MODELS_BY_WORD.items():
+    for kind, model in MODELS_BY_SLUG.items():
         post_delete.connect(_remove_with_resource, sender=model)
         events.watch(f"{kind}.deleted", _remove_with_override)
         events.watch(f"{kind}.versionDeleted", _close_without_version)
@@ -47,7 +47,7 @@ def _close_without_version(
     review = Review.objects.open().about(resource).filter(version_id=version.version_id).first()
     if review is None:
         return
-    versions = MODELS_BY_WORD[resource.kind].version_model.objects.filter(resource_id=resource.id)
+    versions = MODELS_BY_SLUG[resource.kind].version_model.objects.filter(resource_id=resource.id)
     if versions.filter(number__gt=review.version_number).exists():
         return
     review.close(resource, version, by)

@@ -26,7 +26,7 @@ from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.serving.identities import Named
+from versioning.serving.grants import Named
 
 _EVENTS: Final = {
     VerdictValue.APPROVE: "review.approved",

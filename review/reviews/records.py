@@ -20,12 +20,12 @@ from review.policy.outcomes import outcomes_of
 from review.policy.questions import Question, question
 from review.policy.rules import Ignored, Outcome
 from versioning.domain.events import Reach, Target
-from versioning.domain.kinds import KINDS_BY_WORD
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
 from versioning.editor.parts import EditorPart
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
-from versioning.models.kinds import MODELS_BY_WORD
+from versioning.models.versioned import MODELS_BY_SLUG
 
 _Key = tuple[str, str, Any]
 
@@ -191,7 +191,7 @@ def _question(review: Review, resource: VersionedResource | None) -> Question:
         reach=Reach.EDITORS,
     )
     version: Any = _Reviewed(review.version_id, review.version_number, review.digest, review.is_in_git)
-    return question(resource or MODELS_BY_WORD[review.kind](), version, target)
+    return question(resource or MODELS_BY_SLUG[review.kind](), version, target)
 
 
 def _resources(reviews: EditorPart, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:
@@ -201,7 +201,7 @@ def _resources(reviews: EditorPart, rows: Sequence[Review]) -> Mapping[_Key, Ver
         ids[row.kind].add(row.resource_id)
     found: dict[_Key, VersionedResource] = {}
     for kind, wanted in ids.items():
-        collection = reviews.editor.collection(KINDS_BY_WORD[kind])
+        collection = reviews.editor.collection(KINDS_BY_SLUG[kind])
         pointers = ("active_version", "latest_version")
         heavy = [f"{pointer}__{column}" for pointer in pointers for column in ("config_json", "search_text")]
         stored = list(collection.all.filter(pk__in=wanted).select_related(*pointers).defer(*heavy))

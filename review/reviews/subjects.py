@@ -10,13 +10,13 @@ from review.models import Review
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
-from versioning.domain.kinds import KINDS_BY_WORD
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import changing
 from versioning.editor.parts import EditorPart
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
 
 
@@ -39,7 +39,7 @@ def readable(reviews: EditorPart, review_id: str, by: Caller) -> Review:
     if review is None:
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
-        collection = reviews.editor.collection(KINDS_BY_WORD[review.kind])
+        collection = reviews.editor.collection(KINDS_BY_SLUG[review.kind])
         collection.versions(review.resource_id, by=by)  # refuses, in either way
         raise NotFound
     return review
@@ -53,7 +53,7 @@ def changing_review(reviews: EditorPart, review_id: str, right: Right, by: Calle
     """
     found = readable(reviews, review_id, by)
     by.require(right, found.workspace_id)
-    collection = reviews.editor.collection(KINDS_BY_WORD[found.kind])
+    collection = reviews.editor.collection(KINDS_BY_SLUG[found.kind])
     with changing(collection, found.resource_id, right, by, even_gone=True) as resource:
         target = target_of(resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=found.pk).first()

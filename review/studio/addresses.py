@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from review.studio.words import REQUIRED
 from studio.extensions import Action
-from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.domain.errors import VersioningError
 from versioning.models import Event
 
@@ -33,9 +33,9 @@ def resource_urls(kind: StudioKind) -> Iterable[URLPattern]:
     ]
 
 
-def of_review(kind_word: str, resource_id: str, review_id: object, page: str = "review") -> str:
+def of_review(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:
     """Return the address of a page about a review."""
-    return KINDS_BY_WORD[kind_word].address(page, resource_id, str(review_id))
+    return KINDS_BY_SLUG[kind_slug].address(page, resource_id, str(review_id))
 
 
 def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
@@ -48,7 +48,7 @@ def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Actio
     review_id = error.details()["review"]["id"] if error.code == REQUIRED else None
     if review_id is None:
         return None
-    return Action(title=_("To the review"), address=of_review(kind.word, resource_id, review_id))
+    return Action(title=_("To the review"), address=of_review(kind.slug, resource_id, review_id))
 
 
 def of_event(kind: StudioKind, event: Event) -> str:

@@ -76,7 +76,7 @@ class AskPage(ResourcePage):
         message, people = typed_text(request, "message"), request.POST.getlist("reviewers")
         try:
             record = reviews().ask(
-                self.kind.word,
+                self.kind.slug,
                 self.resource_id,
                 version_id=version.version_id,
                 message=message,

@@ -10,12 +10,12 @@ from review.policy.questions import question
 from review.studio.words import missing_in_words
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
-    """Return what the newest versions miss, by the word of the kind and the id.
+    """Return what the newest versions miss, by the slug of the kind and the id.
 
     Of workspaces whose drafts the caller may not read, nothing is said.
     """
@@ -31,7 +31,7 @@ def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mappin
     code = get_editor().code
     outcomes = outcomes_of([question(one, one.latest, target_of(one, code)) for one in asked])
     return {
-        (one.kind.word, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
+        (one.kind.slug, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
         for one, outcome in zip(asked, outcomes, strict=True)
         if not outcome.is_allowed
     }

@@ -44,7 +44,7 @@ class ReviewPage(DifferencesPage):
     def get(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
         """Show it; the open page hears what others do."""
         self.require(Right.READ_DRAFTS)
-        self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
+        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         return self.show()
 
     @cached_property
@@ -52,7 +52,7 @@ class ReviewPage(DifferencesPage):
         """The review; raises `NotFound` for one of another resource."""
         self.require(Right.READ_DRAFTS)
         found: ReviewRecord = reviews().find(self.kwargs["review"], by=self.caller)
-        if (found.resource_kind, found.resource_id) != (self.kind.word, self.resource_id):
+        if (found.resource_kind, found.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
         return found
 

@@ -11,7 +11,7 @@ from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.studio.addresses import of_review
 from review.studio.words import STATES, VERDICTS, Wording, missing_in_words
-from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.resources.names import names_of
 from versioning.domain.access import Caller
 
@@ -30,7 +30,7 @@ class ReviewLine:
     @property
     def kind(self) -> StudioKind:
         """The kind of its resource."""
-        return KINDS_BY_WORD[self.record.resource_kind]
+        return KINDS_BY_SLUG[self.record.resource_kind]
 
     @property
     def state(self) -> Wording:

@@ -10,7 +10,7 @@ from django.urls import URLPattern, path
 
 from schedules.deletions import GONE
 from schedules.models import Action, Schedule, State
-from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.workspaces.base import address
 from versioning.models import Event
 
@@ -44,12 +44,12 @@ def of_again(schedule: Schedule) -> str:
         return of_release_form(schedule.workspace_id, str(schedule.release_id), **filled_in)
     if schedule.action == Action.UNPUBLISH:
         return ""  # the studio has no form for this
-    return of_form(KINDS_BY_WORD[schedule.kind], schedule.resource_id, schedule.version_id, **filled_in)
+    return of_form(KINDS_BY_SLUG[schedule.kind], schedule.resource_id, schedule.version_id, **filled_in)
 
 
 def of_publishing(schedule: Schedule) -> str:
     """Return the address of the page that publishes the version of a schedule, and says what is missing."""
-    kind = KINDS_BY_WORD[schedule.kind]
+    kind = KINDS_BY_SLUG[schedule.kind]
     return f"{kind.address('publish', schedule.resource_id)}?{urlencode({'version': schedule.version_id})}"
 
 
@@ -60,7 +60,7 @@ def of_release(workspace_id: str, release_id: str) -> str:
 
 def of_version(schedule: Schedule) -> str:
     """Return the address of the version that a schedule is about."""
-    return KINDS_BY_WORD[schedule.kind].address("version", schedule.resource_id, schedule.version_id)
+    return KINDS_BY_SLUG[schedule.kind].address("version", schedule.resource_id, schedule.version_id)
 
 
 def of_calendar(workspace_id: str) -> str:

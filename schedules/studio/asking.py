@@ -63,7 +63,7 @@ class SchedulePage(ResourcePage):
         """Schedule it; what is live by then as things stand now has to be."""
         run_at = form.times.begin().run_at
         made: Schedule = self.editor.schedules.create(
-            self.kind.word,
+            self.kind.slug,
             self.resource_id,
             form.times,
             version_id=version.version_id,

@@ -19,7 +19,7 @@ from schedules.studio.problems import judged, reasons_against
 from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import twice
 from studio.dates import day_in_words
-from studio.kinds import KINDS, KINDS_BY_WORD
+from studio.kinds import KINDS, KINDS_BY_SLUG
 from studio.resources.names import names_of
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -28,7 +28,7 @@ from versioning.models import Event
 
 MAX_SHOWN: Final = 100
 """How many schedules, and how many events, a period shows."""
-MOVES: Final = tuple(f"{kind.word}.{what}" for kind in KINDS for what in ("published", "unpublished"))
+MOVES: Final = tuple(f"{kind.slug}.{what}" for kind in KINDS for what in ("published", "unpublished"))
 RELEASED: Final = "release.published"
 
 
@@ -197,7 +197,7 @@ class _Maker:
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""
-        return name, KINDS_BY_WORD[kind].address("history", resource_id)
+        return name, KINDS_BY_SLUG[kind].address("history", resource_id)
 
 
 def _what(event: Event) -> str:

@@ -14,7 +14,7 @@ from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.words import STATES, in_short
 from schedules.studio.zones import offered, twice, when, zone_name, zone_of
-from studio.kinds import KINDS_BY_WORD
+from studio.kinds import KINDS_BY_SLUG
 from studio.views import way_back
 from studio.workspaces.base import WorkspacePage
 from studio.zones import remember
@@ -87,7 +87,7 @@ class ChangePage(OneSchedulePage):
             "about": schedule.resource_id or _("A release"),
             "in_short": in_short(schedule),
             "warnings": warnings_of(judged([schedule])[0]),
-            "kind": KINDS_BY_WORD.get(schedule.kind),
+            "kind": KINDS_BY_SLUG.get(schedule.kind),
             "next": given.get("next", ""),
             "is_remembered": True,
             "zones": offered(),

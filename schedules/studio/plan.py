@@ -17,8 +17,8 @@ from schedules.expected import in_order, outcomes_of
 from schedules.forecast import Outcome
 from schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 MAX_SHOWN: Final = 20
 

@@ -16,7 +16,7 @@ from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsL
 from schedules.studio.addresses import of_publishing, of_release
 from studio import extensions
 from studio.domain_messages.translated import translated
-from studio.kinds import KINDS_BY_WORD
+from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.obstacles import reasons
 from versioning.conf import get_editor
 from versioning.serving.reference_checks import UnpublishedBlocks
@@ -106,7 +106,7 @@ def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         return "", ""
     about = problem.item.resource if problem.item is not None else schedule
     if problem.error is not None and about is not None:
-        own = extensions.way_out_of(KINDS_BY_WORD[about.kind], about.resource_id, problem.error)
+        own = extensions.way_out_of(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
         if own is not None:
             return own.title, own.address
     if schedule.release_id is not None:

@@ -31,7 +31,7 @@ def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
         BROWSER_COOKIE,
         signing.dumps([_account_subject(request.user.get_username()), secrets.token_hex(8)], salt=_SALT),
         max_age=_COOKIE_AGE,
-        path=reverse("admin:login"),
+        path=reverse("studio:login"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

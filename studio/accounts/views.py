@@ -47,7 +47,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
         request.session.pop(OPENED, None)
     else:
         request.session[OPENED] = digest
-    return HttpResponseRedirect(reverse("admin:versioning_workspace_accept"))
+    return HttpResponseRedirect(reverse("studio:versioning_workspace_accept"))
 
 
 def is_invited(request: HttpRequest, user: User) -> bool:
@@ -109,7 +109,7 @@ class AcceptPage(View):
 
     def _done(self) -> HttpResponse:
         self.request.session.pop(OPENED, None)
-        return HttpResponseRedirect(reverse("admin:index"))
+        return HttpResponseRedirect(reverse("studio:index"))
 
     def _opened(self) -> Invitation:
         return _invitations().find(self.request.session.get(OPENED, ""))
@@ -117,7 +117,7 @@ class AcceptPage(View):
     def _show(
         self, invitation: Invitation, form: SetPasswordForm[User] | None = None, *, status: int = 200
     ) -> HttpResponse:
-        here = reverse("admin:versioning_workspace_accept")
+        here = reverse("studio:versioning_workspace_accept")
         signed_in = self.request.user.get_username() if self.request.user.is_authenticated else ""
         return self._page(
             _("Welcome, %(person)s") % {"person": invitation.username},
@@ -127,7 +127,7 @@ class AcceptPage(View):
             has_account=account(invitation.username) is not None,
             signed_in=signed_in,
             form=form or SetPasswordForm(unsaved_account(invitation.username)),
-            sign_in_address=f"{reverse('admin:login')}?{urlencode({'next': here})}",
+            sign_in_address=f"{reverse('studio:login')}?{urlencode({'next': here})}",
         )
 
     def _too_late(self) -> HttpResponse:

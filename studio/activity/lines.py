@@ -16,7 +16,7 @@ from studio.activity.names import Names, resource_name, version_name
 from studio.activity.parts import Part
 from studio.activity.sentences import sentence_of
 from studio.domain_messages.translated import translated
-from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import reference_to_id
@@ -93,7 +93,7 @@ class _Found:
         self.ids: dict[tuple[str, str, int], str] = {}
         """Their ids, by kind, resource and number."""
         for kind in KINDS:
-            some = [event for event in events if event.resource_kind == kind.word]
+            some = [event for event in events if event.resource_kind == kind.slug]
             if some:
                 self._look_up(kind, some)
         self.resources = {
@@ -116,8 +116,8 @@ class _Found:
     def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:
         resource_ids = {event.resource_id for event in events}
         readable = kind.collection.list(by=self.caller).filter(pk__in=resource_ids)
-        self.identities |= {(kind.word, pk): uuid for pk, uuid in readable.values_list("pk", "uuid")}
-        self.in_code |= {(kind.word, pk) for pk in resource_ids & kind.catalog(self.caller).in_code.keys()}
+        self.identities |= {(kind.slug, pk): uuid for pk, uuid in readable.values_list("pk", "uuid")}
+        self.in_code |= {(kind.slug, pk) for pk in resource_ids & kind.catalog(self.caller).in_code.keys()}
         ids = [UUID(one) for event in events for one in _named(event) if _is_uuid(one)]
         saved = [event for event in events if _is_save(event)]
         before = Q(
@@ -127,7 +127,7 @@ class _Found:
         rows = kind.model.version_model.objects.filter(Q(pk__in=ids) | before)
         for pk, resource_id, number in rows.values_list("pk", "resource_id", "number"):
             self.numbers[str(pk)] = number
-            self.ids[kind.word, resource_id, number] = str(pk)
+            self.ids[kind.slug, resource_id, number] = str(pk)
 
     def comparison(self, event: Event) -> str:
         """Return the address of what an event changed."""
@@ -178,7 +178,7 @@ class _Found:
         return self.caller.may(Right.READ_DRAFTS, event.workspace_id)
 
     def _kind(self, event: Event) -> StudioKind:
-        return KINDS_BY_WORD[event.resource_kind]
+        return KINDS_BY_SLUG[event.resource_kind]
 
 
 def _is_save(event: Event) -> bool:

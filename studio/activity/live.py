@@ -38,7 +38,7 @@ class SinceForm(forms.Form):
     """The position up to which an open page knows everything, and what it is about."""
 
     after = forms.IntegerField(min_value=0, max_value=END)
-    resource_kind = forms.ChoiceField(required=False, choices=[(kind.word, kind.word) for kind in KINDS])
+    resource_kind = forms.ChoiceField(required=False, choices=[(kind.slug, kind.slug) for kind in KINDS])
     resource_id = forms.CharField(required=False, strip=False)
     workspace_id = forms.CharField(required=False, strip=False)
     base = forms.CharField(required=False)
@@ -84,7 +84,7 @@ class SincePage(ResourcePage):
             before=END,
             limit=TOLD,
             where=Q(position__gt=after),
-            resource_kind=self.kind.word,
+            resource_kind=self.kind.slug,
             resource_id=self.resource_id,
             by=self.caller,
         )

@@ -74,7 +74,7 @@ class ActivityPage(StudioPage):
     def types(self) -> list[str]:
         """Return the types of events that the caller can see here."""
         is_admin, reads_drafts = self.administers(), self.reads_drafts()
-        kinds = {kind.word for kind in KINDS}
+        kinds = {kind.slug for kind in KINDS}
         return [
             one
             for one, audience in types().items()
@@ -124,11 +124,11 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
     @property
     def scope(self) -> Mapping[str, Any]:
         """The resource."""
-        return {"resource_kind": self.kind.word, "resource_id": self.summary.resource_id}
+        return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
 
     def types(self) -> list[str]:
         """Return the types about resources of its kind, and those that other applications may record."""
-        others = {kind.word for kind in KINDS} - {self.kind.word}
+        others = {kind.slug for kind in KINDS} - {self.kind.slug}
         return [one for one in super().types() if one.partition(".")[0] not in others]
 
     def administers(self) -> bool:

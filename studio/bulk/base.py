@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio.domain_messages.translated import translated
-from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
 from studio.resources import matching
@@ -104,12 +104,12 @@ class ChosenPage(StudioPage, ABC):
     @property
     def back_address(self) -> str:
         """The page of the studio on which the resources were chosen."""
-        return way_back(self.request, reverse("admin:waiting"))
+        return way_back(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the page that asks, with what is wrong with what was typed."""
         found = self._drafts(choices)
-        candidates = [self._candidate(choice, found.get((choice.kind.word, choice.id))) for choice in choices]
+        candidates = [self._candidate(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
         offered = [one for one in candidates if not one.obstacle]
         return self.page(
             self.ask_template,
@@ -132,7 +132,7 @@ class ChosenPage(StudioPage, ABC):
         return Candidate(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
-        return drafts_by_id({(choice.kind.word, choice.id) for choice in choices}, self.caller)
+        return drafts_by_id({(choice.kind.slug, choice.id) for choice in choices}, self.caller)
 
 
 class BulkPage(ChosenPage):
@@ -156,9 +156,9 @@ class BulkPage(ChosenPage):
         found = self._drafts([outcome.choice for outcome in outcomes])
         lines = [
             Reported(
-                kind=KINDS_BY_WORD[outcome.choice.kind.word],
+                kind=KINDS_BY_SLUG[outcome.choice.kind.slug],
                 outcome=outcome,
-                draft=found.get((outcome.choice.kind.word, outcome.choice.id)),
+                draft=found.get((outcome.choice.kind.slug, outcome.choice.id)),
             )
             for outcome in outcomes
         ]

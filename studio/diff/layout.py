@@ -61,7 +61,7 @@ def remember(request: HttpRequest, response: HttpResponse) -> None:
             COOKIE,
             requested,
             max_age=_YEAR,
-            path=reverse("admin:index"),
+            path=reverse("studio:index"),
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
             samesite="Lax",

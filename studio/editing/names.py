@@ -71,7 +71,7 @@ class NamesPage(EditablePage):
         yield from _read(AGENT, found.ids, self.caller)
         for kind in KINDS:
             newest = kind.collection.changed_last(self.workspace_id, limit=MAX_READ, by=self.caller)
-            own = self.resource_id if kind.word == self.kind.word else None
+            own = self.resource_id if kind.slug == self.kind.slug else None
             yield from _read(kind, [one for one in newest if one != own], self.caller)
 
 

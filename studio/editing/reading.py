@@ -15,7 +15,8 @@ from studio.forms.values import json_text
 from studio.forms.words import in_reading_order, words_of
 from studio.limits import PageBudget
 from versioning.domain.access import Caller
-from versioning.domain.config import Config, referenced_agents
+from versioning.domain.agents import referenced_agents
+from versioning.domain.config import Config
 
 MAX_ITEMS: Final = 250
 """How many blocks, tools and variants of each a page shows."""

@@ -131,7 +131,7 @@ class EditPage(EditablePage):
 
     def _hear_of_others(self) -> None:
         """Let the open page hear of what others do to the resource from now on."""
-        self.listen({"resource_kind": self.kind.word, "resource_id": self.resource_id})
+        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save the changes; returns None if an override would begin without any."""

@@ -88,7 +88,7 @@ class Examples:
     def add(self, name: str, context: Mapping[str, Any]) -> Example:
         """Add an example. Raises `Invalid` for a name that is taken or is none, and for too much of it."""
         example = Example(
-            kind=self.kind.word,
+            kind=self.kind.slug,
             resource_id=self.resource_id,
             identity=self.identity,
             name=_checked_name(name),
@@ -123,7 +123,7 @@ class Examples:
 
     @property
     def _stored(self) -> ExampleQuerySet:
-        return Example.objects.about(self.kind.word, self.resource_id, self.identity)
+        return Example.objects.about(self.kind.slug, self.resource_id, self.identity)
 
     def _unchanged(self, example: Example) -> ExampleQuerySet:
         return self._stored.filter(pk=example.pk, revision=example.revision)
@@ -158,7 +158,7 @@ def follow_deletions() -> None:
 
 
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    Example.objects.filter(kind=instance.kind.word, identity=instance.uuid).delete()
+    Example.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
 
 
 @contextmanager

@@ -26,7 +26,7 @@ _EVENTS: Final = 2000
 """How far back in the log somebody's own edits are looked for."""
 
 Key = tuple[str, str]
-"""The word of a kind, and an id."""
+"""The slug of a kind, and an id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",
-        type__in=[f"{kind.word}.{what}" for kind in ALL_KINDS for what in ("created", "versionCreated")],
+        type__in=[f"{kind.slug}.{what}" for kind in ALL_KINDS for what in ("created", "versionCreated")],
     ).order_by("-position")
     edited: dict[Key, tuple[datetime.datetime, UUID | None]] = {}
     found = edits.values_list("resource_kind", "resource_id", "created_at", "resource_uuid")
@@ -140,11 +140,11 @@ def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
     """Return a line about each of the resources that are there and that the caller may read."""
     lines: dict[Key, Line] = {}
     for kind in KINDS:
-        ids = [resource_id for word, resource_id in wanted if word == kind.word]
+        ids = [resource_id for word, resource_id in wanted if word == kind.slug]
         found = kind.catalog(caller).some(ids)
         stars = stars_of(kind, [resource.pk for resource, _ in found], caller)
         for resource, entry in found:
-            lines[kind.word, resource.pk] = _line(kind, resource, entry, stars[resource.pk])
+            lines[kind.slug, resource.pk] = _line(kind, resource, entry, stars[resource.pk])
     return lines
 
 

@@ -27,7 +27,7 @@ class HomePage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show what waits, and the latest activity."""
         if "q" in request.GET:  # where the search was once
-            return self.go(f"{reverse('admin:search')}?{request.GET.urlencode()}")
+            return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})
         caller, works = self.caller, may_create(self.caller)
         waiting = Waiting([kind.catalog(caller) for kind in KINDS]) if works else None

@@ -101,7 +101,7 @@ def translated_packages() -> list[str]:
 def catalog_address() -> str:
     """Return the address of the scripts' catalog in the current language."""
     language = _nearest(get_language() or settings.LANGUAGE_CODE)
-    return f"{reverse('admin:script_catalog', args=[language])}?v={_digest(language)}"
+    return f"{reverse('studio:script_catalog', args=[language])}?v={_digest(language)}"
 
 
 @lru_cache

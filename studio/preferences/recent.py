@@ -21,7 +21,7 @@ class Opened:
     """A resource that a person opened, and when they did last."""
 
     kind: str
-    """The word of its kind."""
+    """The slug of its kind."""
     id: str
     at: datetime.datetime
 

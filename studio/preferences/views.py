@@ -47,7 +47,7 @@ class DensityPage(StudioPage):
         chosen = request.POST.get("density", "")
         density = chosen if chosen in Density.values else Density.COMFORTABLE
         Preferences.objects.change(request.user.pk, density=density)
-        return self.go(came_from(request) or reverse("admin:index"))
+        return self.go(came_from(request) or reverse("studio:index"))
 
 
 class TourPage(StudioPage):
@@ -58,4 +58,4 @@ class TourPage(StudioPage):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Remember that the person has read it, and return to the home page."""
         Preferences.objects.change(request.user.pk, tour_dismissed=True)
-        return self.go(reverse("admin:index"))
+        return self.go(reverse("studio:index"))

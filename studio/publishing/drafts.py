@@ -97,7 +97,7 @@ def drafts_of(
             row=Row.of(kind, entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
-            hindrance=hindrances.get((kind.word, resource.pk), ""),
+            hindrance=hindrances.get((kind.slug, resource.pk), ""),
         )
         for resource, entry in found
     ]
@@ -109,8 +109,8 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
     for kind in KINDS:
         found = [
             (resource, entry)
-            for resource, entry in kind.catalog(caller).some([pk for word, pk in wanted if word == kind.word])
+            for resource, entry in kind.catalog(caller).some([pk for word, pk in wanted if word == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
-        drafts |= {(kind.word, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}
+        drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}
     return drafts

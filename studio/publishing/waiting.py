@@ -54,7 +54,7 @@ class WaitingPage(StudioPage):
             drafts=drafts,
             may_publish=any(draft.may_publish for draft in drafts),
             is_offered=any(draft.may_publish and not draft.hindrance for draft in drafts),
-            publish_address=reverse("admin:publish_chosen"),
+            publish_address=reverse("studio:publish_chosen"),
             further=extensions.chosen_actions(self.caller, ChosenOn.WAITING),
         )
 
@@ -62,10 +62,10 @@ class WaitingPage(StudioPage):
         drafts: dict[tuple[str, str], Draft] = {}
         for kind in KINDS:
             found = [
-                (one.resource, one.entry) for one in waits if one.catalog.collection.kind.word == kind.word
+                (one.resource, one.entry) for one in waits if one.catalog.collection.kind.slug == kind.slug
             ]
-            drafts |= {(kind.word, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
-        return [drafts[one.catalog.collection.kind.word, one.resource.pk] for one in waits]
+            drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
+        return [drafts[one.catalog.collection.kind.slug, one.resource.pk] for one in waits]
 
 
 def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:

@@ -222,7 +222,7 @@ class ResourcePage(StudioPage):
             return {}
         is_opened = self.request.method == "GET" and status == HTTPStatus.OK
         if is_opened and "X-Live" not in self.request.headers:
-            note_opened(self.request, self.kind.word, resource.pk)
+            note_opened(self.request, self.kind.slug, resource.pk)
         copies = self.may(Right.SAVE)
         return {
             "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],

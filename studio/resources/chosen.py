@@ -11,7 +11,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from studio.kinds import KINDS_BY_WORD
+from studio.kinds import KINDS_BY_SLUG
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import ResourceKind
 from versioning.editor.bulk import MAX_CHOSEN, Choice
@@ -21,12 +21,12 @@ FIELD: Final = "chosen"
 
 def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
     """Return the value of the checkbox for a resource."""
-    return f"{kind.word}:{resource_id}:{version_id}"
+    return f"{kind.slug}:{resource_id}:{version_id}"
 
 
 def tag_field(kind: ResourceKind, resource_id: str) -> str:
     """Return the name of the field with the tag of a resource."""
-    return f"tag:{kind.word}:{resource_id}"
+    return f"tag:{kind.slug}:{resource_id}"
 
 
 def chosen(given: QueryDict) -> Sequence[Choice]:
@@ -41,9 +41,9 @@ def chosen(given: QueryDict) -> Sequence[Choice]:
     for place, value in enumerate(values):
         word, _, rest = value.partition(":")
         resource_id, _, version_id = rest.rpartition(":")
-        if word not in KINDS_BY_WORD or not resource_id or not version_id:
+        if word not in KINDS_BY_SLUG or not resource_id or not version_id:
             raise Invalid.field(f"{FIELD}.{place}", "must be a kind, an id and a version, joined by colons")
-        kind = KINDS_BY_WORD[word]
+        kind = KINDS_BY_SLUG[word]
         tag = given.get(tag_field(kind, resource_id))
         choices[word, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, tag=tag)
     return list(choices.values())

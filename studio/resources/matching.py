@@ -11,7 +11,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.resources.filters import FilterForm
 from studio.resources.rows import chosen_value
 from versioning.domain.access import Caller
@@ -24,7 +24,7 @@ FIELD: Final = "matching"
 
 def value_of_matching(kind: StudioKind, query: str) -> str:
     """Return the value of the checkbox for all that a list shows."""
-    return f"{kind.word}?{query}"
+    return f"{kind.slug}?{query}"
 
 
 def matching(given: QueryDict, caller: Caller, narrow: Callable[[Filter], Filter]) -> Sequence[Choice]:
@@ -33,9 +33,9 @@ def matching(given: QueryDict, caller: Caller, narrow: Callable[[Filter], Filter
     `narrow` may narrow the list further. Raises `Invalid`, which names the field, for another value.
     """
     word, _, query = given.get(FIELD, "").partition("?")
-    if word not in KINDS_BY_WORD:
+    if word not in KINDS_BY_SLUG:
         raise Invalid.field(FIELD, "must be a kind and the query of a list")
-    kind = KINDS_BY_WORD[word]
+    kind = KINDS_BY_SLUG[word]
     form = FilterForm(QueryDict(query), kind=kind, caller=caller)
     if not form.is_valid():
         raise Invalid.field(FIELD, "must be a kind and the query of a list")

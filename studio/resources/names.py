@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from studio.kinds import KINDS_BY_WORD
+from studio.kinds import KINDS_BY_SLUG
 from studio.limits import shortened
 from versioning.domain.access import Caller
 
 
 def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[tuple[str, str], str]:
-    """Return the names of resources, by the word of the kind and the id.
+    """Return the names of resources, by the slug of the kind and the id.
 
     Those that are gone, or that the caller may not read, are left out.
     """
@@ -19,7 +19,7 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
         wanted.setdefault(word, set()).add(resource_id)
     return {
         (word, resource.pk): shortened(entry.name or resource.pk)
-        for word, kind in KINDS_BY_WORD.items()
+        for word, kind in KINDS_BY_SLUG.items()
         if word in wanted
         for resource, entry in kind.catalog(caller).some(sorted(wanted[word]))
     }

@@ -50,7 +50,7 @@ class FiltersPage(StudioPage):
         form = FilterForm(QueryDict(query), kind=self.kind, caller=self.caller)
         form.is_valid()
         query = form.address()[1:]
-        one = SavedFilter(user_id=self.caller.user_id, kind=self.kind.word, query=query)
+        one = SavedFilter(user_id=self.caller.user_id, kind=self.kind.slug, query=query)
         problem = self._problem(name) or self._problem_of_query(query) or self._store(one, name=name)
         if problem:
             return self._shown(problem, None, name, query)
@@ -59,7 +59,7 @@ class FiltersPage(StudioPage):
 
     @property
     def _own(self) -> Any:
-        return SavedFilter.objects.of(self.caller.user_id, self.kind.word)
+        return SavedFilter.objects.of(self.caller.user_id, self.kind.slug)
 
     def _one(self, pk: str) -> SavedFilter:
         found: SavedFilter | None = self._own.filter(pk=int(pk)).first() if _KEY.fullmatch(pk) else None

@@ -32,7 +32,7 @@ def saved(request: HttpRequest, response: HttpResponse) -> HttpResponse:
             COOKIE,
             ".".join([*before[1 - _MAX_COPIES :], copy]),
             max_age=_MAX_DAYS * 24 * 60 * 60,
-            path=reverse("admin:index"),
+            path=reverse("studio:index"),
             secure=settings.SESSION_COOKIE_SECURE,
             samesite="Lax",
         )

@@ -41,7 +41,7 @@ class ListPage(StudioPage):
             query = request.GET.copy()
             query["state"] = state
             return self.go(f"?{query.urlencode()}")
-        self.listen({"resource_kind": self.kind.word})
+        self.listen({"resource_kind": self.kind.slug})
         catalog = self.kind.catalog(self.caller)
         known = overview(catalog, self.editor.cache)
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
@@ -82,7 +82,7 @@ class ListPage(StudioPage):
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
         """Return the filters that the caller has saved, and whether this one can be."""
         query = form.address()[1:]
-        saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.word))
+        saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.slug))
         is_saved = any(one.query == query for one in saved)
         return {
             "saved_filters": [
@@ -111,7 +111,7 @@ class ListPage(StudioPage):
         return {
             "choosing": [
                 *(
-                    (title, reverse(f"admin:{name}"))
+                    (title, reverse(f"studio:{name}"))
                     for name, (title, is_there) in offered.items()
                     if is_there
                 ),

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio.kinds import KINDS, KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.search.results import Result
 from studio.views import StudioPage
 from versioning.domain.access import Caller
@@ -43,7 +43,7 @@ class Results(Sequence[Result]):
         self._search = search
         self._kind = kind
         counts = search.counts
-        self.total = sum(counts.values()) if kind is None else counts[kind.word]
+        self.total = sum(counts.values()) if kind is None else counts[kind.slug]
 
     def __len__(self) -> int:
         return min(self.total, MAX_LISTED)
@@ -73,7 +73,7 @@ class SearchPage(StudioPage):
             longest = MAX_LENGTH if text else None
             return self.page("studio/search/search.html", title=_("Search"), longest=longest)
         search = search_for(text, self.caller)
-        kind = KINDS_BY_WORD.get(request.GET.get("kind", ""))
+        kind = KINDS_BY_SLUG.get(request.GET.get("kind", ""))
         results = Results(search, kind)
         page = Paginator(results, PER_PAGE).get_page(request.GET.get("page"))
         return self.page(
@@ -105,12 +105,12 @@ class SuggestionsPage(StudioPage):
 def _tabs(search: TextSearch, text: str, current: StudioKind | None) -> list[Tab]:
     counts = search.counts
     kinds: list[tuple[StudioKind | None, str, int]] = [(None, _("All"), sum(counts.values()))]
-    kinds += [(kind, str(kind.title), counts[kind.word]) for kind in KINDS]
+    kinds += [(kind, str(kind.title), counts[kind.slug]) for kind in KINDS]
     return [
         Tab(
             title=title,
             count=count,
-            address=f"{reverse('admin:search')}?{_query(text, kind)}",
+            address=f"{reverse('studio:search')}?{_query(text, kind)}",
             is_current=kind == current,
         )
         for kind, title, count in kinds
@@ -118,4 +118,4 @@ def _tabs(search: TextSearch, text: str, current: StudioKind | None) -> list[Tab
 
 
 def _query(text: str, kind: StudioKind | None) -> str:
-    return urlencode({"q": text, "kind": kind.word} if kind else {"q": text})
+    return urlencode({"q": text, "kind": kind.slug} if kind else {"q": text})

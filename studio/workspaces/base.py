@@ -18,7 +18,7 @@ from versioning.domain.access import Right
 from versioning.editor import Workspaces
 from versioning.models import Workspace
 
-ROUTE: Final = "admin:versioning_workspace_"
+ROUTE: Final = "studio:versioning_workspace_"
 
 FIRST_TABS: Final = (
     WorkspaceTab(page="members", title=_("Members")),

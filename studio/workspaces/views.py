@@ -14,7 +14,7 @@ from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from studio.workspaces.roles import role_name
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import IdTaken, Invalid
-from versioning.editor.memberships import memberships_beyond, with_member_counts
+from versioning.editor.workspaces import memberships_beyond, with_member_counts
 from versioning.models import WorkerHeartbeat
 
 
@@ -32,7 +32,7 @@ class WorkspacesPage(AdministrationPage):
                 (membership, role_name(membership.role), address("activity", membership.workspace_id))
                 for membership in memberships_beyond(Right.ADMINISTER, by=self.caller)
             ],
-            activity_address=reverse("admin:activity"),
+            activity_address=reverse("studio:activity"),
             keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",
             silence=WorkerHeartbeat.objects.silence() if found else None,
             may_create=self.caller.everywhere is Role.ADMIN,

@@ -20,7 +20,8 @@ from editor_client.naming import camel
 
 from tests.support.service import ROOT, Service
 from tests.support.wheels import install, wheel_of
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # httpx, and what httpx brings.
 ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
@@ -136,8 +137,8 @@ def test_client_and_service_are_released_together() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (fields.AgentFields, fields.AgentArguments, AGENT),
-        (fields.PromptBlockFields, fields.PromptBlockArguments, PROMPT_BLOCK),
+        (fields.AgentFields, fields.AgentArguments, AGENT.schema),
+        (fields.PromptBlockFields, fields.PromptBlockArguments, PROMPT_BLOCK.schema),
     ],
     ids=["agents", "prompt-blocks"],
 )

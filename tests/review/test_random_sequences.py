@@ -145,7 +145,7 @@ class World:
         """Say it by a row: an author's verdict is refused before it is stored, and must not count either."""
         version = self.versions[number - 1]
         resource = self.verbs.find("writer")
-        about = {"kind": resource.kind.word, "resource_id": "writer", "identity": resource.uuid}
+        about = {"kind": resource.kind.slug, "resource_id": "writer", "identity": resource.uuid}
         of = {"version_id": version.version_id, "version_number": number, "digest": version.digest}
         review = Review.objects.open().first() or Review.objects.create(**about, **of, workspace_id="acme")
         said = {"verdict": verdict, "named": written(named_by(resource, version))}

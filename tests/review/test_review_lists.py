@@ -17,7 +17,7 @@ from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, require_approvals, say
-from versioning.models.kinds import MODELS
+from versioning.models.versioned import MODELS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -125,7 +125,7 @@ def insert(start: int, stop: int) -> None:
         rows = model._default_manager.filter(pk__in=names).select_related("latest_version")
         about = [
             {
-                "kind": model.kind.word,
+                "kind": model.kind.slug,
                 "resource_id": row.pk,
                 "identity": row.uuid,
                 "version_id": row.latest_id,

@@ -18,7 +18,7 @@ from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.door import Exchange, FrontDoor, one_connection
-from versioning.api.middleware.request_log import RequestLine, record_of
+from versioning.api.request_log import RequestLine, record_of
 from versioning.serving.followed_log import log
 
 pytestmark = pytest.mark.django_db(transaction=True)

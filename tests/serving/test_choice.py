@@ -24,9 +24,10 @@ from tests.support.served import ask, encoded, published_agent, published_block,
 from tests.support.toy_choice import ToyChooser, start, stop, users_in
 from versioning.conf import get_editor
 from versioning.domain import events
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
 from versioning.domain.events import Audience
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.models import ApiKey
 from versioning.serving import choice
 

@@ -17,8 +17,8 @@ from tests.support.people import give_role
 from tests.support.studio import Visitor, page_of, words_of, workspace_page
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller
-from versioning.editor.targets import target_of
 from versioning.models import Agent, ApiKey, Membership, events
+from versioning.serving.event_visibility import target_of
 
 pytestmark = pytest.mark.usefixtures("cast")
 

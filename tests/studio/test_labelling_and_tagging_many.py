@@ -37,7 +37,7 @@ def made(cast: Cast, kind: Kind, *ids: str, **more: Any) -> list[str]:
 
 
 def everything(kind: Kind, query: str = "") -> dict[str, str]:
-    return {"matching": f"{KINDS[kind].word}?{query}"}
+    return {"matching": f"{KINDS[kind].slug}?{query}"}
 
 
 def test_a_label_is_set_on_the_newest_versions_that_were_seen(cast: Cast, kind: Kind) -> None:
@@ -168,7 +168,7 @@ def test_of_very_many_the_first_are_chosen_and_the_list_says_so(cast: Cast, kind
 
 
 def test_what_names_no_list_is_refused(cast: Cast) -> None:
-    for value_sent in ("", "agent", "nothing?x", f"{KINDS[PROMPT_BLOCKS].word}?state=gone"):
+    for value_sent in ("", "agent", "nothing?x", f"{KINDS[PROMPT_BLOCKS].slug}?state=gone"):
         seen = Window.of("edgar").post(TAG, matching=value_sent)
         assert (seen.status, "matching" in seen.text) == (
             (302, False) if value_sent == "agent" else (400, True)

@@ -35,7 +35,7 @@ def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -
     before = events.position()
     kind.save(cast.edgar, "writer", "draft words")
     saved = events.position()
-    scope = {"resource_kind": KINDS[kind].word, "resource_id": "writer"}
+    scope = {"resource_kind": KINDS[kind].slug, "resource_id": "writer"}
     changed = {
         name: live(Visitor(name), before, **scope)["changed"]
         for name in ("alice", "edgar", "vera", "charlie")
@@ -46,7 +46,7 @@ def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -
     assert live(Visitor("edgar"), before, workspace_id="acme")["changed"] is True
     assert live(Visitor("edgar"), before, workspace_id="elsewhere")["changed"] is False
     assert (
-        live(Visitor("edgar"), before, resource_kind=KINDS[kind].word, resource_id="other")["changed"]
+        live(Visitor("edgar"), before, resource_kind=KINDS[kind].slug, resource_id="other")["changed"]
         is False
     )
     assert live(Visitor("edgar"), saved + 7)["changed"] is True  # another database

@@ -28,7 +28,7 @@ WAITING = "/studio/waiting/"
 
 def value(kind: Kind, resource_id: str, version_id: str) -> str:
     """Return the value of the checkbox for a version."""
-    return f"{KINDS[kind].word}:{resource_id}:{version_id}"
+    return f"{KINDS[kind].slug}:{resource_id}:{version_id}"
 
 
 def boxes(seen: Seen) -> list[str]:
@@ -69,7 +69,7 @@ def test_what_was_chosen_goes_live_and_the_rest_does_not(cast: Cast, kind: Kind)
         None,
     ]
     assert boxes(Window.of("paula").get(WAITING)) == [third]
-    assert Event.objects.filter(type=f"{KINDS[kind].word}.published", actor="paula").count() == 2
+    assert Event.objects.filter(type=f"{KINDS[kind].slug}.published", actor="paula").count() == 2
 
 
 def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
@@ -95,7 +95,7 @@ def test_one_that_is_refused_stops_none_of_the_others(cast: Cast, kind: Kind) ->
     assert [live(cast, kind, one) is None for one in ("a", "b", "c")] == [False, True, False]
     again = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
     assert "2 were live already" in again.text
-    assert Event.objects.filter(type=f"{KINDS[kind].word}.published").count() == 2
+    assert Event.objects.filter(type=f"{KINDS[kind].slug}.published").count() == 2
 
 
 def test_what_has_changed_since_the_list_was_opened_is_not_offered(cast: Cast, kind: Kind) -> None:

@@ -13,8 +13,8 @@ from tests.support.factories import ApiKeyFactory, UserFactory
 from tests.support.studio import Visitor, page_of, workspace_page
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
-from versioning.editor.targets import target_of
 from versioning.models import Agent, Workspace, events
+from versioning.serving.event_visibility import target_of
 
 FEW, MANY = 60, 2_000
 MAX_QUERIES = 22

@@ -24,7 +24,7 @@ def save(window: Window, kind: Kind, name: str, query: str = "state=changed") ->
 
 def names(name: str, kind: Kind) -> list[str]:
     user = User.objects.get(username=name)
-    return [one.name for one in SavedFilter.objects.of(user.pk, KINDS[kind].word)]
+    return [one.name for one in SavedFilter.objects.of(user.pk, KINDS[kind].slug)]
 
 
 def test_a_filter_is_saved_and_leads_back_to_the_list(cast: Cast, kind: Kind) -> None:

@@ -96,7 +96,7 @@ def _label_page(name: str) -> InTheStudio:
 
 def _many(address: str, **more: str) -> InTheStudio:
     def choose(kind: Kind, draft: str, _: Reason) -> Seen:
-        chosen = f"{KINDS[kind].word}:writer:{draft}"
+        chosen = f"{KINDS[kind].slug}:writer:{draft}"
         return Window.of("alice").post(address, chosen=chosen, confirmed="yes", **more)
 
     return choose

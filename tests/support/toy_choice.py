@@ -9,11 +9,12 @@ from editor_client.shared.arms import BUCKETS, arm_of
 
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
-from versioning.domain.kinds import AGENT, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import ResourceKind
 from versioning.editor import gate
-from versioning.editor.targets import target_of
 from versioning.models import Agent, Event, PromptBlock, VersionedResource, events
 from versioning.serving.choice import Choice
+from versioning.serving.event_visibility import target_of
 from versioning.serving.followed_log import FollowedValue
 
 CHANGED: Final = "toy.changed"
@@ -43,13 +44,13 @@ class ToyChooser:
 
     def speaks_of(self, kind: ResourceKind) -> Collection[str]:
         """Return the resources with a rule."""
-        return self._rules.get().get(kind.word, {})
+        return self._rules.get().get(kind.slug, {})
 
     def choose(
         self, kind: ResourceKind, ids: Collection[str], context: Mapping[str, Any]
     ) -> Mapping[str, Choice]:
         """Return the version of the arm that a user is in."""
-        rules = self._rules.get().get(kind.word, {})
+        rules = self._rules.get().get(kind.slug, {})
         found = {}
         for one in ids:
             arm = arm_of(rules[one], context) or {"name": "", "resolvedVersionId": None}

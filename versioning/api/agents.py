@@ -23,7 +23,8 @@ from versioning.api.schemas.agents import (
 from versioning.api.schemas.base import Json
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Selector
 from versioning.serving.answer_cache import dependencies_of
@@ -43,7 +44,7 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the published version of every agent that the caller may read, resolved, by id."""
         context = parameters.context(request.query_params)
         if not context:
-            self.depends_on((AGENT.word, None), (PROMPT_BLOCK.word, None))
+            self.depends_on((AGENT.slug, None), (PROMPT_BLOCK.slug, None))
         agents = get_editor().agent.serve_all(context=context, by=self.caller)
         if not context:
             self.depends_on(*(one for agent in agents for one in agent.depends_on))
@@ -64,14 +65,14 @@ class ServedAgentViewSet(EditorViewSet):
 
 
 def _resolved(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
-    depends_on((AGENT.word, agent_id))
+    depends_on((AGENT.slug, agent_id))
     agent = get_editor().agent.serve(agent_id, selector, by=caller)
     depends_on(*dependencies_of(agent))
     return ResolvedAgentAnswer.dump(agent)
 
 
 def _in_parts(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
-    depends_on((AGENT.word, agent_id))
+    depends_on((AGENT.slug, agent_id))
     parts = get_editor().agent.parts(agent_id, selector, by=caller)
     depends_on(*parts.depends_on)
     return AgentPartsAnswer.dump(parts)

@@ -22,7 +22,7 @@ from rest_framework.viewsets import ViewSet
 from versioning.api import errors, paging, parameters
 from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
 from versioning.api.cached_answers import depends_on, leave_template
-from versioning.api.middleware.cache_control import set_private
+from versioning.api.middleware import set_private
 from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting

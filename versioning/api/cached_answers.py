@@ -22,8 +22,8 @@ from django.http import HttpRequest, HttpResponse
 
 from versioning.api import similar_answers
 from versioning.api.authentication import bearer_key
-from versioning.api.middleware.base import GetResponse
-from versioning.api.middleware.request_log import log_request, request_id_for
+from versioning.api.middleware import GetResponse
+from versioning.api.request_log import log_request, request_id_for
 from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
 from versioning.domain.access import Caller

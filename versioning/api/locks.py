@@ -8,7 +8,9 @@ from rest_framework.response import Response
 from versioning.api.base import EditorViewSet
 from versioning.api.schemas.locks import LockAnswer, LockCreate
 from versioning.conf import get_editor
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 
 
@@ -25,7 +27,7 @@ class LockViewSet(EditorViewSet):
         body = LockCreate.read(request)
 
         def named(kind: ResourceKind) -> list[str]:
-            return [one["id"] for one in body["resources"] if one["kind"] == kind.word]
+            return [one["id"] for one in body["resources"] if one["kind"] == kind.slug]
 
         lock = get_editor().lock(
             named(AGENT),

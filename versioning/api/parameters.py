@@ -53,7 +53,7 @@ CONTEXT = query(
     "requestContext", "Values for templates and rules: a JSON object in base64.", type=JSON_OBJECT_IN_BASE64
 )
 UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on it here.")
-KIND = query("kind", "Only about resources of this kind.", enum=[kind.word for kind in KINDS])
+KIND = query("kind", "Only about resources of this kind.", enum=[kind.slug for kind in KINDS])
 RESOURCE_ID = query("id", "Only about the resource of this id.")
 WORKSPACE = query("workspaceId", "Only of this workspace.")
 """What lists about resources are narrowed by."""

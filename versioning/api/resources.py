@@ -19,7 +19,8 @@ from versioning.api.schemas.common import Nothing, bypass_of
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
-from versioning.domain.kinds import AGENT, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.editor.reading import Difference
@@ -133,7 +134,7 @@ class ResourceViewSet(EditorViewSet):
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
-        self._depends_on(id, (AGENT.word, None))
+        self._depends_on(id, (AGENT.slug, None))
         return Response(self.dump(self.collection.dependents(id, status=status, by=self.caller)))
 
     def export(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -269,7 +270,7 @@ class ResourceViewSet(EditorViewSet):
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
         # Records say which resources are favorites of the caller.
-        self.depends_on((self.kind.word, resource_id), *others, is_personal=True)
+        self.depends_on((self.kind.slug, resource_id), *others, is_personal=True)
 
     @property
     def _expected(self) -> frozenset[str] | None:

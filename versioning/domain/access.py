@@ -79,7 +79,7 @@ class Caller:
     in every workspace: that of a superuser, or of the application.
 
     Rights that were read from the database are those of a moment. So before a change is committed, they are
-    compared with what is stored by then: `versioning.models.rights`.
+    compared with what is stored by then: `versioning.models.event_transaction`.
     """
 
     username: str | None = None

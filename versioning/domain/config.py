@@ -1,11 +1,11 @@
-"""Validate configurations, compare them, and find what they refer to.
+"""Validate configurations, compare them, and find their texts.
 
-Pure. The fields are declared in `versioning.domain.fields`.
+Pure. Each kind declares its fields, of what `versioning.domain.fields` has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -76,11 +76,6 @@ class ConfigSchema:
         return {str(field.alias) for field in self.whole.model_fields.values() if field.is_required()}
 
 
-AGENT = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentConfig)
-AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
-PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
-
-
 def _differ(name: str, before: Config, after: Config) -> bool:
     """Say whether a field differs; an edit hands on most of them as the very same objects."""
     if (name in before) != (name in after):
@@ -99,16 +94,6 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
     except ValidationError as error:
         issues = [_issue(problem) for problem in islice(error.errors(include_url=False), MAX_ISSUES)]
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
-
-
-def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every sub-agent, conditional variants included."""
-    return _keys(config, "agents")
-
-
-def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, name) for every tool, conditional variants included."""
-    return _keys(config, "tools")
 
 
 class Searchable(NamedTuple):
@@ -151,15 +136,6 @@ def excerpt_of(config: Config) -> str:
         if len(line) >= EXCERPT_LENGTH:
             break
     return line[:EXCERPT_LENGTH].rstrip()
-
-
-def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
-    value = config.get(field) or {}
-    if not isinstance(value, list):
-        yield from ((f"{field}.{key}", key) for key in value)
-        return
-    for position, variant in enumerate(value):
-        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
 
 
 def _issue(error: ErrorDetails) -> Issue:

@@ -13,7 +13,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from versioning.domain.errors import Invalid
-from versioning.domain.kinds import KINDS
+from versioning.domain.kinds import KINDS, KINDS_BY_SLUG
 from versioning.domain.registering import require_instance
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Target:
     """The resource that an event is about, as it was before the change."""
 
     kind: str
-    """The word of its kind, such as `agent`, as everywhere in the API."""
+    """The slug of its kind, such as `agent`, as everywhere in the API."""
     id: str
     identity: UUID
     """Distinguishes it from a later resource with the same id."""
@@ -75,6 +75,19 @@ MAX_LENGTH: Final = 64
 """How many characters a type has at most."""
 _TYPE: Final = re.compile(r"[a-zA-Z]+\.[a-zA-Z]+")
 _AUDIENCES: dict[str, Audience] = {}
+_OF_KINDS: Final = {
+    "created": Audience.EDITORS,
+    "versionCreated": Audience.EDITORS,
+    "published": Audience.READERS,
+    "unpublished": Audience.READERS,
+    # Moving a released label concerns readers: the caller of `record` says so.
+    "labelMoved": Audience.EDITORS,
+    "labelRemoved": Audience.EDITORS,
+    "versionDeleted": Audience.EDITORS,
+    "updated": Audience.READERS,
+    "deleted": Audience.READERS,
+}
+"""What happens to resources of every kind."""
 
 
 def register(subject: str, audience: Audience, *names: str) -> None:
@@ -93,13 +106,15 @@ def register(subject: str, audience: Audience, *names: str) -> None:
 
 
 def types() -> Mapping[str, Audience]:
-    """Return the audience of each declared type, in the order of declaration."""
-    return _AUDIENCES
+    """Return the audience of each declared type, those of the kinds first."""
+    of_kinds = {f"{kind.slug}.{name}": audience for kind in KINDS for name, audience in _OF_KINDS.items()}
+    return of_kinds | _AUDIENCES
 
 
 def audience_of(event_type: str) -> Audience:
     """Return the audience of a type; raises `KeyError` if the type is not declared."""
-    return _AUDIENCES[event_type]
+    subject, _, name = event_type.partition(".")
+    return _OF_KINDS[name] if subject in KINDS_BY_SLUG else _AUDIENCES[event_type]
 
 
 def matching(patterns: Iterable[str]) -> set[str]:
@@ -109,7 +124,7 @@ def matching(patterns: Iterable[str]) -> set[str]:
     """
     found: set[str] = set()
     for pattern in patterns:
-        named = {known for known in _AUDIENCES if known == pattern or _is_about(known, pattern)}
+        named = {known for known in types() if known == pattern or _is_about(known, pattern)}
         if not named:
             raise Invalid.field("type", f"{pattern!r} is no type of event")
         found |= named
@@ -120,12 +135,6 @@ def _is_about(event_type: str, pattern: str) -> bool:
     return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
-for _word in (kind.word for kind in KINDS):
-    register(_word, Audience.EDITORS, "created", "versionCreated")
-    register(_word, Audience.READERS, "published", "unpublished")
-    # Moving a released label concerns readers: the caller of `record` says so.
-    register(_word, Audience.EDITORS, "labelMoved", "labelRemoved", "versionDeleted")
-    register(_word, Audience.READERS, "updated", "deleted")
 register("workspace", Audience.ADMINS, "created", "updated", "deleted")
 register("member", Audience.ADMINS, "added", "roleChanged", "removed")
 register("invitation", Audience.ADMINS, "created", "withdrawn")

@@ -26,14 +26,16 @@ from django.utils.module_loading import import_string
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
-from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
+from versioning.editor.collection import Agents, Collection, Prompts, agents_of, collection_of, prompts_of
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
 from versioning.editor.locks import make_lock
@@ -88,9 +90,10 @@ class Editor:
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what an application adds to the interface: `AppConfig.editor_attributes` names its class.
+        """Return what an application adds to the interface, made once: the verbs of a kind, or other ones.
 
-        The class is called with this editor, once. Raises `AttributeError` for any other name.
+        `AppConfig.editor_attributes` names the class of others, which is called with this editor. Raises
+        `AttributeError` for any other name.
         """
         for config in apps.get_app_configs():
             path = getattr(config, "editor_attributes", {}).get(name)
@@ -98,10 +101,15 @@ class Editor:
                 added = import_string(path)(self)
                 setattr(self, name, added)
                 return added
+        for kind in KINDS:
+            if kind.namespace == name:
+                made = collection_of(kind, self.code, self.agent)
+                setattr(self, name, made)
+                return made
         raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
-        """Return the verbs of this kind."""
+        """Return the verbs of this kind, which are the attribute that it names."""
         found: Collection[Any] = getattr(self, kind.namespace)
         return found
 
@@ -168,7 +176,7 @@ class Editor:
             lambda: make_lock(
                 self.agent, self.prompt, named=named, blocks=blocks, selector=selector, by=caller
             ),
-            lambda _: ((AGENT.word, None), (PROMPT_BLOCK.word, None)),
+            lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
         )
         return lock.signed(key)
 
@@ -196,7 +204,7 @@ class Editor:
 
         def about(planned: Planned) -> Iterator[Dependency]:
             for agent_id in planned.looked_up:
-                yield AGENT.word, agent_id
+                yield AGENT.slug, agent_id
             for agent in planned.agents.values():
                 yield from dependencies_of(agent)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from versioning.domain.kinds import AGENT
+from versioning.domain.agents import AGENT
 from versioning.editor.resources import Resources
 from versioning.models import Agent
 from versioning.serving.followed_log import Dependency
@@ -16,7 +16,7 @@ def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | 
     It is `()` if the log records every change, and None if that cannot be told.
     """
     kind, agent_id = dependency
-    if kind != AGENT.word:
+    if kind != AGENT.slug:
         return ()
     if agent_id is not None:
         return agents.backend.fingerprint(agent_id)

@@ -39,7 +39,7 @@ def _mark(resources: Resources[R], resource_id: str, by: Caller, *, wanted: bool
         events.acts(by)
         kind = resources.kind
         if wanted:
-            Favorite.objects.get_or_create(kind=kind.word, resource_id=resource.pk, user_id=by.user_id)
+            Favorite.objects.get_or_create(kind=kind.slug, resource_id=resource.pk, user_id=by.user_id)
         else:
             Favorite.objects.of(by.user_id, kind).filter(resource_id=resource.pk).delete()
         return resource, Favorite.objects.about(kind, [resource.pk], by.user_id)[resource.pk]

@@ -21,8 +21,7 @@ from versioning.domain.registering import require_callable
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.serving.grants import Grants, grants_for, keep_targets, store_grants
-from versioning.serving.identities import Targets, targets_of
+from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
 from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
 
 

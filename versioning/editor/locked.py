@@ -9,7 +9,7 @@ from editor_client.shared import canonical
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.config import referenced_agents
+from versioning.domain.agents import referenced_agents
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.locks import Lock, LockBroken, Pin
 from versioning.domain.resolved_agent import ResolvedAgent

@@ -11,9 +11,10 @@ from uuid import UUID
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.editor.backends.rows import with_versions
@@ -153,7 +154,7 @@ def serve_all(
     return consistently(
         lambda: _all_served(resources, Evaluation(context or {}), by),
         lambda agents: (
-            *((AGENT.word, None), (PROMPT_BLOCK.word, None)),
+            *((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
             *(one for agent in agents for one in agent.depends_on),
         ),
     )

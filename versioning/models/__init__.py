@@ -5,7 +5,6 @@ from versioning.models.agents import (
     AgentLabel,
     AgentTag,
     AgentVersion,
-    BlockReference,
     SubAgentReference,
     Visibility,
 )
@@ -16,15 +15,20 @@ from versioning.models.keys import ApiKey
 from versioning.models.known_overrides import KnownOverride
 from versioning.models.labels import VersionLabel
 from versioning.models.log import Event, LogPosition
-from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
-from versioning.models.references import Reference
+from versioning.models.prompts import (
+    BlockReference,
+    PromptBlock,
+    PromptBlockLabel,
+    PromptBlockTag,
+    PromptBlockVersion,
+)
 from versioning.models.sealed_keys import LockKey
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.tags import Tag
 from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 from versioning.models.worker_state import PeriodicJob, WorkerHeartbeat
 from versioning.models.workspaces import Membership, Workspace, caller_for
 

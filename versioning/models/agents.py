@@ -6,19 +6,16 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
-from editor_client.shared import instructions
 
-from versioning.domain import config, kinds
+from versioning.domain import agents
 from versioning.domain.access import Caller
 from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
-from versioning.models.prompts import PromptBlock
 from versioning.models.querysets import VersionedQuerySet
-from versioning.models.references import Reference
 from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 
 
 class Visibility(models.TextChoices):
@@ -56,7 +53,7 @@ class SubAgentReference(Reference):
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
 
     fixed_by_code = True
-    find = staticmethod(config.referenced_agents)
+    find = staticmethod(agents.referenced_agents)
 
     class Meta:
         constraints = [
@@ -64,26 +61,8 @@ class SubAgentReference(Reference):
         ]
 
 
-class BlockReference(Reference):
-    """A version of an agent refers to a stored prompt block in its instructions."""
-
-    version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
-
-    target = PromptBlock
-    find = staticmethod(instructions.referenced_blocks)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(name="block_reference_once", fields=["version", "target_id"]),
-        ]
-
-
-PromptBlock.referred_by = BlockReference
-AgentVersion.reference_models = (SubAgentReference, BlockReference)
-
-
 class AgentQuerySet(VersionedQuerySet["Agent"]):
-    """Queries for agents, which can be public, unlike prompt blocks.
+    """Queries for agents, which can be public.
 
     The visibility of an override is decided by code; its row may hold that of an earlier release. So the
     methods take the agents that code defines at present.
@@ -111,8 +90,7 @@ class Agent(VersionedResource):
         AgentVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
     )
 
-    kind = kinds.AGENT
-    version_model = AgentVersion
+    kind = agents.AGENT
     referred_by = SubAgentReference
 
     objects = AgentQuerySet.as_manager()
@@ -159,6 +137,4 @@ class AgentTag(Tag):
         constraints = [models.UniqueConstraint(name="agent_tag_once", fields=["name", "resource"])]
 
 
-Agent.label_model = AgentLabel
-Agent.tag_model = AgentTag
 SubAgentReference.target = Agent

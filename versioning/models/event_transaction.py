@@ -1,16 +1,114 @@
-"""What a transaction writes to the log at its end; `versioning.models.events` opens it."""
+"""What a transaction writes to the log at its end; `versioning.models.events` opens it.
+
+Entries are dictionaries by column until they are inserted: to make an instance of the model would take longer
+than to insert the row. The statements are always the same, so Django does not build them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
+from django.db import connection
 from django.utils import timezone
 
-from versioning.domain.access import Caller
-from versioning.models import rights
-from versioning.models.event_entries import Entry, changes_rights
-from versioning.models.event_statements import take_positions_and_insert
+from versioning.domain.access import Caller, RightsChanged
+from versioning.domain.events import Audience, Reach, Target, VersionName
 from versioning.models.log import Event, LogPosition
+from versioning.models.statements import (
+    ROWS_AT_ONCE,
+    columns_of,
+    fields_of,
+    insert,
+    names_of,
+    one_round_trip,
+    prepared_cursor,
+    table_of,
+    values_of,
+)
+
+Entry = dict[str, Any]
+
+_EMPTY: Final[Entry] = {
+    "ordinal": 0,
+    "workspace_id": "",
+    "resource_kind": "",
+    "resource_id": "",
+    "resource_uuid": None,
+    "version_id": "",
+    "version_number": None,
+    "previous_version_id": "",
+    "label": "",
+    "actor": "",
+    "key_prefix": "",
+    "reach": Reach.EDITORS.value,
+    "hidden_from": "",
+}
+
+_ABOUT_NO_RIGHTS: Final = frozenset({"release", "schedule"})
+"""Subjects of entries about no resource that change nobody's rights: what goes live with them is not checked
+again at the commit because of its own entry."""
+
+
+def entry_of(
+    event_type: str,
+    audience: Audience,
+    by: Caller,
+    resource: Target | None,
+    version: VersionName | None,
+    **columns: Any,
+) -> Entry:
+    """Return the entry about a change; `columns` are the further ones, those that are not empty."""
+    entry = {
+        **_EMPTY,
+        "uuid": uuid.uuid4(),
+        "type": event_type,
+        "audience": audience.value,
+        "actor": by.username or "",
+        "via": by.via.value,
+        "key_prefix": by.key_prefix or "",
+        **columns,
+    }
+    if version is not None:
+        entry |= {"version_id": version.version_id, "version_number": version.number}
+    return entry if resource is None else entry | _about(resource)
+
+
+def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str) -> Entry:
+    """Return the entry that tells readers of an agent of a change of a block that the agent shows.
+
+    Members of the workspace do not see it, because they see the entry about the block. It does not say who
+    made the change, because readers of the agent cannot read the block.
+    """
+    return {
+        **_EMPTY,
+        "uuid": uuid.uuid4(),
+        "ordinal": ordinal,
+        "type": f"{agent.kind}.updated",
+        "workspace_id": agent.workspace_id,
+        "detail": {"fields": ["instructions"]},
+        "audience": Audience.READERS.value,
+        "via": by.via.value,
+        "hidden_from": workspace_id,
+        **_about(agent),
+    }
+
+
+def changes_rights(entry: Entry) -> bool:
+    """Say whether an entry can be about what somebody may do: most can that are about no resource."""
+    return not entry["resource_kind"] and entry["type"].partition(".")[0] not in _ABOUT_NO_RIGHTS
+
+
+def _about(resource: Target) -> Entry:
+    return {
+        "resource_kind": resource.kind,
+        "resource_id": resource.id,
+        "resource_uuid": resource.identity,
+        "reach": resource.reach.value,
+    }
+
 
 Condition = Callable[[int], object]
 """Is given the position of the newest change of anybody's rights, or of a policy; raises to roll back."""
@@ -54,13 +152,115 @@ class OpenTransaction:
                 step()
             return
         rights_position = take_positions_and_insert(
-            Event,
-            LogPosition,
             self.entries,
             number,
             is_about_rights=untold or any(map(changes_rights, self.entries)),
             steps=self.steps,
         )
-        rights.check(self.actors, rights_position, self.entries)
+        check_rights(self.actors, rights_position, self.entries)
         for condition in self.conditions:
             condition(rights_position)
+
+
+def check_rights(actors: Iterable[Caller], rights_position: int, entries: Sequence[Entry]) -> None:
+    """Raise `RightsChanged` if a caller's rights are no longer those with which they acted.
+
+    A caller has the rights of the moment at which they were read. Until the commit an admin may have lowered
+    a role, or revoked the key. So they are compared with what is stored once the transaction has taken its
+    position: whoever changes rights has committed before and is heard, or waits for the row of the position
+    and commits afterwards (docs/decisions/0020).
+
+    Raises `Unauthorized` if a caller may not call at all any more. `rights_position` is that of the newest
+    change of rights, with those of this transaction, whose `entries` are excepted: admins may leave.
+    """
+    for actor in actors:
+        if actor.read_again is None or actor.rights_position == rights_position:
+            continue
+        if any(_is_about_rights_of(actor, entry) for entry in entries):
+            continue
+        current = actor.read_again()
+        if current.rights != actor.rights:
+            raise RightsChanged(current)
+
+
+def _is_about_rights_of(actor: Caller, entry: Entry) -> bool:
+    """Say whether an entry is about what the actor may do."""
+    if not changes_rights(entry):
+        return False
+    detail = entry["detail"]
+    own_key = actor.key_prefix is not None and detail.get("prefix") == actor.key_prefix
+    return own_key or (actor.username is not None and detail.get("username") == actor.username)
+
+
+_TAKEN: Final = (
+    "INSERT INTO {log} AS log (id, position, pruned_to, rights_position) VALUES (1, %s, 0, %s)"
+    " ON CONFLICT (id) DO UPDATE SET position = log.position + EXCLUDED.position, rights_position ="
+    " CASE WHEN EXCLUDED.rights_position = 0 THEN log.rights_position"
+    " ELSE log.position + EXCLUDED.position END RETURNING position, rights_position"
+)
+
+
+def take_positions_and_insert(
+    entries: Sequence[Entry],
+    number: int,
+    *,
+    is_about_rights: bool,
+    steps: Iterable[Callable[[], object]] = (),
+) -> int:
+    """Take so many positions and insert the entries, whose own say how far each is from the one before.
+
+    The last `steps` of the transaction are taken before that. PostgreSQL does all of it in one round trip, so
+    that the row of the position is locked for no longer than the commit takes.
+
+    Returns the position of the newest change of anybody's rights, which is the last of these positions if
+    they are about rights.
+    """
+    taken = [number, number if is_about_rights else 0]
+    if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
+        with prepared_cursor() as cursor:
+            with one_round_trip():
+                _prepare(steps)
+                parameters = [*taken, number, *values_of(columns_of(Event), entries)]
+                cursor.execute(_both(len(entries)), parameters)
+            return int(cursor.fetchone()[0])
+    _prepare(steps)
+    with prepared_cursor() as cursor:
+        cursor.execute(_TAKEN.format(log=table_of(LogPosition)), taken)
+        position, rights_position = cursor.fetchone()
+    for entry in entries:
+        entry["position"] += position - number
+    insert(Event, entries)
+    return int(rights_position)
+
+
+def _prepare(steps: Iterable[Callable[[], object]]) -> None:
+    """Do what has to be done before the position is taken.
+
+    Django defers the checks of foreign keys to the commit, and they lock what is referred to. Whoever has a
+    position must not wait for anybody, who may be waiting for the position. Within somebody else's
+    transaction they stay deferred, because statements of theirs may follow.
+    """
+    for step in steps:
+        step()
+    if connection.vendor == "postgresql" and not connection.savepoint_ids:
+        with prepared_cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+@lru_cache(maxsize=64)
+def _both(rows: int) -> str:
+    fields, names = fields_of(Event), names_of(Event)
+    row = f"({', '.join(f'CAST(%s AS {field.db_type(connection)})' for field in fields)})"
+    position = connection.ops.quote_name("position")
+    selected = ", ".join(
+        f"taken.position - %s + entry.{position}" if field.name == "position" else f"entry.{name}"
+        for field, name in zip(fields, names, strict=True)
+    )
+    columns = ", ".join(names)
+    # Nothing but names of the tables and columns is put in.
+    return (
+        f"WITH taken AS ({_TAKEN.format(log=table_of(LogPosition))})"  # noqa: S608
+        f" INSERT INTO {table_of(Event)} ({columns}) SELECT {selected}"
+        f" FROM taken, (VALUES {', '.join([row] * rows)}) AS entry ({columns})"
+        " RETURNING (SELECT rights_position FROM taken)"
+    )

@@ -30,9 +30,13 @@ from django.db.models import Min
 from versioning.domain.access import Caller
 from versioning.domain.events import Audience, Target, VersionName, audience_of
 from versioning.domain.registering import require_callable
-from versioning.models.event_entries import entry_for_readers, entry_of
-from versioning.models.event_statements import take_positions_and_insert
-from versioning.models.event_transaction import Condition, OpenTransaction
+from versioning.models.event_transaction import (
+    Condition,
+    OpenTransaction,
+    entry_for_readers,
+    entry_of,
+    take_positions_and_insert,
+)
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import prepared_cursor
 
@@ -202,7 +206,7 @@ def touch(*, unless_logged: bool = False) -> None:
     opened = _open.transaction
     if opened is None:
         with database.atomic(savepoint=False):
-            take_positions_and_insert(Event, LogPosition, (), 1, is_about_rights=True)
+            take_positions_and_insert((), 1, is_about_rights=True)
     elif unless_logged:
         opened.is_touched_unless_logged = True
     else:

@@ -29,7 +29,7 @@ class FavoriteQuerySet(models.QuerySet["Favorite"]):
 
     def of(self, user_id: Any, kind: ResourceKind) -> Self:
         """Filter by person and kind; the application has no favorites."""
-        return self.filter(user_id=user_id, kind=kind.word) if user_id is not None else self.none()
+        return self.filter(user_id=user_id, kind=kind.slug) if user_id is not None else self.none()
 
     def about(self, kind: ResourceKind, resource_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
         """Return the favorites of each of these resources of a kind, in one query.
@@ -40,7 +40,7 @@ class FavoriteQuerySet(models.QuerySet["Favorite"]):
             [resource_id] = resource_ids
             return {resource_id: _about_one(kind, resource_id, user_id)}
         marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
-        rows = self.filter(kind=kind.word, resource_id__in=resource_ids)
+        rows = self.filter(kind=kind.slug, resource_id__in=resource_ids)
         counted = rows.values_list("resource_id").annotate(marks=marks, own=own)
         found = {one: Favorited(by_caller=bool(mine), count=count) for one, count, mine in counted}
         return {one: found.get(one, Favorited(by_caller=False, count=0)) for one in resource_ids}
@@ -54,7 +54,7 @@ class Favorite(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
-    """The word of its kind: an agent and a prompt block may have the same id."""
+    """The slug of its kind: an agent and a prompt block may have the same id."""
     resource_id = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
     """When it was marked: what happened before is no news to the person."""
@@ -76,6 +76,6 @@ def _about_one(kind: ResourceKind, resource_id: str, user_id: Any) -> Favorited:
     with prepared_cursor() as cursor:
         # Only names of the table and of a column are inserted.
         counted = f'SELECT COUNT(*), COUNT(CASE WHEN "{column}" = %s THEN 1 END) FROM "{table}"'  # noqa: S608
-        cursor.execute(f"{counted} WHERE resource_id = %s AND kind = %s", [user, resource_id, kind.word])
+        cursor.execute(f"{counted} WHERE resource_id = %s AND kind = %s", [user, resource_id, kind.slug])
         count, own = cursor.fetchone()
     return Favorited(by_caller=bool(own), count=count)

@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from versioning.domain.agents import AGENT
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.serving import choice
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
@@ -172,7 +173,7 @@ class AnswerCache:
             held: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
             return held
         draft = Draft(self, now)
-        draft.depends_on((AGENT.word, agent_id))
+        draft.depends_on((AGENT.slug, agent_id))
         made = make()
         draft.depends_on(*dependencies_of(made))
         draft.finish(question, pickle.dumps(made))
@@ -194,7 +195,7 @@ class AnswerCache:
                 held: AgentParts = pickle.loads(pickled)  # noqa: S301  was made below
                 return held
         draft = Draft(self, now)
-        draft.depends_on((AGENT.word, agent_id))
+        draft.depends_on((AGENT.slug, agent_id))
         made = make()
         draft.depends_on(*made.depends_on)
         if is_varied:
@@ -205,8 +206,8 @@ class AnswerCache:
 
 def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
     """Return what a resolved agent depends on: itself, and every block that its instructions refer to."""
-    yield AGENT.word, agent.id
+    yield AGENT.slug, agent.id
     for report in agent.blocks:
         if report.id is not None:
-            yield PROMPT_BLOCK.word, report.id
+            yield PROMPT_BLOCK.slug, report.id
     yield from agent.depends_on

@@ -13,9 +13,10 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import AGENT
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Invalid, NoInstructions
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
 from versioning.serving import choice
 from versioning.serving.blocks import Found, Texts, find_blocks, shown_texts

@@ -40,12 +40,12 @@ _NEW_DRAFT: Final = "versionCreated"
 T = TypeVar("T")
 
 
-def all_but_drafts(kind_word: str) -> Dependency:
+def all_but_drafts(kind_slug: str) -> Dependency:
     """Return the dependency on everything about all resources of a kind but their newest versions.
 
     What people do most is to save drafts, and those change neither metadata nor labels, nor what is live.
     """
-    return f"{kind_word} but drafts", None
+    return f"{kind_slug} but drafts", None
 
 
 class Moment(NamedTuple):

@@ -17,10 +17,12 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import AGENT
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import PartsUnavailable
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
@@ -102,8 +104,8 @@ def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | 
         texts={block_id: found.get(block_id, "missing") for block_id in wanted},
         characters=left - evaluation.characters_left,
         depends_on=(
-            (AGENT.word, candidate.id),
-            *((PROMPT_BLOCK.word, block_id) for block_id in wanted),
+            (AGENT.slug, candidate.id),
+            *((PROMPT_BLOCK.slug, block_id) for block_id in wanted),
             *choice.dependencies(AGENT, [candidate.id], context or {}),
             *choice.dependencies(PROMPT_BLOCK, wanted, context or {}),
         ),

@@ -11,7 +11,8 @@ from django.db.models import Q
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Rights
-from versioning.domain.config import Config, referenced_agents, referenced_tools
+from versioning.domain.agents import referenced_agents, referenced_tools
+from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import not_applied
 from versioning.domain.registry import Registry

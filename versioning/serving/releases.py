@@ -31,14 +31,14 @@ class OpenRelease:
     """A release that is not published yet."""
 
     held: Mapping[tuple[str, str], HeldVersion]
-    """By the word of the kind and the id of the resource."""
+    """By the slug of the kind and the id of the resource."""
 
     def of(self, resource: VersionedResource) -> HeldVersion | None:
         """Return what it does with a resource; None if it leaves it alone.
 
         Raises `Invalid` for an override that is kept as a file by now, which no release can publish.
         """
-        found = self.held.get((resource.kind.word, resource.pk))
+        found = self.held.get((resource.kind.slug, resource.pk))
         if found is None or found.identity != resource.uuid:
             return None
         if resource.pointers is not None:

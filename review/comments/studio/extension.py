@@ -13,12 +13,12 @@ from review.comments.studio.views import CommentPage, CommentsPage
 from review.models import Comment
 from studio import extensions
 from studio.extensions import Action, Extension
-from studio.kinds import KINDS_BY_WORD, StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.targets import target_of
 from versioning.models import Event, VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 def register() -> None:
@@ -55,7 +55,7 @@ def _link(kind: str, resource_id: str, version: Snapshot, number: int) -> Action
     title = ngettext("%(count)s open comment", "%(count)s open comments", number) % {"count": number}
     return Action(
         title=title,
-        address=f"{KINDS_BY_WORD[kind].address('version', resource_id, version.version_id)}#comments",
+        address=f"{KINDS_BY_SLUG[kind].address('version', resource_id, version.version_id)}#comments",
     )
 
 

@@ -70,7 +70,7 @@ class CommentsPage(CommentingPage):
             self.check_body()
             place = self._place(version)
             comment = self.comments.add(
-                self.kind.word, self.resource_id, version.version_id, body=self.body, **place, by=self.caller
+                self.kind.slug, self.resource_id, version.version_id, body=self.body, **place, by=self.caller
             )
         except Invalid as error:
             return self._again(version, error)
@@ -117,7 +117,7 @@ class CommentPage(CommentingPage):
     def comment(self) -> Comment:
         """The comment that the address names; raises `NotFound` and `Forbidden` as the verbs do."""
         found = self.comments.get(self.kwargs["comment"], by=self.caller)
-        if (found.kind, found.resource_id) != (self.kind.word, self.resource_id):
+        if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
         return found
 

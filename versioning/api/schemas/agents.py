@@ -9,7 +9,7 @@ from pydantic import Field, RootModel
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.api.schemas.common import NoticeAnswer, RecordStatus
-from versioning.domain import fields
+from versioning.domain.agents import InstructionBlock
 from versioning.domain.fields import UNCHANGED, JsonObject
 from versioning.domain.resolved_agent import ResolvedAgent
 
@@ -17,7 +17,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 class Preview(RequestSchema):
     """The body of the preview of instructions."""
 
-    blocks: list[fields.InstructionBlock]
+    blocks: list[InstructionBlock]
     context: JsonObject = UNCHANGED
 
 

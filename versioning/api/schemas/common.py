@@ -12,11 +12,13 @@ from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
 from versioning.domain.fields import UNCHANGED, NotBlank, ResourceId
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
-ResourceKind = TypeAliasType("ResourceKind", Literal["agent", "promptBlock"])
+_SLUGS = tuple(KINDS_BY_SLUG)
+ResourceKind = TypeAliasType("ResourceKind", Literal[_SLUGS])  # type: ignore[valid-type]
 RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 

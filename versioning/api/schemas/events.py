@@ -25,7 +25,7 @@ class ResourceReference(ResponseSchema):
     kind: Annotated[
         str,
         Source("resource_kind"),
-        Field(json_schema_extra={"enum": [kind.word for kind in KINDS]}),
+        Field(json_schema_extra={"enum": [kind.slug for kind in KINDS]}),
     ]
     id: Annotated[str, Source("resource_id")]
 

@@ -56,13 +56,13 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     longer than the rest of a page. A draft that is saved changes the authors alone.
     """
     kind, caller = catalog.collection.kind, catalog.caller
-    question = kind.word, caller.rights, tuple(catalog.collection.code.agents), catalog.home
+    question = kind.slug, caller.rights, tuple(catalog.collection.code.agents), catalog.home
     held: Plain = cache.remembered(
-        ("overview", *question), all_but_drafts(kind.word), lambda: _of_rows(catalog)
+        ("overview", *question), all_but_drafts(kind.slug), lambda: _of_rows(catalog)
     )
     workspaces, visibilities, labels, tags, folders = held
     authors: list[str] = cache.remembered(
-        ("authors", *question), (kind.word, None), lambda: _authors(catalog)
+        ("authors", *question), (kind.slug, None), lambda: _authors(catalog)
     )
     unstored = catalog.defined_in_code(Filter())
     return Overview(

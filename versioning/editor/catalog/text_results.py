@@ -177,7 +177,7 @@ class WordResults(Results):
     def __init__(self, catalog: Catalog, query: TextQuery, behind: Mapping[str, set[str]]) -> None:
         super().__init__(catalog, query)
         self.documents = catalog.collection.model.document_model
-        self.behind = behind.get(self.kind.word, set())
+        self.behind = behind.get(self.kind.slug, set())
 
     def _look_through(self) -> Iterator[Seen]:
         """Yield what code defines, and what the index does not have as it is now."""

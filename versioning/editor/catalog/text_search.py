@@ -40,16 +40,16 @@ class TextSearch:
     @property
     def counts(self) -> Mapping[str, int]:
         """How many were found of each kind, by its word."""
-        return {part.kind.word: part.count for part in self._parts}
+        return {part.kind.slug: part.count for part in self._parts}
 
     def hits(self, start: int, stop: int, kind: ResourceKind | None = None) -> list[Hit]:
         """Return a part of the results: what is called as typed first, then what begins so.
 
         Then come names, ids, descriptions and texts, the newest first.
         """
-        parts = [part for part in self._parts if kind is None or part.kind.word == kind.word]
+        parts = [part for part in self._parts if kind is None or part.kind.slug == kind.slug]
         found = [(one, part) for part in parts for one in part.first(stop)]
         shown = sorted(found, key=lambda both: both[0].order)[start:stop]
-        hits = {part.kind.word: part.hits([one for one, of in shown if of is part]) for part in parts}
+        hits = {part.kind.slug: part.hits([one for one, of in shown if of is part]) for part in parts}
         # What was deleted meanwhile is there no more.
-        return [hit for one, part in shown if (hit := hits[part.kind.word].get(one.resource_id))]
+        return [hit for one, part in shown if (hit := hits[part.kind.slug].get(one.resource_id))]

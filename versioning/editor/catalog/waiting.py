@@ -70,9 +70,9 @@ class Waiting(Sequence[Waits]):
         """Return what waits within a slice, in one query and one more for each kind that is in it."""
         wanted = self.keys(part.start or 0, part.stop)
         found = {
-            (catalog.collection.kind.word, waits.resource.pk): waits
+            (catalog.collection.kind.slug, waits.resource.pk): waits
             for catalog in self._catalogs
-            for waits in _of(catalog, [pk for word, pk in wanted if word == catalog.collection.kind.word])
+            for waits in _of(catalog, [pk for word, pk in wanted if word == catalog.collection.kind.slug])
         }
         return [found[key] for key in wanted if key in found]
 
@@ -85,7 +85,7 @@ class Waiting(Sequence[Waits]):
         places += [(place, one.pk, one.updated_at) for place, one in unstored]
         places.sort(key=lambda one: one[1])
         places.sort(key=lambda one: one[2], reverse=True)
-        words = [catalog.collection.kind.word for catalog in self._catalogs]
+        words = [catalog.collection.kind.slug for catalog in self._catalogs]
         return [(words[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:

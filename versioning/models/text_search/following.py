@@ -18,11 +18,10 @@ from django.db.models.functions import Coalesce
 
 from versioning.domain.config import searchable
 from versioning.models import events
-from versioning.models.kinds import MODELS, MODELS_BY_WORD
 from versioning.models.text_search.base import Lines, NewDocument
 from versioning.models.text_search.documents import SearchProgress
 from versioning.models.text_search.index import text_index
-from versioning.models.versioned import VersionedResource
+from versioning.models.versioned import MODELS, MODELS_BY_SLUG, VersionedResource
 
 SECONDS: Final = 1.0
 """How often each worker looks whether the log has grown."""
@@ -35,7 +34,7 @@ MAX_BYTES_BEHIND: Final = 1_000_000
 _MAX_ENTRIES: Final = 2_000
 
 Missing = dict[str, set[str]]
-"""Ids of resources by the word of their kind."""
+"""Ids of resources by the slug of their kind."""
 
 
 class Bytes(Func):
@@ -147,7 +146,7 @@ def _changed(after: int, until: int) -> Missing | None:
         return None
     changed: Missing = defaultdict(set)
     for entry in found:
-        if entry.resource_kind in MODELS_BY_WORD:
+        if entry.resource_kind in MODELS_BY_SLUG:
             changed[entry.resource_kind].add(entry.resource_id)
     return changed
 
@@ -157,7 +156,7 @@ def _bytes_of(changed: Missing) -> int:
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
     total = sum((Coalesce(Sum(one), 0) for one in lengths), start=Value(0))
     found = (
-        MODELS_BY_WORD[word]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
+        MODELS_BY_SLUG[word]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
         for word, ids in changed.items()
         if ids
     )
@@ -174,14 +173,14 @@ def _not_indexed(limit: int) -> Missing:
             for pointer in ("latest_version_id", "active_version_id")
         )
         rows: Any = model._default_manager.filter(latest | Q(active, active_version_id__isnull=False))
-        ids = found[model.kind.word] = set(rows.order_by("pk").values_list("pk", flat=True)[:limit])
+        ids = found[model.kind.slug] = set(rows.order_by("pk").values_list("pk", flat=True)[:limit])
         limit -= len(ids)
     return found
 
 
-def _index(kind_word: str, ids: Iterable[str]) -> int:
+def _index(kind_slug: str, ids: Iterable[str]) -> int:
     """Index the versions that these resources point at, and no others; return how many are new."""
-    model, ids, added = MODELS_BY_WORD[kind_word], list(ids), 0
+    model, ids, added = MODELS_BY_SLUG[kind_slug], list(ids), 0
     for first in range(0, len(ids), AT_ONCE):
         some = ids[first : first + AT_ONCE]
         rows: Any = model._default_manager.filter(pk__in=some)

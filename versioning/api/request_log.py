@@ -6,13 +6,12 @@ import logging
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from versioning.api.middleware.base import Middleware
 from versioning.domain.redaction import without_secrets
 
 # docs/administration.md documents this name.
@@ -54,8 +53,11 @@ class RequestLinesHandler(logging.Handler):
             self.handle(record_of(line))
 
 
-class RequestLogMiddleware(Middleware):
+class RequestLogMiddleware:
     """Gives every request an id, the caller's `X-Request-ID` if it is safe, and one log line."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Log the request once it is answered; everything logged in between has its id."""

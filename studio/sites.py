@@ -62,7 +62,7 @@ class StudioSite(UnfoldAdminSite):
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sign out on POST; a GET leads to the home page."""
         if request.method != "POST":
-            return HttpResponseRedirect(reverse("admin:index"))
+            return HttpResponseRedirect(reverse("studio:index"))
         response: HttpResponse = super().logout(request, extra_context)
         return response
 
@@ -73,7 +73,7 @@ class StudioSite(UnfoldAdminSite):
         context = {**self.each_context(request), **(extra_context or {})}
         response = PasswordChangeView.as_view(
             form_class=ChangePasswordForm,
-            success_url=reverse("admin:password_change_done"),
+            success_url=reverse("studio:password_change_done"),
             template_name=self.password_change_template,
             extra_context=context,
         )(request)
@@ -107,9 +107,9 @@ class StudioSite(UnfoldAdminSite):
         return error_page(request, 404, _("There is nothing here"), _("No page has this address."))
 
     def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
-        home = reverse("admin:index")
+        home = reverse("studio:index")
         pages = [(_("Home"), home), *((kind.title, kind.address("changelist")) for kind in KINDS)]
-        pages.append((_("Workspaces"), reverse("admin:versioning_workspace_changelist")))
+        pages.append((_("Workspaces"), reverse("studio:versioning_workspace_changelist")))
         here = request.path
         return [
             {

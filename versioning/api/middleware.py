@@ -1,0 +1,166 @@
+"""The API's middleware but for the log of requests: what is refused or completed before a view is asked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from editor_client.shared.canonical import is_utf8
+
+from versioning.api import errors
+from versioning.api.methods import allowed_methods
+from versioning.api.request_bodies import ANONYMOUS_LIMIT, Refusal, declared_length, refusal_of
+from versioning.domain.errors import Invalid
+
+_HEALTH: Final = frozenset({"/healthz", "/readyz"})
+_CHUNK: Final = 1 << 16
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class Middleware:
+    """Stores the next middleware or the view; a subclass implements `__call__`."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+
+class NoTraceMiddleware(Middleware):
+    """Refuses TRACE, so that no request is sent back with the credentials in it."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request unless its method is TRACE."""
+        if request.method != "TRACE":
+            return self.get_response(request)
+        return errors.method_not_allowed(request, allowed_methods(request.path_info))
+
+
+class ExactWSGIRequest(WSGIRequest):
+    """A request that remembers whether its path was UTF-8.
+
+    Django replaces a byte that is not UTF-8 by its percent-encoded form, so `%FF` would name the same
+    resource as `%25FF`, and a middleware could no longer see the difference.
+    """
+
+    def __init__(self, environ: dict[str, Any]) -> None:
+        self.path_is_exact = is_utf8(environ.get("PATH_INFO", "").encode("latin-1"))
+        super().__init__(environ)
+
+
+class Utf8PathMiddleware(Middleware):
+    """Answers 404 for a path that is not UTF-8."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request if its path is UTF-8."""
+        if getattr(request, "path_is_exact", True):
+            return self.get_response(request)
+        return errors.not_found(request)
+
+
+class Utf8FormMiddleware(Middleware):
+    """Reads every form as UTF-8, the encoding of the pages that send it.
+
+    Django uses the `charset` of the request, even if it is not a text encoding, which would turn every form
+    into a server error, including the sign-in form.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request, whatever charset it claims."""
+        if request.encoding is not None:
+            request.encoding = "utf-8"
+        return self.get_response(request)
+
+
+def set_private(response: HttpResponseBase) -> None:
+    """Set `Cache-Control` on an answer that depends on its caller, unless it has the header.
+
+    No proxy may store it. The client may if it has an entity tag, and must revalidate it.
+    """
+    policy = "private, no-cache" if response.has_header("ETag") else "private, no-store"
+    response.headers.setdefault("Cache-Control", policy)
+
+
+class CacheControlMiddleware(Middleware):
+    """Sets `Cache-Control` where no view has: on refused requests and on the health checks."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)
+        self.api = f"/{settings.EDITOR_API_PREFIX}/"
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request and add the header."""
+        response = self.get_response(request)
+        path = request.path_info
+        if path.startswith(self.api) or path in _HEALTH:
+            set_private(response)
+        return response
+
+
+class BodyLimitMiddleware(Middleware):
+    """Answers for refused bodies, and sets the length of chunked ones.
+
+    `manage.py serve` and the ASGI application receive a body before Django does (`request_bodies`). Other
+    WSGI servers pass on a body while it is still arriving: there this middleware enforces the size, and
+    time limits are up to the server.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request, or refuse its body."""
+        refusal = refusal_of(request)
+        if refusal is None and request.META.get("CONTENT_LENGTH", "") == "" and _is_chunked(request):
+            refusal = _buffer_chunks(request)
+        elif refusal is None and (declared_length(request) or 0) > settings.EDITOR_MAX_BODY:
+            refusal = Refusal.TOO_LARGE
+        return self.get_response(request) if refusal is None else _refused(request, refusal)
+
+
+def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    match refusal:
+        case Refusal.TOO_LARGE:
+            return errors.too_large(settings.EDITOR_MAX_BODY)
+        case Refusal.TOO_LARGE_FOR_ANONYMOUS:
+            path = request.path_info
+            is_page = path.startswith(settings.LOGIN_REDIRECT_URL) and path != settings.LOGIN_URL
+            return (
+                redirect_to_login(request.get_full_path()) if is_page else errors.too_large(ANONYMOUS_LIMIT)
+            )
+        case Refusal.NO_MEMORY:
+            response = errors.error_response(
+                503, "too_busy", "Too many bodies are being received. Send it again soon."
+            )
+            response["Retry-After"] = "1"
+            return response
+        case Refusal.TOO_SLOW:
+            response = errors.error_response(408, "request_timeout", "The body took too long to arrive.")
+            response["Connection"] = "close"
+            return response
+        case Refusal.BROKEN:
+            broken = Invalid.field("body", "broke off, or came in chunks that are none")
+            return JsonResponse(errors.error_body(broken), status=400)
+
+
+def _is_chunked(request: HttpRequest) -> bool:
+    return "chunked" in request.headers.get("Transfer-Encoding", "").lower()
+
+
+def _buffer_chunks(request: HttpRequest) -> Refusal | None:
+    """Read a body without a declared length, or return why it is refused.
+
+    Django takes a missing length for an empty body, and would silently lose the data.
+    """
+    source = request.environ["wsgi.input"] if isinstance(request, WSGIRequest) else request
+    body = b""
+    while chunk := source.read(_CHUNK):
+        body += chunk
+        if len(body) > settings.EDITOR_MAX_BODY:
+            return Refusal.TOO_LARGE
+    request._stream = io.BytesIO(body)  # noqa: SLF001  there is no public way in
+    request.META["CONTENT_LENGTH"] = str(len(body))
+    # A server passes on nothing if the chunks are malformed.
+    return None if body else Refusal.BROKEN
