@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
-from schedules.making import Times
+from schedules.verbs import Times
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import History, make_history, undone
