@@ -40,8 +40,7 @@ BY_NAME = [text("Hello, {{ userId || 'you' }}."), reference("tone")]
 @pytest.fixture
 def chooser(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyChooser]:
     """The toy, registered as long as the test runs."""
-    types = {**events.types(), toy_choice.CHANGED: Audience.READERS}
-    monkeypatch.setattr(events, "_AUDIENCES", types)
+    monkeypatch.setitem(events._AUDIENCES, toy_choice.CHANGED, Audience.READERS)
     toy = ToyChooser()
     choice.register(toy)
     yield toy
