@@ -72,7 +72,7 @@ class Agent(Handle[D_co]):
     def parts(self) -> Call[AgentParts]:
         """Read the agent unevaluated, for `editor_client.parts.evaluate`.
 
-        Raises `Conflict` (`parts_unavailable`) while the server chooses versions by the request context.
+        Raises `Conflict` (`parts_unavailable`) for an agent whose versions only the server can choose.
         """
         return _parts(self.id, self._selector)
 
