@@ -21,6 +21,7 @@ from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 Config = dict[str, Any]
 
 EXCERPT_LENGTH = 240
+_TEXT_FIELDS_OF_0013 = ("instructions", "content")
 
 
 @dataclass(frozen=True)
@@ -103,31 +104,31 @@ class Searchable(NamedTuple):
     name: str
     description: str
     text: str
-    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
+    """What is in the field that the kind names. For a prompt block that is referred to it has the id."""
 
 
-def searchable(resource_id: str, config: Config) -> Searchable:
-    """Return the texts of a configuration in which a search looks."""
-    instructions = config.get("instructions", config.get("content", ""))
-    if isinstance(instructions, list):
-        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    return Searchable(
-        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
-    )
+def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
+    """Return the texts of a configuration in which a search looks; `text_field` is that of its kind."""
+    text = config.get(text_field, "")
+    if isinstance(text, list):
+        text = "\n".join(block.get("content", block.get("id", "")) for block in text)
+    return Searchable(resource_id, *map(str, (config.get("name", ""), config.get("description", ""), text)))
 
 
-def searchable_text(resource_id: str, config: Config) -> str:
+def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
     """Return the texts in which a search looks as one, case-folded."""
-    return "\n".join(searchable(resource_id, config)).casefold()
+    return "\n".join(searchable(resource_id, config, text_field)).casefold()
 
 
-def excerpt_of(config: Config) -> str:
-    """Return how the prompt of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
+def excerpt_of(config: Config, text_field: str | None = None) -> str:
+    """Return how the text of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
 
-    Of a prompt block that the prompt refers to it has the id, in square brackets.
+    Of a prompt block that the text refers to it has the id, in square brackets. Only migration 0013 does not
+    say which field has the text.
     """
-    prompt: Any = config.get("instructions", config.get("content", ""))
-    blocks = prompt if isinstance(prompt, list) else [{"content": prompt}]
+    fields = _TEXT_FIELDS_OF_0013 if text_field is None else (text_field,)
+    text: Any = next((config[name] for name in fields if name in config), "")
+    blocks = text if isinstance(text, list) else [{"content": text}]
     line = ""
     for block in blocks:
         part = block["content"] if "content" in block else f"[{block.get('id', '')}]"
