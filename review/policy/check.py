@@ -23,8 +23,8 @@ from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.editor.inputs import MAX_MESSAGE
-from versioning.editor.targets import target_of
 from versioning.models import events
+from versioning.serving.event_visibility import target_of
 
 
 def register() -> None:

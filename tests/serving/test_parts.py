@@ -105,7 +105,7 @@ def test_both_sides_evaluate_anything_alike(alice: Api) -> None:
     any_agent_in_any_context(alice, count())
 
 
-@settings(UNHURRIED, max_examples=300)
+@settings(UNHURRIED, max_examples=80)
 @given(context_schemas, contexts)
 def test_both_sides_refuse_the_same_contexts_in_the_same_words(schema: Any, context: Any) -> None:
     assert context_schema.refusals(schema, context) == server.refusals(schema, context)

@@ -74,6 +74,7 @@ class Collection(Resources[R]):
 
     delete = deleting.delete
     delete_version = deleting.delete_version
+    discard_draft = deleting.discard_draft
     prune = deleting.prune
 
 

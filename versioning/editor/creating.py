@@ -14,6 +14,8 @@ from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.snapshots import INITIAL_MESSAGE
 from versioning.editor import gate
+from versioning.editor.changes import record as record_event
+from versioning.editor.changes import visibility_of_new
 from versioning.editor.inputs import (
     NOTHING,
     Fields,
@@ -26,9 +28,7 @@ from versioning.editor.inputs import (
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate
 from versioning.editor.reading import get
-from versioning.editor.recording import record as record_event
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.editor.unversioned import visibility_of_new
 from versioning.models import VersionedResource, Workspace
 from versioning.serving.resolution import Resolved
 
