@@ -85,7 +85,7 @@ def test_a_snippet_lives_as_an_agent_does(people: Any, name: str) -> None:
     assert exported["fileName"] and exported["snippetId"] == name
     assert api.put(url(name, "favorite")).body == {"favorited": True, "favoriteCount": 1}
     assert api.post(url(name, "unpublish")).body["status"] == "draft"
-    logged = api.get("/events", type="snippet.*", resource=name, kind="snippet").body["events"]
+    logged = api.get("/events", type="snippet.*", id=name, kind="snippet").body["events"]
     assert {"snippet.created", "snippet.published", "snippet.labelMoved"} <= {one["type"] for one in logged}
     assert api.delete(url(name)).status == api.delete(url(f"{name}-copy")).status == 200
     assert api.get(url(name), status="draft").status == 404
@@ -154,7 +154,8 @@ def test_it_is_reviewed_and_released(people: Any, name: str) -> None:
 def test_the_document_describes_it(people: Any) -> None:
     document = people.alice.request("GET", "/schema", accept="application/json").body
     paths = document["paths"]
-    assert "/stored/snippets/{id}/versions" in paths and "/stored/snippets/{id}/dependents" not in paths
+    assert "/api/stored/snippets/{id}/versions" in paths
+    assert "/api/stored/snippets/{id}/dependents" not in paths
     assert set(document["components"]["schemas"]["SnippetCreate"]["required"]) == {"name", "source"}
 
 
