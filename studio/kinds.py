@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 
+from studio import site
 from studio.kind_words import KindWords, words_of_kind
+from studio.permissions import EditorAdmin
 from versioning.conf import get_editor
 from versioning.domain import agents, kinds, prompt_blocks
 from versioning.domain.access import Caller
@@ -32,6 +34,11 @@ class StudioKind(ResourceKind):
     def model(self) -> type[VersionedResource]:
         """The model of its resources."""
         return model_of(self)
+
+    @property
+    def admin(self) -> EditorAdmin:
+        """The `ModelAdmin` that says who may do what."""
+        return cast("EditorAdmin", site.get_model_admin(self.model))
 
     @property
     def collection(self) -> Collection[Any]:
@@ -62,8 +69,8 @@ class StudioKind(ResourceKind):
         return reverse(f"studio:{self.url_name(page)}", args=arguments)
 
     def url_name(self, page: str) -> str:
-        """Return the name of a page in `studio/urls.py`."""
-        return f"versioning_{self.model._meta.model_name}_{page}"
+        """Return the name of a page, as those of a `ModelAdmin` are called."""
+        return f"{self.model._meta.app_label}_{self.model._meta.model_name}_{page}"
 
 
 KINDS_BY_SLUG: Final = {kind.slug: StudioKind.of(kind) for kind in kinds.KINDS}

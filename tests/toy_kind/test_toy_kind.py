@@ -163,7 +163,7 @@ def test_the_studio_has_its_pages(service: Service, people: Any, name: str) -> N
     make(people.alice, f"{name}-first", "a zebra")
     with visiting(service.url) as alice:
         assert sign_in(alice, "alice", PASSWORD)
-        snippets = "/studio/versioning/snippet"
+        snippets = "/studio/toy_kind/snippet"
 
         def text(path: str) -> str:
             answer = alice.get(path)
