@@ -144,7 +144,7 @@ def traced(
     text, reports = assemble(instructions, evaluation, found, field=field)
     if isinstance(instructions, str):
         return [Piece(text)] if text else [], reports
-    # With a budget of its own, so that whatever can be assembled can be traced.
+    # With a budget of its own, so that everything that can be assembled can be traced.
     evaluation = Evaluation(evaluation.context, steps=evaluation.steps)
     pieces: list[Piece] = []
     for block, report in zip(instructions, reports, strict=True):

@@ -1,6 +1,6 @@
 """Tags: words by which people group resources, the member `tags` of the metadata. Pure.
 
-The metadata is anybody's: whatever else stands there is kept, and is no tag.
+Metadata belongs to its authors: other values in the list are stored, but are not tags.
 """
 
 from __future__ import annotations
