@@ -11,7 +11,7 @@ from schedules.finding import refuse_unreadable
 from schedules.making import Times
 from schedules.models import Schedule, State
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
@@ -25,7 +25,9 @@ class ScheduleEnded(Conflict):
     code = "schedule_ended"
 
     def __init__(self, schedule: Schedule) -> None:
-        super().__init__(f"This schedule is {schedule.state} and is not changed any more.")
+        super().__init__(
+            Message("This schedule is {state} and is not changed any more.", state=schedule.state)
+        )
 
 
 @retried

@@ -12,7 +12,7 @@ from schedules.news import remember
 from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, Message
 from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
@@ -89,7 +89,7 @@ def create(
     end = times.end(until, begin) if until is not None else None
     if (until is None) != (then is None):
         missing, given = ("until", "then") if until is None else ("then", "until")
-        raise Invalid.field(missing, f"is required together with {given}")
+        raise Invalid.field(missing, Message("is required together with {field}", field=given))
     with locked_resource(schedules.editor, kind, resource_id, by) as found:
         pinned = found.pinned(version_id, action)
         subject = found if expects is AS_IT_IS else found.expecting(_known(found, expects))

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 
 from schedules.models import Schedule
 from versioning.domain.access import APPLICATION, Caller, Role, Via
-from versioning.domain.errors import Forbidden
+from versioning.domain.errors import Forbidden, Message
 from versioning.models import Membership, caller_for
 from versioning.models.workspaces import caller_with
 
@@ -26,7 +26,7 @@ def person(schedule: Schedule) -> Caller:
         return _BY_ITSELF
     author = schedule.author
     if author is None or not author.is_active:
-        raise Forbidden(f"The account {schedule.author_name!r} is gone, or switched off.")
+        raise Forbidden(Message("The account {name!r} is gone, or switched off.", name=schedule.author_name))
     return caller_for(author, Via.SCHEDULE)
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from studio.activity.parts import Part
 from studio.activity.words import noun_of
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 

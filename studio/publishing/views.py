@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
-from studio.domain_messages.translated import translated
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
 from studio.publishing.obstacles import Obstacle, may_bypass
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound

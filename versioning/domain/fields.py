@@ -7,7 +7,7 @@ validate only: the caller's value is stored unchanged.
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from editor_client.shared import ids
 from editor_client.shared.conditions import OPERATORS
@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from typing_extensions import TypeAliasType
 
 from versioning.domain import model_names
+from versioning.domain.errors import Message
 
 # Tags of union branches, which pydantic adds to the path of a problem; they are removed again. No key of a
 # caller can equal them because of the NUL.
@@ -156,6 +157,10 @@ def _block_tag(value: Any) -> str | None:
     return f"\0{block_type}" if block_type in _BLOCK_TYPES else None
 
 
+UNKNOWN_BLOCK: Final = Message(
+    "must be an object whose type is one of {types}", types=", ".join(_BLOCK_TYPES)
+)
+"""What is wrong with a block of another type."""
 InstructionBlock = TypeAliasType(
     "InstructionBlock",
     Annotated[
@@ -165,7 +170,7 @@ InstructionBlock = TypeAliasType(
         Discriminator(
             _block_tag,
             custom_error_type="block_type",
-            custom_error_message=f"must be an object whose type is one of {', '.join(_BLOCK_TYPES)}",
+            custom_error_message=str(UNKNOWN_BLOCK),
         ),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection as AnyCollection
 from typing import Any
 
 from versioning.domain.access import APPLICATION
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Message, NotFound
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.collection import Collection
 from versioning.editor.locking import retried
@@ -30,8 +30,11 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     if not newer:
         # An older version was published again, so what came after it is history, not a draft.
         raise NotFound(
-            f"Nothing was saved since {reference_to(resource.active)} was published. "
-            "Versions that are newer than it can be deleted in the history."
+            Message(
+                "Nothing was saved since {version} was published. Versions that are newer than it can be "
+                "deleted in the history.",
+                version=reference_to(resource.active),
+            )
         )
     return newer
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from editor_client.shared import canonical, ids
 from pydantic.alias_generators import to_camel
 
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 Fields = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ def check_id(resource_id: str, *, given: str | None) -> None:
     """Raise `Invalid` for an id that no resource can have; `given` is None if the name made it."""
     problem = ids.problem(resource_id)
     if given is None and not resource_id:
-        problem = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+        problem = Message("is required: the name has no letter or digit of a-z, 0-9 to make one of")
     if problem is not None:
         raise Invalid.field("id", problem)
 
@@ -44,9 +44,11 @@ def merged_metadata(current: Fields, changes: Fields | None) -> dict[str, Any]:
     try:
         canonical.check(merged)
     except ValueError as error:
-        raise Invalid.field("metadata", str(error)) from None
+        raise Invalid.field("metadata", error.args[0]) from None
     if len(canonical.dump(merged).encode()) > MAX_METADATA:
-        raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
+        raise Invalid.field(
+            "metadata", Message("must not be larger than {limit} KiB", limit=MAX_METADATA // 1024)
+        )
     ordered: dict[str, Any] = canonical.sorted_by_key(merged)
     return ordered
 
@@ -55,5 +57,7 @@ def message_or(default: str, given: str | None) -> str:
     """Return the trimmed message, or the default if it is empty; raises `Invalid` if it is too long."""
     message = (given or "").strip()
     if len(message) > MAX_MESSAGE:
-        raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")
+        raise Invalid.field(
+            "changeMessage", Message("must not be longer than {limit} characters", limit=MAX_MESSAGE)
+        )
     return message or default
