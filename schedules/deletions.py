@@ -19,8 +19,8 @@ from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS
 from versioning.domain.uuids import uuid_of
 from versioning.editor import pins
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource, events
+from versioning.serving.event_visibility import target_of
 
 GONE: Final = "gone"
 """The code of a schedule of what was deleted."""

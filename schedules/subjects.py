@@ -17,8 +17,8 @@ from versioning.domain.kinds import kind_named
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import changing
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource, events
+from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
 
 

@@ -11,21 +11,21 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy, ngettext
 
 from versioning.conf import get_editor
-from versioning.domain import kinds
+from versioning.domain import agents, kinds, prompt_blocks
 from versioning.domain.access import Caller
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.models import VersionedResource
-from versioning.models.kinds import model_of
+from versioning.models.versioned import model_of
 
 _TITLES: Final = {
-    kinds.AGENT.slug: gettext_lazy("Agents"),
-    kinds.PROMPT_BLOCK.slug: gettext_lazy("Prompt blocks"),
+    agents.AGENT.slug: gettext_lazy("Agents"),
+    prompt_blocks.PROMPT_BLOCK.slug: gettext_lazy("Prompt blocks"),
 }
 _NEW: Final = {
-    kinds.AGENT.slug: gettext_lazy("New agent"),
-    kinds.PROMPT_BLOCK.slug: gettext_lazy("New prompt block"),
+    agents.AGENT.slug: gettext_lazy("New agent"),
+    prompt_blocks.PROMPT_BLOCK.slug: gettext_lazy("New prompt block"),
 }
 
 
@@ -60,9 +60,9 @@ class StudioKind(ResourceKind):
 
     def counted(self, count: int) -> str:
         """Return how many there are: `3 agents`."""
-        if self.slug == kinds.AGENT.slug:
+        if self.slug == agents.AGENT.slug:
             words = ngettext("%(count)s agent", "%(count)s agents", count)
-        elif self.slug == kinds.PROMPT_BLOCK.slug:
+        elif self.slug == prompt_blocks.PROMPT_BLOCK.slug:
             words = ngettext("%(count)s prompt block", "%(count)s prompt blocks", count)
         else:
             words = f"%(count)s {self.singular if count == 1 else self.plural}"
@@ -83,5 +83,5 @@ class StudioKind(ResourceKind):
 
 
 KINDS_BY_SLUG: Final = {kind.slug: StudioKind.of(kind) for kind in kinds.KINDS}
-AGENT, PROMPT_BLOCK = (KINDS_BY_SLUG[kind.slug] for kind in (kinds.AGENT, kinds.PROMPT_BLOCK))
+AGENT, PROMPT_BLOCK = (KINDS_BY_SLUG[kind.slug] for kind in (agents.AGENT, prompt_blocks.PROMPT_BLOCK))
 KINDS = tuple(KINDS_BY_SLUG.values())

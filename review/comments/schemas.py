@@ -13,6 +13,7 @@ from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, T
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import ResourceReference
 from versioning.domain.fields import UNCHANGED, NotBlank
+from versioning.domain.kinds import KINDS_BY_SLUG
 
 # What is documented here is checked in `review.comments.values`, for Python and the studio too.
 _BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
@@ -21,7 +22,7 @@ _BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
 class CommentedResource(RequestSchema):
     """The resource that a comment is about."""
 
-    kind: Literal["agent", "promptBlock"]
+    kind: Literal[tuple(KINDS_BY_SLUG)]  # type: ignore[valid-type]
     id: NotBlank
 
 

@@ -16,8 +16,8 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
-from versioning.editor.targets import target_of
 from versioning.models import Workspace, events
+from versioning.serving.event_visibility import target_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ from versioning.editor import Editor
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
-from versioning.models.kinds import model_of
 from versioning.models.querysets import within
+from versioning.models.versioned import model_of
 
 MOVED: Final = (
     "version_id",

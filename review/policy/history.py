@@ -15,7 +15,7 @@ from review.models import DeletedVersion, PublishedConfiguration
 from review.named import are_the_same
 from review.policy.questions import Key, Question, about
 from review.policy.rules import under_review
-from versioning.models.kinds import MODELS
+from versioning.models.versioned import MODELS
 from versioning.serving.grants import Named
 
 

@@ -12,7 +12,7 @@ from versioning.conf import get_editor
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.models.kinds import MODELS_BY_SLUG
+from versioning.models.versioned import MODELS_BY_SLUG
 from versioning.serving.grants import Named, named_by_versions, named_in, targets_of
 
 Key = tuple[Any, ...]

@@ -12,8 +12,8 @@ from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.models import Version, events
-from versioning.models.kinds import MODELS_BY_SLUG
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
+from versioning.models.versioned import MODELS_BY_SLUG
 from versioning.serving.grants import Named, named_in, targets_of
 
 

@@ -13,7 +13,7 @@ from versioning.domain.access import Caller, Via
 from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Version, events
-from versioning.models.kinds import MODELS_BY_SLUG
+from versioning.models.versioned import MODELS_BY_SLUG
 
 _FIRST: Final = 1
 

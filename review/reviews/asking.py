@@ -18,8 +18,8 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import changing, retried
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
-from versioning.editor.targets import target_of
 from versioning.models import events
+from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
 
 

@@ -12,7 +12,7 @@ from versioning.domain.access import Caller
 from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.models import events
-from versioning.models.kinds import MODELS_BY_SLUG
+from versioning.models.versioned import MODELS_BY_SLUG
 
 
 def follow_deletions() -> None:

@@ -25,7 +25,7 @@ from versioning.domain.overrides import IN_CODE
 from versioning.editor.parts import EditorPart
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
-from versioning.models.kinds import MODELS_BY_SLUG
+from versioning.models.versioned import MODELS_BY_SLUG
 
 _Key = tuple[str, str, Any]
 

@@ -15,8 +15,8 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import changing
 from versioning.editor.parts import EditorPart
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
 
 

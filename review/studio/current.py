@@ -7,8 +7,8 @@ from typing import Any
 from review.models import Review
 from review.reviews.records import ReviewRecord
 from versioning.conf import get_editor
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 def reviews() -> Any:

@@ -10,8 +10,8 @@ from review.policy.questions import question
 from review.studio.words import missing_in_words
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:

@@ -8,12 +8,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from schedules.changing import ScheduleEnded
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.words import STATES, in_short
 from schedules.studio.zones import offered, twice, when, zone_name, zone_of
+from schedules.verbs import ScheduleEnded
 from studio.kinds import KINDS_BY_SLUG
 from studio.views import way_back
 from studio.workspaces.base import WorkspacePage

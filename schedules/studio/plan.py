@@ -13,12 +13,11 @@ from django.utils import timezone
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
-from schedules.expected import in_order, outcomes_of
-from schedules.forecast import Outcome
+from schedules.forecast import Outcome, in_order, outcomes_of
 from schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
-from versioning.editor.targets import target_of
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 
 MAX_SHOWN: Final = 20
 

@@ -17,7 +17,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.discarding import discard_draft, discardable
+from versioning.editor.deleting import discardable
 from versioning.models import VersionedResource, Visibility
 
 MAX_NAMED_DRAFTS: Final = 50
@@ -247,5 +247,5 @@ class DiscardPage(ConfirmPage):
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Delete them."""
-        discard_draft(self.collection, self.resource_id, self.drafts, by=self.caller, expect=expect)
+        self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=expect)
         return self.back("change", _("The draft is discarded."))

@@ -14,7 +14,7 @@ from studio.resources import unsaved
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
-from versioning.editor.memberships import workspaces_with
+from versioning.editor.workspaces import workspaces_with
 
 FIELDS: Final = ("name", "id", "workspace", "text")
 LINE_BREAK: Final = "\r\n"

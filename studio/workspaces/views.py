@@ -14,7 +14,7 @@ from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from studio.workspaces.roles import role_name
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import IdTaken, Invalid
-from versioning.editor.memberships import memberships_beyond, with_member_counts
+from versioning.editor.workspaces import memberships_beyond, with_member_counts
 from versioning.models import WorkerHeartbeat
 
 

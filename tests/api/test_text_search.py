@@ -17,6 +17,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.editor.catalog import Catalog, Hit, TextSearch
 from versioning.models import PromptBlock, SearchProgress, caller_for, events
 from versioning.models.text_search import following
@@ -81,8 +82,8 @@ def test_both_kinds_are_counted_and_can_be_had_alone(cast: Cast, follow: Follow)
     found = search("parrot")
     assert found.counts == {"agent": 1, "promptBlock": 2}
     assert [hit.kind.slug for hit in found.hits(0, 9)] == ["promptBlock", "promptBlock", "agent"]
-    assert [hit.entry.id for hit in found.hits(0, 1, KINDS[1])] == ["other"]
-    assert [hit.entry.id for hit in found.hits(1, 2, KINDS[1])] == ["same"]
+    assert [hit.entry.id for hit in found.hits(0, 1, PROMPT_BLOCK)] == ["other"]
+    assert [hit.entry.id for hit in found.hits(1, 2, PROMPT_BLOCK)] == ["same"]
 
 
 def test_what_was_saved_is_found_by_the_next_search(cast: Cast, kind: Kind, follow: Follow) -> None:

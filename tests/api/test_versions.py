@@ -11,7 +11,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FULL_AGENT, FULL_BLOCK
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 NO_SUCH_VERSION = "00000000-0000-4000-8000-000000000000"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -50,7 +51,7 @@ def make_three(kind: Kind, api: Api) -> list[str]:
 
 
 def test_the_full_configurations_of_these_tests_set_every_field() -> None:
-    assert (set(FULL_AGENT), set(FULL_BLOCK)) == (set(AGENT.names), set(PROMPT_BLOCK.names))
+    assert (set(FULL_AGENT), set(FULL_BLOCK)) == (set(AGENT.schema.names), set(PROMPT_BLOCK.schema.names))
 
 
 def test_a_version_holds_its_configuration_and_who_saved_it_when_and_why(cast: Cast, kind: Kind) -> None:

@@ -14,13 +14,14 @@ from typing import Any, get_type_hints
 from zipfile import ZipFile
 
 import pytest
-from editor_client import fields
-from editor_client.fields import snapshot_names
-from editor_client.naming import camel
+from editor_client import stored_agents, stored_prompt_blocks
+from editor_client.records import snapshot_names
+from editor_client.result import camel
 
 from tests.support.service import ROOT, Service
 from tests.support.wheels import install, wheel_of
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # httpx, and what httpx brings.
 ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
@@ -136,8 +137,12 @@ def test_client_and_service_are_released_together() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (fields.AgentFields, fields.AgentArguments, AGENT),
-        (fields.PromptBlockFields, fields.PromptBlockArguments, PROMPT_BLOCK),
+        (stored_agents.AgentFields, stored_agents.AgentArguments, AGENT.schema),
+        (
+            stored_prompt_blocks.PromptBlockFields,
+            stored_prompt_blocks.PromptBlockArguments,
+            PROMPT_BLOCK.schema,
+        ),
     ],
     ids=["agents", "prompt-blocks"],
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from editor_client.shared import canonical
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,19 +25,18 @@ from tests.support.configurations import (
     reordered,
     unhurried,
 )
-from versioning.domain.config import (
-    AGENT,
-    PROMPT_BLOCK,
-    ConfigSchema,
-    referenced_agents,
-    referenced_tools,
-)
+from versioning.domain.agents import AGENT, referenced_tools
+from versioning.domain.config import ConfigSchema
 from versioning.domain.errors import Invalid
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 REQUIRED = {"name", "instructions", "content"}
 MAY_BE_EMPTY = {
     f"{kind} {field}": (schema, config, field)
-    for kind, schema, config in (("agent", AGENT, FULL_AGENT), ("block", PROMPT_BLOCK, FULL_BLOCK))
+    for kind, schema, config in (
+        ("agent", AGENT.schema, FULL_AGENT),
+        ("block", PROMPT_BLOCK.schema, FULL_BLOCK),
+    )
     for field in sorted(config.keys() - REQUIRED)
 }
 MANY_PROBLEMS: dict[str, Any] = {
@@ -80,7 +80,7 @@ def test_two_fields_are_required_and_both_are_named(schema: ConfigSchema, smalle
 
 def test_every_problem_is_named_at_once() -> None:
     with pytest.raises(Invalid) as refusal:
-        AGENT.edited({}, MANY_PROBLEMS)
+        AGENT.schema.edited({}, MANY_PROBLEMS)
     assert sorted(issue.field for issue in refusal.value.issues) == NAMED_PROBLEMS
 
 
@@ -125,7 +125,7 @@ def test_clearing_what_is_not_set_changes_nothing(schema: ConfigSchema, smallest
 @pytest.mark.parametrize("field", ["name", "instructions"])
 def test_null_does_not_clear_what_is_required(field: str) -> None:
     with pytest.raises(Invalid) as refusal:
-        AGENT.edited(SMALLEST_AGENT, {field: None})
+        AGENT.schema.edited(SMALLEST_AGENT, {field: None})
     assert [issue.field for issue in refusal.value.issues] == [field]
 
 
@@ -138,7 +138,7 @@ def test_null_does_not_clear_what_is_required_over_http(alice: Api, kind: Kind) 
 
 def test_an_edit_leaves_what_it_was_given_untouched() -> None:
     current, changes = copy.deepcopy(FULL_AGENT), {"name": "Another", "memory": None}
-    AGENT.edited(current, changes)
+    AGENT.schema.edited(current, changes)
     assert current == FULL_AGENT
     assert changes == {"name": "Another", "memory": None}
 
@@ -148,7 +148,7 @@ def test_an_edit_leaves_what_it_was_given_untouched() -> None:
 )
 def test_a_value_that_no_json_document_holds_is_refused(value: Any) -> None:
     with pytest.raises(Invalid) as refusal:
-        AGENT.edited(SMALLEST_AGENT, {"memory": {"deep": [value]}})
+        AGENT.schema.edited(SMALLEST_AGENT, {"memory": {"deep": [value]}})
     assert refusal.value.issues
 
 
@@ -174,8 +174,8 @@ def test_a_value_that_no_json_document_holds_is_refused(value: Any) -> None:
 def test_exactly_the_fields_that_differ_are_changed(
     before: dict[str, Any], after: dict[str, Any], changed: list[str]
 ) -> None:
-    assert sorted(AGENT.changed(before, after)) == sorted(changed)
-    assert sorted(AGENT.changed(after, before)) == sorted(changed)
+    assert sorted(AGENT.schema.changed(before, after)) == sorted(changed)
+    assert sorted(AGENT.schema.changed(after, before)) == sorted(changed)
 
 
 def test_references_are_found_with_their_fields() -> None:
@@ -205,13 +205,13 @@ def test_text_that_names_a_block_is_no_reference() -> None:
 @given(agent_configs, st.randoms(use_true_random=False))
 @unhurried
 def test_every_allowed_agent_is_accepted_and_survives_storage(config: Any, random: Random) -> None:
-    assert_survives(AGENT, config, random)
+    assert_survives(AGENT.schema, config, random)
 
 
 @given(block_configs, st.randoms(use_true_random=False))
 @unhurried
 def test_every_allowed_block_is_accepted_and_survives_storage(config: Any, random: Random) -> None:
-    assert_survives(PROMPT_BLOCK, config, random)
+    assert_survives(PROMPT_BLOCK.schema, config, random)
 
 
 def assert_survives(schema: ConfigSchema, config: dict[str, Any], random: Random) -> None:
@@ -228,9 +228,9 @@ def assert_survives(schema: ConfigSchema, config: dict[str, Any], random: Random
 @given(agent_configs, agent_configs)
 @unhurried
 def test_an_edit_changes_exactly_what_it_sends(before: Any, changes: Any) -> None:
-    after = AGENT.edited(before, changes)
+    after = AGENT.schema.edited(before, changes)
     assert after == {**before, **changes}
-    changed = AGENT.changed(before, after)
+    changed = AGENT.schema.changed(before, after)
     assert set(changed) <= set(changes)
     assert all(canonical.same(before[name], after[name]) for name in set(before) - set(changed))
 
@@ -239,7 +239,7 @@ def test_an_edit_changes_exactly_what_it_sends(before: Any, changes: Any) -> Non
 @unhurried
 def test_anything_else_is_refused_with_the_fields_that_were_sent(changes: Any) -> None:
     try:
-        AGENT.edited(SMALLEST_AGENT, changes)
+        AGENT.schema.edited(SMALLEST_AGENT, changes)
     except Invalid as refusal:
         named = {issue.field.split(".")[0] for issue in refusal.issues}
         assert named <= {*changes, "body"}

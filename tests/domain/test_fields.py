@@ -20,17 +20,18 @@ from tests.support.configurations import (
     USAGE_FIELDS,
     problems_of,
 )
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 ECHO = {"provider": "echo", "name": "echo"}
 
 
 def edited_agent(**changes: Any) -> dict[str, Any]:
-    return AGENT.edited(SMALLEST_AGENT, changes)
+    return AGENT.schema.edited(SMALLEST_AGENT, changes)
 
 
 def edited_block(**changes: Any) -> dict[str, Any]:
-    return PROMPT_BLOCK.edited(SMALLEST_BLOCK, changes)
+    return PROMPT_BLOCK.schema.edited(SMALLEST_BLOCK, changes)
 
 
 def some_value(field: str) -> dict[str, Any]:
@@ -51,8 +52,8 @@ def test_every_field_of_a_block_is_kept_as_given(field: str) -> None:
 
 
 def test_the_fields_of_both_kinds_are_those_of_the_contract() -> None:
-    assert set(AGENT.names) == set(FULL_AGENT)
-    assert set(PROMPT_BLOCK.names) == set(FULL_BLOCK)
+    assert set(AGENT.schema.names) == set(FULL_AGENT)
+    assert set(PROMPT_BLOCK.schema.names) == set(FULL_BLOCK)
 
 
 @pytest.mark.parametrize("kind", SMALLEST)
@@ -151,7 +152,7 @@ def test_the_name_of_a_model_may_hold_what_providers_put_into_names(name: str) -
 
 def test_a_model_that_was_saved_before_there_was_a_rule_keeps_nothing_else_from_being_edited() -> None:
     before = {**SMALLEST_AGENT, "model": {"provider": "huggingface", "name": "http://10.0.0.1/v1"}}
-    assert AGENT.edited(before, {"name": "Another"}) == {**before, "name": "Another"}
+    assert AGENT.schema.edited(before, {"name": "Another"}) == {**before, "name": "Another"}
 
 
 @pytest.mark.parametrize("field", USAGE_FIELDS)

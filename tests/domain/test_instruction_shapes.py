@@ -14,7 +14,8 @@ from tests.support.configurations import (
     SMALLEST_BLOCK,
     problems_of,
 )
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 A_REFERENCE = {"type": "prompt_block_ref", "id": "tone"}
 OPERATORS = [
@@ -25,11 +26,11 @@ OPERATORS = [
 
 
 def edited_agent(**changes: Any) -> dict[str, Any]:
-    return AGENT.edited(SMALLEST_AGENT, changes)
+    return AGENT.schema.edited(SMALLEST_AGENT, changes)
 
 
 def edited_block(**changes: Any) -> dict[str, Any]:
-    return PROMPT_BLOCK.edited(SMALLEST_BLOCK, changes)
+    return PROMPT_BLOCK.schema.edited(SMALLEST_BLOCK, changes)
 
 
 def group(*conditions: Any, operator: str = "AND") -> dict[str, Any]:

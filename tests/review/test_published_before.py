@@ -14,7 +14,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.reviews import approve, ask
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Event
-from versioning.models.kinds import MODELS
+from versioning.models.versioned import MODELS
 
 MIGRATION: Any = import_module("review.migrations.0002_published_before")
 HISTORY: Any = import_module("review.migrations.0004_history")

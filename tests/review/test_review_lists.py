@@ -17,12 +17,12 @@ from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, require_approvals, say
-from versioning.models.kinds import MODELS
+from versioning.models.versioned import MODELS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 BEGUN, SECOND = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), datetime.timedelta(seconds=1)
-FEW, MANY = 4, 1_100
+FEW, MANY = 4, 150
 # A list by state asks twice what the configurations name now: verdicts are about exactly that. And a page of
 # more than a few asks first how long its texts are.
 MOST = 28

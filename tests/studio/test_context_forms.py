@@ -20,8 +20,9 @@ from studio.forms.context import (
 from studio.forms.inputs import Input, Reading
 from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
 from tests.support.configurations import json_objects, json_values, unhurried
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 
 def one(field: str, operator: str, *value: Any) -> dict[str, Any]:
@@ -205,5 +206,5 @@ def test_a_field_without_words_of_its_own_is_called_by_its_name_and_comes_last()
 
 def test_the_page_has_words_for_everything() -> None:
     assert set(OPERATORS) == set(conditions.OPERATORS)
-    assert all(words_of(name).title for name in {*AGENT.names, *PROMPT_BLOCK.names})
+    assert all(words_of(name).title for name in {*AGENT.schema.names, *PROMPT_BLOCK.schema.names})
     assert set(REASONS) == {"rules", "blank", "missing", "unpublished"}

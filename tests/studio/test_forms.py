@@ -18,8 +18,9 @@ from tests.support.configurations import (
     block_configs,
     unhurried,
 )
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, Issue
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 VARIANTS = [{"value": {"search": {}}, "rules": FOR_GOLD}, {"value": {"clock": {}}}]
 NESTED = {
@@ -48,7 +49,9 @@ def posted(form: Input) -> Iterator[tuple[str, str]]:
         yield form.path, form.as_text.replace("\n", "\r\n") if multiline else form.as_line
 
 
-def edited(config: dict[str, Any], schema: Any = AGENT, **typed: str) -> tuple[dict[str, Any], Reading]:
+def edited(
+    config: dict[str, Any], schema: Any = AGENT.schema, **typed: str
+) -> tuple[dict[str, Any], Reading]:
     """Show a configuration, type into controls (`instructions__text`), and read what changed."""
     controls = dict(posted(shown(config, schema.names)))
     controls |= {name.replace("__", "."): text for name, text in typed.items()}
@@ -56,7 +59,9 @@ def edited(config: dict[str, Any], schema: Any = AGENT, **typed: str) -> tuple[d
     return changes(config, schema.names, Input.of(controls.items()), reading), reading
 
 
-@pytest.mark.parametrize(("schema", "config"), [(AGENT, FULL_AGENT), (PROMPT_BLOCK, FULL_BLOCK)])
+@pytest.mark.parametrize(
+    ("schema", "config"), [(AGENT.schema, FULL_AGENT), (PROMPT_BLOCK.schema, FULL_BLOCK)]
+)
 def test_a_form_sent_back_untouched_changes_nothing(schema: Any, config: dict[str, Any]) -> None:
     changed, reading = edited(config, schema)
     assert changed == {} and reading.issues == []
@@ -71,17 +76,17 @@ def test_no_agent_changes_by_being_looked_at(config: dict[str, Any]) -> None:
 @unhurried
 @given(block_configs)
 def test_no_block_changes_by_being_looked_at(config: dict[str, Any]) -> None:
-    assert edited(config, PROMPT_BLOCK)[0] == {}
+    assert edited(config, PROMPT_BLOCK.schema)[0] == {}
 
 
 @unhurried
 @given(agent_configs)
 def test_what_was_typed_beside_the_rest_of_a_field_leaves_the_rest(config: dict[str, Any]) -> None:
     """Read as if every field had been touched, a form still gives what it shows."""
-    controls = Input.of(posted(shown(config, AGENT.names)))
-    everything = changes({}, AGENT.names, controls, Reading())
-    again = Input.of(posted(shown(everything, AGENT.names)))
-    assert changes(config, AGENT.names, again, Reading()) == {}
+    controls = Input.of(posted(shown(config, AGENT.schema.names)))
+    everything = changes({}, AGENT.schema.names, controls, Reading())
+    again = Input.of(posted(shown(everything, AGENT.schema.names)))
+    assert changes(config, AGENT.schema.names, again, Reading()) == {}
 
 
 def test_conditions_of_every_sort_survive_an_edit_of_their_block() -> None:
@@ -98,21 +103,21 @@ def test_rows_count_in_the_order_of_the_page() -> None:
         "instructions.blocks.n7.type": "text",
         "instructions.blocks.n7.content": "a",
     }
-    controls = Input.of([*rows.items(), *posted(shown(config, AGENT.names))])
-    changed = changes(config, AGENT.names, controls, Reading())
+    controls = Input.of([*rows.items(), *posted(shown(config, AGENT.schema.names))])
+    changed = changes(config, AGENT.schema.names, controls, Reading())
     assert [block["content"] for block in changed["instructions"]] == ["a", "b"]
 
 
 def test_each_variant_has_controls_and_an_edit_leaves_the_others() -> None:
     config = {"name": "Writer", "instructions": "Write.", "tools": VARIANTS}
-    assert shown(config, AGENT.names)["tools"]["as"].typed == "variants"
+    assert shown(config, AGENT.schema.names)["tools"]["as"].typed == "variants"
     changed, _ = edited(config, tools__variants__1__value__offered__0__description="Tells the time")
     assert changed == {"tools": [VARIANTS[0], {"value": {"clock": {"description": "Tells the time"}}}]}
 
 
 def test_no_variants_at_all_are_json() -> None:
     config = {"name": "Writer", "instructions": "Write.", "tools": []}
-    assert shown(config, AGENT.names)["tools"]["as"].typed == "json"
+    assert shown(config, AGENT.schema.names)["tools"]["as"].typed == "json"
     changed, _ = edited(config, tools__json='[{"value": {"clock": {}}}]')
     assert changed == {"tools": [{"value": {"clock": {}}}]}
 
@@ -120,9 +125,9 @@ def test_no_variants_at_all_are_json() -> None:
 def test_what_is_missing_in_a_variant_is_said_at_its_control() -> None:
     variants = [{"value": {"provider": "echo", "name": "echo"}}, {"value": {"provider": "echo", "name": "x"}}]
     config = {"name": "Writer", "instructions": "Write.", "model": variants}
-    controls = Input.of(posted(shown(config, AGENT.names)))
+    controls = Input.of(posted(shown(config, AGENT.schema.names)))
     reading = Reading()
-    changes(config, AGENT.names, controls, reading)
+    changes(config, AGENT.schema.names, controls, reading)
     assert reading.attach([Issue("model.1.value.name", "must not be blank")]) == []
     assert controls["model"]["variants"]["1"]["value"].part("name").errors == ["must not be blank"]
 
@@ -154,7 +159,7 @@ def test_a_condition_compares_with_a_value_of_the_chosen_sort(
     parts = {"field": "plan", "operator": operator, "type": sort, "value": typed}
     config = {**FULL_BLOCK, "rules": NESTED}
     typed_parts = {condition + part: text for part, text in parts.items()}
-    changed, reading = edited(config, PROMPT_BLOCK, **typed_parts)
+    changed, reading = edited(config, PROMPT_BLOCK.schema, **typed_parts)
     assert reading.issues == []
     assert changed["rules"]["conditions"][0] == {"field": "plan", "operator": operator, "value": value}
 
@@ -165,7 +170,7 @@ def test_a_condition_compares_with_a_value_of_the_chosen_sort(
 )
 def test_a_value_of_another_sort_is_an_error_of_the_condition(sort: str, typed: str) -> None:
     _, reading = edited(
-        FULL_BLOCK, PROMPT_BLOCK, rules__conditions__0__type=sort, rules__conditions__0__value=typed
+        FULL_BLOCK, PROMPT_BLOCK.schema, rules__conditions__0__type=sort, rules__conditions__0__value=typed
     )
     assert [issue.field for issue in reading.issues] == ["rules.conditions.0.value"]
 
@@ -184,9 +189,9 @@ def test_a_tool_needs_a_name_and_an_empty_row_is_none() -> None:
 
 def test_errors_are_attached_to_the_nearest_control() -> None:
     config = {"name": "Writer", "instructions": [{"type": "prompt_block", "content": "x", "rules": FOR_GOLD}]}
-    controls = Input.of(posted(shown(config, AGENT.names)))
+    controls = Input.of(posted(shown(config, AGENT.schema.names)))
     reading = Reading()
-    changes(config, AGENT.names, controls, reading)
+    changes(config, AGENT.schema.names, controls, reading)
     homeless = reading.attach(
         [
             Issue("instructions.0.rules.conditions.0.operator", "is unknown"),
@@ -221,10 +226,10 @@ def test_a_control_nested_without_end_is_refused() -> None:
 def test_after_a_conflict_only_the_touched_fields_keep_what_was_typed() -> None:
     old = {"name": "Writer", "instructions": "Write.", "description": "old"}
     theirs = {**old, "description": "theirs", "instructions": "Write well."}
-    controls = dict(posted(shown(old, AGENT.names))) | {"instructions.text": "Write badly."}
+    controls = dict(posted(shown(old, AGENT.schema.names))) | {"instructions.text": "Write badly."}
     mine = Input.of(controls.items())
-    touched = list(changes(old, AGENT.names, mine, Reading()))
-    form = rebased(theirs, AGENT.names, mine, touched)
+    touched = list(changes(old, AGENT.schema.names, mine, Reading()))
+    form = rebased(theirs, AGENT.schema.names, mine, touched)
     assert touched == ["instructions"]
     assert form["instructions"]["text"].typed == "Write badly."
-    assert changes(theirs, AGENT.names, form, Reading()) == {"instructions": "Write badly."}
+    assert changes(theirs, AGENT.schema.names, form, Reading()) == {"instructions": "Write badly."}

@@ -21,7 +21,7 @@ from tests.support.people import person
 from tests.support.served import reference, text
 from tests.support.window import page_of
 from versioning.domain.access import Role
-from versioning.domain.config import AGENT
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
 
 
@@ -69,7 +69,7 @@ def test_a_value_becomes_a_variant_and_a_value_again(config: dict[str, Any]) -> 
 
 def through(name: str, value: Any, mode: str) -> Any:
     """Write a value in a mode, and return what is read from that."""
-    return typed_value(name, Input("", parts={name: rewritten(name, value, mode)}), mode, AGENT)
+    return typed_value(name, Input("", parts={name: rewritten(name, value, mode)}), mode, AGENT.schema)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from versioning.domain import model_names
-from versioning.domain.config import AGENT, PROMPT_BLOCK
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # How fast this machine is at the moment says nothing about the code.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -38,7 +39,7 @@ CONDITIONAL_FIELDS = ("model", *USAGE_FIELDS, *OPAQUE_FIELDS)
 
 SMALLEST_AGENT = {"name": "Writer", "instructions": "Write."}
 SMALLEST_BLOCK = {"name": "Tone", "content": "Be kind."}
-SMALLEST = {"agent": (AGENT, SMALLEST_AGENT), "block": (PROMPT_BLOCK, SMALLEST_BLOCK)}
+SMALLEST = {"agent": (AGENT.schema, SMALLEST_AGENT), "block": (PROMPT_BLOCK.schema, SMALLEST_BLOCK)}
 BLANKS = ["", " ", "\n\t\r ", "\u00a0", "\u3000"]
 
 FULL_AGENT: dict[str, Any] = {

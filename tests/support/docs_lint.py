@@ -17,7 +17,8 @@ from pathlib import Path
 from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
-from versioning.domain.kinds import KINDS
+from versioning.domain.agents import AGENT
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 PACKAGES = (
     "client/editor_client",
@@ -50,7 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = []
 }
 """What stands in the files to which a page has its reader add something: here what `startproject` writes."""
 TEST = re.compile(r"\btests/[\w/]+\.py")
-STORED = re.compile("/stored/(" + "|".join(kind.path for kind in KINDS) + r")\b")
+STORED = re.compile("/stored/(" + "|".join(kind.path for kind in (AGENT, PROMPT_BLOCK)) + r")\b")
 """The routes of all kinds are explained by those of agents."""
 
 

@@ -157,8 +157,8 @@ class ResourceFilter(django_filters.FilterSet):
         return [(cast("TextFilter", self.filters[name]), value) for name, value in given.items()]
 
 
-class AgentFilter(ResourceFilter):
-    """Agents; the published ones when nobody says."""
+class VisibilityFilter(ResourceFilter):
+    """Resources of a kind that can be public; the published ones when nobody says."""
 
     visibility = WordFilter(
         criteria.VISIBILITY, {choice: choice for choice in Visibility.values}, "Private or public ones."

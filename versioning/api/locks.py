@@ -8,7 +8,9 @@ from rest_framework.response import Response
 from versioning.api.base import EditorViewSet
 from versioning.api.schemas.locks import LockAnswer, LockCreate
 from versioning.conf import get_editor
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 
 

@@ -19,7 +19,8 @@ from versioning.api.schemas.common import Nothing, bypass_of
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
-from versioning.domain.kinds import AGENT, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
 from versioning.editor import Collection
 from versioning.editor.reading import Difference

@@ -24,6 +24,7 @@ from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
 from versioning.api.stored import VIEWS
+from versioning.models.versioned import model_of
 
 # Any character at all, a line feed too: what is no id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"
@@ -43,7 +44,7 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
         (f"/{ID}/versions", {"get": "versions", "post": "add_version"}),
         (f"/{ID}/labels/{LABEL}", {"put": "set_label", "delete": "remove_label"}),
         (f"/{ID}/labels", {"get": "labels"}),
-        (f"/{ID}/dependents", {"get": "dependents"}),
+        *([(f"/{ID}/dependents", {"get": "dependents"})] if model_of(kind).referred_by else ()),
         (f"/{ID}/export", {"post": "export"}),
         (f"/{ID}/clone", {"post": "clone"}),
         (f"/{ID}/unpublish", {"post": "unpublish"}),

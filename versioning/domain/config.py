@@ -1,16 +1,17 @@
-"""Validate configurations, compare them, and find what they refer to.
+"""Validate configurations, compare them, and find their texts.
 
-Pure. The fields are declared in `versioning.domain.fields`.
+Pure. Each kind declares its fields, of what `versioning.domain.fields` has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from editor_client.shared import canonical
+from editor_client.shared.configurations import changed_fields, differs, merged
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -47,7 +48,7 @@ class ConfigSchema:
         except ValueError as error:
             raise Invalid.field("body", error.args[0]) from None
         config = self.merged(current, changes)
-        looked_at = self._required | {name for name in config if _differ(name, current, config)}
+        looked_at = self._required | {name for name in config if differs(name, current, config)}
         raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
         schema = changes.get(SCHEMA_FIELD)
         schema_issue = None if schema is None else schema_problem(schema)
@@ -63,30 +64,15 @@ class ConfigSchema:
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration with the changes applied, without validating the result."""
-        clearable = set(self.names) - self._required
-        merged = {**current, **changes}
-        return {key: value for key, value in merged.items() if value is not None or key not in clearable}
+        return merged(current, changes, set(self.names) - self._required)
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""
-        return [name for name in self.names if _differ(name, before, after)]
+        return changed_fields(self.names, before, after)
 
     @property
     def _required(self) -> set[str]:
         return {str(field.alias) for field in self.whole.model_fields.values() if field.is_required()}
-
-
-AGENT = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentConfig)
-AGENT_OVERRIDE = ConfigSchema(edit=fields.AgentFields, whole=fields.AgentFields)
-PROMPT_BLOCK = ConfigSchema(edit=fields.PromptBlockFields, whole=fields.PromptBlockConfig)
-
-
-def _differ(name: str, before: Config, after: Config) -> bool:
-    """Say whether a field differs; an edit hands on most of them as the very same objects."""
-    if (name in before) != (name in after):
-        return True
-    old, new = before.get(name), after.get(name)
-    return old is not new and not canonical.same(old, new)
 
 
 def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
@@ -99,41 +85,6 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
     except ValidationError as error:
         issues = [_issue(problem) for problem in islice(error.errors(include_url=False), MAX_ISSUES)]
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
-
-
-def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every sub-agent, conditional variants included."""
-    return _keys(config, "agents")
-
-
-def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, name) for every tool, conditional variants included."""
-    return _keys(config, "tools")
-
-
-class Searchable(NamedTuple):
-    """The texts in which a search looks."""
-
-    id: str
-    name: str
-    description: str
-    text: str
-    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
-
-
-def searchable(resource_id: str, config: Config) -> Searchable:
-    """Return the texts of a configuration in which a search looks."""
-    instructions = config.get("instructions", config.get("content", ""))
-    if isinstance(instructions, list):
-        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    return Searchable(
-        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
-    )
-
-
-def searchable_text(resource_id: str, config: Config) -> str:
-    """Return the texts in which a search looks as one, case-folded."""
-    return "\n".join(searchable(resource_id, config)).casefold()
 
 
 def excerpt_of(config: Config) -> str:
@@ -153,15 +104,6 @@ def excerpt_of(config: Config) -> str:
     return line[:EXCERPT_LENGTH].rstrip()
 
 
-def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
-    value = config.get(field) or {}
-    if not isinstance(value, list):
-        yield from ((f"{field}.{key}", key) for key in value)
-        return
-    for position, variant in enumerate(value):
-        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
-
-
 def _issue(error: ErrorDetails) -> Issue:
     # pydantic reports a problem of a key as the key followed by "[key]"; a caller's own key may look like
     # that.
@@ -176,7 +118,6 @@ def _issue(error: ErrorDetails) -> Issue:
 
 _MESSAGES = {
     "blank": Message("must not be blank"),
-    "block_type": fields.UNKNOWN_BLOCK,
     "bool_type": Message("must be true or false"),
     "dict_type": Message("must be an object"),
     "int_type": Message("must be a whole number"),

@@ -13,7 +13,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from versioning.domain.errors import Invalid, Message
-from versioning.domain.kinds import KINDS
+from versioning.domain.kinds import KINDS, KINDS_BY_SLUG
 from versioning.domain.registering import require_instance
 
 if TYPE_CHECKING:
@@ -75,6 +75,19 @@ MAX_LENGTH: Final = 64
 """How many characters a type has at most."""
 _TYPE: Final = re.compile(r"[a-zA-Z]+\.[a-zA-Z]+")
 _AUDIENCES: dict[str, Audience] = {}
+_OF_KINDS: Final = {
+    "created": Audience.EDITORS,
+    "versionCreated": Audience.EDITORS,
+    "published": Audience.READERS,
+    "unpublished": Audience.READERS,
+    # Moving a released label concerns readers: the caller of `record` says so.
+    "labelMoved": Audience.EDITORS,
+    "labelRemoved": Audience.EDITORS,
+    "versionDeleted": Audience.EDITORS,
+    "updated": Audience.READERS,
+    "deleted": Audience.READERS,
+}
+"""What happens to resources of every kind."""
 
 
 def register(subject: str, audience: Audience, *names: str) -> None:
@@ -88,18 +101,21 @@ def register(subject: str, audience: Audience, *names: str) -> None:
         event_type = f"{subject}.{name}"
         if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
             raise ValueError(f"{event_type!r} is no type of event")
-        if _AUDIENCES.setdefault(event_type, audience) != audience:
+        if types().get(event_type, audience) != audience:
             raise ValueError(f"{event_type!r} is declared with another audience")
+        _AUDIENCES[event_type] = audience
 
 
 def types() -> Mapping[str, Audience]:
-    """Return the audience of each declared type, in the order of declaration."""
-    return _AUDIENCES
+    """Return the audience of each declared type, those of the kinds first."""
+    of_kinds = {f"{kind.slug}.{name}": audience for kind in KINDS for name, audience in _OF_KINDS.items()}
+    return of_kinds | _AUDIENCES
 
 
 def audience_of(event_type: str) -> Audience:
     """Return the audience of a type; raises `KeyError` if the type is not declared."""
-    return _AUDIENCES[event_type]
+    subject, _, name = event_type.partition(".")
+    return _OF_KINDS[name] if subject in KINDS_BY_SLUG else _AUDIENCES[event_type]
 
 
 def matching(patterns: Iterable[str]) -> set[str]:
@@ -109,7 +125,7 @@ def matching(patterns: Iterable[str]) -> set[str]:
     """
     found: set[str] = set()
     for pattern in patterns:
-        named = {known for known in _AUDIENCES if known == pattern or _is_about(known, pattern)}
+        named = {known for known in types() if known == pattern or _is_about(known, pattern)}
         if not named:
             raise Invalid.field("type", Message("{type!r} is no type of event", type=pattern))
         found |= named
@@ -120,12 +136,6 @@ def _is_about(event_type: str, pattern: str) -> bool:
     return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
-for _word in (kind.slug for kind in KINDS):
-    register(_word, Audience.EDITORS, "created", "versionCreated")
-    register(_word, Audience.READERS, "published", "unpublished")
-    # Moving a released label concerns readers: the caller of `record` says so.
-    register(_word, Audience.EDITORS, "labelMoved", "labelRemoved", "versionDeleted")
-    register(_word, Audience.READERS, "updated", "deleted")
 register("workspace", Audience.ADMINS, "created", "updated", "deleted")
 register("member", Audience.ADMINS, "added", "roleChanged", "removed")
 register("invitation", Audience.ADMINS, "created", "withdrawn")

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from versioning.domain import config
 from versioning.domain.config import ConfigSchema
 from versioning.domain.errors import Invalid, Message
 
@@ -21,6 +20,8 @@ class ResourceKind:
 
     slug: str
     """What the kind is called in resource references and event types: `agent`, `promptBlock`."""
+    id_member: str
+    """The member of a version that has the id of its resource: `agentId`."""
     namespace: str
     """The attribute of the editor that holds its verbs: `editor.agent`."""
     singular: str
@@ -44,6 +45,27 @@ class ResourceKind:
     """Whether its text is part of the instructions of agents, for whoever may read those."""
 
     @property
+    def with_article(self) -> str:
+        """One of them, in a sentence: `an agent`."""
+        return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
+
+    @property
+    def stored(self) -> tuple[str, str]:
+        """What one, and what several are called in the API, which tells them from those that code defines."""
+        stored = "stored " if self.in_code else ""
+        return f"{stored}{self.singular}", f"{stored}{self.plural}"
+
+    @property
+    def schema_name(self) -> str:
+        """How the names of its schemas begin: `PromptBlock`."""
+        return self.slug[0].upper() + self.slug[1:]
+
+    @property
+    def wire_plural(self) -> str:
+        """The member of an answer that lists several: `promptBlocks`."""
+        return f"{self.slug}s"
+
+    @property
     def in_code(self) -> bool:
         """Whether code can define resources of this kind, which stored ones then override."""
         return self.override_schema is not None
@@ -54,33 +76,22 @@ class ResourceKind:
         return self.is_run or self.is_shown
 
 
-AGENT: Final = ResourceKind(
-    slug="agent",
-    namespace="agent",
-    singular="agent",
-    plural="agents",
-    path="agents",
-    icon="smart_toy",
-    text_field="instructions",
-    schema=config.AGENT,
-    override_schema=config.AGENT_OVERRIDE,
-    publishes_at_once=True,
-    has_visibility=True,
-    is_run=True,
-)
-PROMPT_BLOCK: Final = ResourceKind(
-    slug="promptBlock",
-    namespace="prompt",
-    singular="prompt block",
-    plural="prompt blocks",
-    path="prompt-blocks",
-    icon="article",
-    text_field="content",
-    schema=config.PROMPT_BLOCK,
-    is_shown=True,
-)
-KINDS: Final = (AGENT, PROMPT_BLOCK)
-KINDS_BY_SLUG: Final[Mapping[str, ResourceKind]] = {kind.slug: kind for kind in KINDS}
+_kinds: Final[dict[str, ResourceKind]] = {}
+KINDS: Final = _kinds.values()
+"""Every kind of which the models are loaded, in the order of INSTALLED_APPS."""
+KINDS_BY_SLUG: Final[Mapping[str, ResourceKind]] = _kinds
+
+
+def register(kind: ResourceKind) -> None:
+    """Make a kind known: the class of its resources does so when it is made.
+
+    Raises `ValueError` if another kind has its slug, its path or its namespace already.
+    """
+    names = {kind.slug, kind.path, kind.namespace}
+    for other in KINDS:
+        if other != kind and names & {other.slug, other.path, other.namespace}:
+            raise ValueError(f"The kinds {other.slug!r} and {kind.slug!r} share a name")
+    _kinds[kind.slug] = kind
 
 
 def kind_named(slug: str) -> ResourceKind:

@@ -26,24 +26,27 @@ from django.utils.module_loading import import_string
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION
-from versioning.domain.kinds import AGENT, PROMPT_BLOCK, ResourceKind
+from versioning.domain.agents import AGENT
+from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
-from versioning.editor.collection import Agents, Collection, Prompts, agents_of, prompts_of
+from versioning.editor.collection import Agents, Collection, Prompts, agents_of, collection_of, prompts_of
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
 from versioning.editor.locks import make_lock
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models import LockKey
-from versioning.serving import choice, grants
+from versioning.serving import grants
 from versioning.serving.answer_cache import AnswerCache, dependencies_of
 from versioning.serving.consistent import consistently
 from versioning.serving.followed_log import Dependency
+from versioning.serving.parts import AgentParts
 from versioning.sources.overrides import OverrideSource
 
 __all__ = [
@@ -87,9 +90,10 @@ class Editor:
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what an application adds to the interface: `AppConfig.editor_attributes` names its class.
+        """Return what an application adds to the interface, made once: the verbs of a kind, or other ones.
 
-        The class is called with this editor, once. Raises `AttributeError` for any other name.
+        `AppConfig.editor_attributes` names the class of others, which is called with this editor. Raises
+        `AttributeError` for any other name.
         """
         for config in apps.get_app_configs():
             path = getattr(config, "editor_attributes", {}).get(name)
@@ -97,10 +101,15 @@ class Editor:
                 added = import_string(path)(self)
                 setattr(self, name, added)
                 return added
+        for kind in KINDS:
+            if kind.namespace == name:
+                made = collection_of(kind, self.code, self.agent)
+                setattr(self, name, made)
+                return made
         raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
-        """Return the verbs of this kind."""
+        """Return the verbs of this kind, which are the attribute that it names."""
         found: Collection[Any] = getattr(self, kind.namespace)
         return found
 
@@ -135,13 +144,16 @@ class Editor:
                 blocks=blocks,
             )
 
-        if blocks or not self.is_cached(selector, values):
+        asked = selector, identity, caller.rights
+        if blocks:
             return make()
-        return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
+        if not values:
+            return self.cache.resolved(agent_id, asked, make)
 
-    def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
-        """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
-        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
+        def make_parts() -> AgentParts:
+            return self.agent.parts(agent_id, selector, context=values, by=caller, identity=identity)
+
+        return self.cache.parts(agent_id, asked, values, make_parts).evaluated(Evaluation.of(context))
 
     def lock(
         self,

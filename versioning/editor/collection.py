@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.editor import (
     blocks,
@@ -25,13 +26,14 @@ from versioning.editor.backends.override_files import OverrideFiles
 from versioning.editor.backends.rows import Rows
 from versioning.editor.resources import Resources
 from versioning.models import Agent, PromptBlock, VersionedResource
+from versioning.models.versioned import model_of
 from versioning.sources.overrides import OverrideSource
 
 R = TypeVar("R", bound=VersionedResource)
 
 
 class Collection(Resources[R]):
-    """The agents, or the prompt blocks: `editor.agent.publish("writer", version_id, by=user)`.
+    """The resources of a kind: `editor.agent.publish("writer", version_id, by=user)`.
 
     `by` is who acts, with their rights; the default is the application. `expect` is the value of
     `If-Match`, a list of tags: if none of them is the resource's, the verb raises `EditConflict`. Callers
@@ -72,6 +74,7 @@ class Collection(Resources[R]):
 
     delete = deleting.delete
     delete_version = deleting.delete_version
+    discard_draft = deleting.discard_draft
     prune = deleting.prune
 
 
@@ -104,6 +107,12 @@ def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:
     """Return the verbs of agents; with a `source` their overrides are files, otherwise rows."""
     backend: Backend[Agent] = Rows(Agent, code) if files is None else OverrideFiles(code, files)
     return Agents(model=Agent, code=code, backend=backend, agents=backend)
+
+
+def collection_of(kind: ResourceKind, code: Registry, agents: Agents) -> Collection[Any]:
+    """Return the verbs of a kind that has none of its own."""
+    model = model_of(kind)
+    return Collection(model=model, code=code, backend=Rows(model, code), agents=agents.backend)
 
 
 def prompts_of(code: Registry, agents: Agents) -> Prompts:

@@ -16,14 +16,14 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest
 
 from versioning.domain.access import Caller
-from versioning.domain.kinds import AGENT, KINDS, ResourceKind
+from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registering import require_callable
 from versioning.domain.registry import Registry
 from versioning.models import Event, Favorite, LogPosition
 from versioning.models.compiled_queries import QueriesForCallers
-from versioning.models.kinds import model_of
 from versioning.models.statements import prepared_cursor
+from versioning.models.versioned import model_of
 from versioning.serving.event_visibility import is_about_oneself, is_visible_to
 
 WINDOW: Final = 3000
@@ -117,7 +117,7 @@ def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
         .order_by()
     )
     own = Q(Exists(rows.filter(uuid=OuterRef("resource_uuid"))))
-    if kind is AGENT:
+    if kind.in_code:
         # Events about an override carry the identity that all code-defined agents share.
         own |= Q(resource_uuid=IN_CODE) & Q(Exists(rows.filter(pk=OuterRef("resource_id"))))
     saved = Event.objects.filter(

@@ -1,4 +1,4 @@
-"""Delete a resource, a version, or old versions that nobody needs."""
+"""Delete a resource, a version, a draft, or old versions that nobody needs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Collection
 from typing import TypeVar
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import InUse, Invalid, Message
+from versioning.domain.errors import InUse, Invalid, Message, NotFound
 from versioning.domain.selectors import State, Status
+from versioning.domain.snapshots import Snapshot, reference_to
+from versioning.editor.changes import record
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retried
 from versioning.editor.pins import refusal_to_delete
-from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Favorite, Version, VersionedResource
+from versioning.models import Favorite, Version, VersionedResource, events
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -65,6 +66,48 @@ def delete_version(
         record(resources, "versionDeleted", resource, by, version=version)
         resources.backend.forget(resource, version)
         return resource
+
+
+def discardable(resource: VersionedResource) -> list[Snapshot]:
+    """Return the versions that discarding the draft would delete, newest first.
+
+    If nothing is live, that is the latest version alone. Raises `NotFound` if there are none.
+    """
+    if not resource.has_draft:
+        raise NotFound("There is no draft: what was saved last is live.")
+    if resource.is_taken_down:
+        raise NotFound("There is no draft: what was saved last was live until it was unpublished.")
+    if resource.active is None or resource.published_at is None:
+        return [resource.latest]
+    rows = resource.versions.select_related("author").defer("config_json", "search_text")
+    newer: list[Snapshot] = list(rows.filter(created_at__gt=resource.published_at))
+    if not newer:
+        # An older version was published again, so what came after it is history, not a draft.
+        raise NotFound(
+            Message(
+                "Nothing was saved since {version} was published. Versions that are newer than it can be "
+                "deleted in the history.",
+                version=reference_to(resource.active),
+            )
+        )
+    return newer
+
+
+@retried
+def discard_draft(
+    resources: Resources[R],
+    resource_id: str,
+    versions: list[Snapshot],
+    *,
+    expect: Collection[str],
+    by: Who = APPLICATION,
+) -> None:
+    """Delete the versions that `discardable` returned, all or none; raises as `delete_version` does."""
+    with events.transaction():
+        # The newest first, so that each version is the draft when it is deleted.
+        for version in versions:
+            delete_version(resources, resource_id, version.version_id, by=by, expect=set(expect))
+            expect = {"*"}
 
 
 @retried

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from versioning.domain.kinds import AGENT
+from versioning.domain.agents import AGENT
 from versioning.editor.resources import Resources
 from versioning.models import Agent
 from versioning.serving.followed_log import Dependency

@@ -60,4 +60,5 @@ def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, S
         target = resources.model(id=resource_id, workspace_id=resources.ownership.workspace_id)
     else:
         target = find(resources, resource_id, by=by)
-    return target, () if target.referred_by.fixed_by_code else resources.agents.unstored(APPLICATION)
+    may_change = target.referred_by is not None and not target.referred_by.fixed_by_code
+    return target, () if not may_change else resources.agents.unstored(APPLICATION)

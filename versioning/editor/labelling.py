@@ -15,12 +15,12 @@ from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.changes import record
 from versioning.editor.locking import changing, retried
 from versioning.editor.reading import find
-from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.editor.targets import target_of
 from versioning.models import Version, VersionedResource
+from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
 
 R = TypeVar("R", bound=VersionedResource)

@@ -11,8 +11,8 @@ from django.db.models import Q
 
 from versioning.editor.event_log import EventLog
 from versioning.editor.resources import Who
-from versioning.editor.targets import target_of
 from versioning.models import Event, VersionedResource
+from versioning.serving.event_visibility import target_of
 
 MAX_CHANGES: Final = 500
 """How many changes of what is live are read, the newest ones; what was before those counts as unknown."""

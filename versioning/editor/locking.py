@@ -11,8 +11,8 @@ from django.conf import settings
 
 from versioning.domain.access import Caller, Right, RightsChanged
 from versioning.domain.errors import EditConflict, NotFound
+from versioning.editor.changes import record
 from versioning.editor.pins import pinned_versions
-from versioning.editor.recording import record
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource
 from versioning.sources.files import OverrideChanged

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.changes import record
 from versioning.editor.locking import changing, retried
-from versioning.editor.recording import record
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource
 from versioning.serving.reference_checks import NO_BLOCKS

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import ids
+from editor_client.shared.configurations import check_id, id_of_new
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
-from versioning.editor.inputs import check_id, id_of_new
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
@@ -261,3 +261,20 @@ def _refuse_last_admin(workspace: Workspace, member: Membership) -> None:
             "is the last admin of this workspace: make somebody else an admin first",
             code="last_admin",
         )
+
+
+def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspace]:
+    """Return the workspaces in which the caller has the right."""
+    return Workspace.objects.filter(within("pk", caller_of(by).scope(right)))
+
+
+def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
+    """Annotate each workspace with the number of its members, as `member_count`."""
+    return workspaces.annotate(member_count=Count("memberships"))
+
+
+def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:
+    """Return the caller's memberships whose role does not include the right."""
+    by = caller_of(by)
+    own = Membership.objects.filter(user_id=by.user_id).select_related("workspace")
+    return [membership for membership in own if not by.may(right, membership.workspace_id)]

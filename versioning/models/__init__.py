@@ -5,7 +5,6 @@ from versioning.models.agents import (
     AgentLabel,
     AgentTag,
     AgentVersion,
-    BlockReference,
     SubAgentReference,
     Visibility,
 )
@@ -16,7 +15,13 @@ from versioning.models.keys import ApiKey
 from versioning.models.known_overrides import KnownOverride
 from versioning.models.labels import VersionLabel
 from versioning.models.log import Event, LogPosition
-from versioning.models.prompts import PromptBlock, PromptBlockLabel, PromptBlockTag, PromptBlockVersion
+from versioning.models.prompts import (
+    BlockReference,
+    PromptBlock,
+    PromptBlockLabel,
+    PromptBlockTag,
+    PromptBlockVersion,
+)
 from versioning.models.sealed_keys import LockKey
 from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.tags import Tag

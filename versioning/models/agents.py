@@ -6,14 +6,13 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
-from editor_client.shared import instructions
+from editor_client.shared.configurations import referenced_agents
 
-from versioning.domain import config, kinds
+from versioning.domain import agents
 from versioning.domain.access import Caller
 from versioning.domain.registry import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
-from versioning.models.prompts import PromptBlock
 from versioning.models.querysets import VersionedQuerySet
 from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
@@ -55,7 +54,7 @@ class SubAgentReference(Reference):
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
 
     fixed_by_code = True
-    find = staticmethod(config.referenced_agents)
+    find = staticmethod(referenced_agents)
 
     class Meta:
         constraints = [
@@ -63,26 +62,8 @@ class SubAgentReference(Reference):
         ]
 
 
-class BlockReference(Reference):
-    """A version of an agent refers to a stored prompt block in its instructions."""
-
-    version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
-
-    target = PromptBlock
-    find = staticmethod(instructions.referenced_blocks)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(name="block_reference_once", fields=["version", "target_id"]),
-        ]
-
-
-PromptBlock.referred_by = BlockReference
-AgentVersion.reference_models = (SubAgentReference, BlockReference)
-
-
 class AgentQuerySet(VersionedQuerySet["Agent"]):
-    """Queries for agents, which can be public, unlike prompt blocks.
+    """Queries for agents, which can be public.
 
     The visibility of an override is decided by code; its row may hold that of an earlier release. So the
     methods take the agents that code defines at present.
@@ -110,8 +91,7 @@ class Agent(VersionedResource):
         AgentVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
     )
 
-    kind = kinds.AGENT
-    version_model = AgentVersion
+    kind = agents.AGENT
     referred_by = SubAgentReference
 
     objects = AgentQuerySet.as_manager()
@@ -158,6 +138,4 @@ class AgentTag(Tag):
         constraints = [models.UniqueConstraint(name="agent_tag_once", fields=["name", "resource"])]
 
 
-Agent.label_model = AgentLabel
-Agent.tag_model = AgentTag
 SubAgentReference.target = Agent

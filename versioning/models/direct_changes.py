@@ -24,13 +24,10 @@ from django.db.models.signals import post_save
 from versioning.models import events
 from versioning.models.favorites import Favorite
 from versioning.models.keys import ApiKey
-from versioning.models.kinds import MODELS
 from versioning.models.log import LogPosition
+from versioning.models.versioned import MODELS
 from versioning.models.workspaces import Membership, Workspace
 
-_RECORDS: Final[tuple[type[models.Model], ...]] = tuple(
-    part for model in MODELS for part in (model, model.version_model, model.label_model, model.tag_model)
-)
 _OF_KEYS: Final = ("owner", "workspace", "role", "digest", "expires_at", "revoked_at")
 
 _CHANGE: Final = re.compile(r"(UPDATE|DELETE FROM|INSERT(?: OR \w+)? INTO) (\S+)")
@@ -61,7 +58,9 @@ _tables: Final[dict[str, _Table]] = {}
 
 def connect() -> None:
     """Watch the statements of every connection for the lifetime of the process."""
-    watched: tuple[type[models.Model], ...] = (*_RECORDS, Membership, Favorite)
+    watched: list[type[models.Model]] = [Membership, Favorite]
+    for resource in MODELS:
+        watched += (resource, resource.version_model, resource.label_model, resource.tag_model)
     for model in watched:
         _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
         post_save.connect(_note_inserted, sender=model)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from editor_client.shared import instructions
 
-from versioning.domain import kinds
+from versioning.domain import prompt_blocks
+from versioning.models.agents import AgentVersion, SubAgentReference
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.querysets import PrivateQuerySet
 from versioning.models.tags import Tag
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Version
+from versioning.models.versions import Reference, Version
 
 
 class PromptBlockVersion(Version):
@@ -49,8 +51,7 @@ class PromptBlock(VersionedResource):
         PromptBlockVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
     )
 
-    kind = kinds.PROMPT_BLOCK
-    version_model = PromptBlockVersion
+    kind = prompt_blocks.PROMPT_BLOCK
 
     objects = PromptBlockQuerySet.as_manager()
 
@@ -87,5 +88,19 @@ class PromptBlockTag(Tag):
         constraints = [models.UniqueConstraint(name="block_tag_once", fields=["name", "resource"])]
 
 
-PromptBlock.label_model = PromptBlockLabel
-PromptBlock.tag_model = PromptBlockTag
+class BlockReference(Reference):
+    """A version of an agent refers to a stored prompt block in its instructions."""
+
+    version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="blocks")
+
+    target = PromptBlock
+    find = staticmethod(instructions.referenced_blocks)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="block_reference_once", fields=["version", "target_id"]),
+        ]
+
+
+PromptBlock.referred_by = BlockReference
+AgentVersion.reference_models = (SubAgentReference, BlockReference)

@@ -18,27 +18,35 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.functional import classproperty
 from editor_client.shared import canonical
+from editor_client.shared.configurations import searchable_text
 from editor_client.shared.tags import tags_of
 
-from versioning.domain.config import Config, excerpt_of, searchable_text
+from versioning.domain import kinds
+from versioning.domain.config import Config, excerpt_of
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.statements import insert_new, one_round_trip, update
-from versioning.models.versions import Reference, Version
+from versioning.models.versions import Version
 from versioning.models.workspaces import Workspace
 
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
+
+MODELS_BY_SLUG: Final[dict[str, type[VersionedResource]]] = {}
+"""The model of each kind, by its slug."""
+MODELS: Final = MODELS_BY_SLUG.values()
+"""The same models, in the order of INSTALLED_APPS."""
 
 _FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
 """The fields that never change."""
 
 
 class VersionedResource(models.Model):
-    """A stored agent or a prompt block: its pointers, its owner, and what is not versioned."""
+    """A stored resource: its pointers, its owner, and what is not versioned."""
 
     id = models.CharField(primary_key=True, max_length=200)
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -77,13 +85,8 @@ class VersionedResource(models.Model):
     """Where the pointers point when a file decides; None while the row itself does."""
 
     kind: ClassVar[ResourceKind]
-    version_model: ClassVar[type[Any]]
-    label_model: ClassVar[type[Any]]
-    document_model: ClassVar[type[Any]]
-    """What the search index has of it."""
-    tag_model: ClassVar[type[Any]]
-    referred_by: ClassVar[type[Reference]]
-    """The rows that say which versions refer to a resource of this kind."""
+    referred_by: ClassVar[Any] = None
+    """The model of the references of versions to resources of this kind; None if nothing refers to them."""
 
     if TYPE_CHECKING:
         active_version: Any
@@ -99,8 +102,35 @@ class VersionedResource(models.Model):
         abstract = True
         ordering = ["-created_at", "id"]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the kind known, to all who ask for the kinds."""
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            kinds.register(cls.kind)
+            MODELS_BY_SLUG[cls.kind.slug] = cls
+
     def __str__(self) -> str:
         return self.pk
+
+    @classproperty
+    def version_model(cls) -> type[Any]:  # noqa: N805  as are the next three
+        """The model of its versions."""
+        return _related(cls, "versions")
+
+    @classproperty
+    def label_model(cls) -> type[Any]:  # noqa: N805
+        """The model of its labels."""
+        return _related(cls, "labels")
+
+    @classproperty
+    def tag_model(cls) -> type[Any]:  # noqa: N805
+        """The model of its tags."""
+        return _related(cls, "tags")
+
+    @classproperty
+    def document_model(cls) -> type[Any]:  # noqa: N805
+        """What the search index has of it."""
+        return _related(cls, "documents")
 
     @property
     def active(self) -> Snapshot | None:
@@ -294,3 +324,13 @@ class VersionedResource(models.Model):
         if published:
             self.published_updated_at = self.updated_at
             self.published_revision += 1
+
+
+def model_of(kind: ResourceKind) -> type[VersionedResource]:
+    """Return the model that stores resources of this kind."""
+    return MODELS_BY_SLUG[kind.slug]
+
+
+def _related(model: Any, name: str) -> type[Any]:
+    related: type[Any] = model._meta.get_field(name).related_model
+    return related

@@ -70,6 +70,8 @@ def dependents_of(
     counted only for a public target. Where code alone decides to which agents its agents refer, overrides
     do not count; otherwise `unstored` are the overrides that only a file describes.
     """
+    if target.referred_by is None:
+        return Dependents((), 0, lambda _ids: {})
     found = _referring(target, code, status, caller, unstored)
     rows = found.rows.readable_by(caller, code).order_by()
     elsewhere = dict.fromkeys(found.not_in_rows(caller, code), "")
@@ -92,6 +94,8 @@ def count_of_dependents(
     target: VersionedResource, code: Registry, *, caller: Caller, unstored: Sequence[Agent] = ()
 ) -> int:
     """Return how many agents `dependents_of` finds in live versions, hidden ones included."""
+    if target.referred_by is None:
+        return 0
     found = _referring(target, code, Status.PUBLISHED, caller, unstored)
     elsewhere, rows = found.in_code, found.rows
     if target.visibility_by(code) != Visibility.PUBLIC:

@@ -1,4 +1,4 @@
-"""Which events a caller sees, as one condition of a query."""
+"""Which events a caller sees, as one condition of a query; and who could read what an event is about."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.events import Audience, Reach
+from versioning.domain.events import Audience, Reach, Target
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
-from versioning.models import Event
-from versioning.models.kinds import model_of
+from versioning.models import Event, VersionedResource, Visibility
 from versioning.models.querysets import within
+from versioning.models.versioned import model_of
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
@@ -76,3 +76,23 @@ def _is_of_this_life(code: Registry) -> Q:
         others = rows.exclude(uuid=OuterRef("resource_uuid"))
         still |= Q(resource_kind=kind.slug) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
     return still
+
+
+def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
+    """Return the log's reference to a resource; call it before the change.
+
+    `released` says that the change is about a released label, which was readable until now. An override has
+    the identity of the code-defined agent, which remains when the override is deleted.
+    """
+    in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
+    is_live = in_code or resource.active_id is not None or released
+    reach = Reach.MEMBERS if is_live else Reach.EDITORS
+    if is_live and resource.visibility_by(code) == Visibility.PUBLIC:
+        reach = Reach.EVERYBODY
+    return Target(
+        kind=resource.kind.slug,
+        id=resource.pk,
+        identity=IN_CODE if in_code else resource.uuid,
+        workspace_id=resource.workspace_id,
+        reach=reach,
+    )

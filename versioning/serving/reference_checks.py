@@ -8,10 +8,12 @@ from types import MappingProxyType
 from typing import Final
 
 from django.db.models import Q
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Rights
-from versioning.domain.config import Config, referenced_agents, referenced_tools
+from versioning.domain.agents import referenced_tools
+from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.overrides import not_applied
 from versioning.domain.registry import Registry

@@ -13,7 +13,8 @@ from typing import Any
 
 from editor_client.shared import canonical
 
-from versioning.domain.config import AGENT_OVERRIDE, Config
+from versioning.domain.agents import OVERRIDE
+from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.domain.overrides import CodeAgent, applied, withheld
 from versioning.sources.commits import Commit
@@ -185,7 +186,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
                 number=number,
                 config=config,
                 digest=digest,
-                changed_fields=AGENT_OVERRIDE.changed(previous, config),
+                changed_fields=OVERRIDE.changed(previous, config),
                 change_message=commit.message,
                 author_name=commit.author_name,
                 created_at=commit.authored_at,
@@ -206,7 +207,7 @@ def _parsed_config(content: bytes) -> Config | None:
 def _config_of(value: Any) -> Config:
     if not isinstance(value, dict):
         raise Invalid.field("file", "must be a JSON object")
-    return AGENT_OVERRIDE.read(value)
+    return OVERRIDE.read(value)
 
 
 def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
@@ -222,5 +223,5 @@ def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
         config=config,
         created_at=stored.modified_at,
         digest=canonical.digest(config),
-        changed_fields=AGENT_OVERRIDE.changed({}, config),
+        changed_fields=OVERRIDE.changed({}, config),
     )

@@ -17,8 +17,8 @@ from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.targets import target_of
 from versioning.models import Event, VersionedResource
+from versioning.serving.event_visibility import target_of
 
 
 def register() -> None:

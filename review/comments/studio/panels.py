@@ -15,7 +15,7 @@ from studio.forms.words import words_of
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
 from versioning.domain.access import Right
-from versioning.editor.targets import target_of
+from versioning.serving.event_visibility import target_of
 
 PAGES: Final = frozenset({"version", "compare", "edit", "review"})
 EDIT: Final = "edit"

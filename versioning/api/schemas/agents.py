@@ -9,7 +9,7 @@ from pydantic import Field, RootModel
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.api.schemas.common import NoticeAnswer, RecordStatus
-from versioning.domain import fields
+from versioning.domain.agents import InstructionBlock
 from versioning.domain.fields import UNCHANGED, JsonObject
 from versioning.domain.resolved_agent import ResolvedAgent
 
@@ -17,7 +17,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 class Preview(RequestSchema):
     """The body of the preview of instructions."""
 
-    blocks: list[fields.InstructionBlock]
+    blocks: list[InstructionBlock]
     context: JsonObject = UNCHANGED
 
 
@@ -106,8 +106,8 @@ class AgentPartsAnswer(ResponseSchema):
     source: Annotated[Literal["code", "stored"], Source("candidate.source")]
     config: Annotated[JsonObject, Field(description="The fields that are evaluated, as they are stored.")]
     prompt_blocks: Annotated[dict[str, BlockPart | None], Source("shown")]
-    rollout: Annotated[JsonObject | None, Source(lambda _parts: None)]
-    block_rollouts: Annotated[dict[str, JsonObject], Source(lambda _parts: {})]
+    rollout: Annotated[JsonObject | None, Source("rule")]
+    block_rollouts: Annotated[dict[str, JsonObject], Source("block_rules")]
     request_context_schema: JsonObject | None
     status: Annotated[RecordStatus, Source("candidate.status.value")]
     metadata: Annotated[JsonObject, Source("candidate.metadata")]

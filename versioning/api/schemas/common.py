@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Annotated, Literal
 
+from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -12,11 +13,12 @@ from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
 from versioning.domain.fields import UNCHANGED, NotBlank, ResourceId
-from versioning.editor.inputs import MAX_MESSAGE
+from versioning.domain.kinds import KINDS_BY_SLUG
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
-ResourceKind = TypeAliasType("ResourceKind", Literal["agent", "promptBlock"])
+_SLUGS = tuple(KINDS_BY_SLUG)
+ResourceKind = TypeAliasType("ResourceKind", Literal[_SLUGS])  # type: ignore[valid-type]
 RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 

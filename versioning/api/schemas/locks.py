@@ -9,7 +9,9 @@ from pydantic import Field
 from versioning.api.schemas.base import RequestSchema, ResponseSchema
 from versioning.api.schemas.common import NotEmpty
 from versioning.api.schemas.runs import Described, PinnedVersion, VersionSelector
+from versioning.domain.agents import AGENT
 from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 MAX_RESOURCES = 1000
 
@@ -17,7 +19,7 @@ MAX_RESOURCES = 1000
 class ResourceNamed(RequestSchema):
     """A resource, by kind and id."""
 
-    kind: Literal["agent", "promptBlock"]
+    kind: Literal[AGENT.slug, PROMPT_BLOCK.slug]  # type: ignore[name-defined]
     id: NotEmpty
 
 

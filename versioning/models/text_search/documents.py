@@ -52,10 +52,6 @@ class PromptBlockDocument(SearchDocument):
     )
 
 
-Agent.document_model = AgentDocument
-PromptBlock.document_model = PromptBlockDocument
-
-
 class SearchProgress(models.Model):
     """How far the index is: the one row."""
 

@@ -15,14 +15,13 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, Func, IntegerField, OuterRef, Q, Sum, Value
 from django.db.models.functions import Coalesce
+from editor_client.shared.configurations import searchable
 
-from versioning.domain.config import searchable
 from versioning.models import events
-from versioning.models.kinds import MODELS, MODELS_BY_SLUG
 from versioning.models.text_search.base import Lines, NewDocument
 from versioning.models.text_search.documents import SearchProgress
 from versioning.models.text_search.index import text_index
-from versioning.models.versioned import VersionedResource
+from versioning.models.versioned import MODELS, MODELS_BY_SLUG, VersionedResource
 
 SECONDS: Final = 1.0
 """How often each worker looks whether the log has grown."""

@@ -1,0 +1,203 @@
+"""Agents: the fields of their snapshots, and what these refer to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal
+
+from editor_client.shared.configurations import keys
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypeAliasType
+
+from versioning.domain import model_names
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import Message
+from versioning.domain.fields import (
+    NOT_BLANK,
+    UNCHANGED,
+    JsonObject,
+    MayVary,
+    NotBlank,
+    ResourceId,
+    RuleGroup,
+    Shape,
+    SharedFields,
+    list_or,
+    not_blank,
+)
+from versioning.domain.kinds import ResourceKind
+
+# Tags of union branches, as in `versioning.domain.fields`.
+_TEXT, _BLOCKS, _OBJECT, _LIST = "\0text", "\0blocks", "\0object", "\0list"
+_BLOCK_TYPES = ("text", "prompt_block", "prompt_block_ref")
+
+
+class TextBlock(Shape):
+    """A piece of instructions that is always included."""
+
+    type: Literal["text"]
+    content: str
+
+
+class InlinePromptBlock(Shape):
+    """A piece of instructions that is included when its rules hold."""
+
+    type: Literal["prompt_block"]
+    content: str
+    rules: RuleGroup | None = None
+
+
+class PromptBlockRef(Shape):
+    """A reference to a stored prompt block, by id."""
+
+    type: Literal["prompt_block_ref"]
+    id: ResourceId
+
+
+def _block_tag(value: Any) -> str | None:
+    block_type = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return f"\0{block_type}" if block_type in _BLOCK_TYPES else None
+
+
+_UNKNOWN_TYPE: Final = Message(
+    "must be an object whose type is one of {types}", types=", ".join(_BLOCK_TYPES)
+)
+InstructionBlock = TypeAliasType(
+    "InstructionBlock",
+    Annotated[
+        Annotated[TextBlock, Tag("\0text")]
+        | Annotated[InlinePromptBlock, Tag("\0prompt_block")]
+        | Annotated[PromptBlockRef, Tag("\0prompt_block_ref")],
+        Discriminator(
+            _block_tag,
+            custom_error_type="block_type",
+            custom_error_message="{reason}",
+            custom_error_context={"reason": _UNKNOWN_TYPE},
+        ),
+    ],
+)
+
+
+def _say_something(value: str | list[Any]) -> str | list[Any]:
+    if isinstance(value, str):
+        return not_blank(value)
+    if not any(isinstance(block, PromptBlockRef) or block.content.strip() for block in value):
+        raise PydanticCustomError("blank", "must not be blank")
+    return value
+
+
+Instructions = TypeAliasType(
+    "Instructions",
+    Annotated[
+        Annotated[str, Tag(_TEXT), NOT_BLANK]
+        | Annotated[list[InstructionBlock], Tag(_BLOCKS), Field(json_schema_extra={"minItems": 1})],
+        list_or(_TEXT, _BLOCKS),
+        AfterValidator(_say_something),
+        Field(description="A text, or blocks that are joined by blank lines."),
+    ],
+)
+
+
+def _model_name(value: str) -> str:
+    problem = model_names.problem(not_blank(value))
+    if problem is not None:
+        raise PydanticCustomError("model_name", "{reason}", {"reason": problem})
+    return value
+
+
+ModelName = Annotated[
+    str,
+    AfterValidator(_model_name),
+    Field(json_schema_extra={"minLength": 1, "pattern": model_names.PATTERN}),
+]
+
+
+class Model(Shape):
+    """A model, by provider and name; other members are specific to the provider."""
+
+    model_config = ConfigDict(extra="allow")
+
+    provider: NotBlank
+    name: ModelName
+
+
+class Usage(Shape):
+    """When a tool, a sub-agent or a workflow is offered, and with which description."""
+
+    description: str | None = None
+    rules: RuleGroup | None = None
+
+
+class Scorer(Usage):
+    """How a scorer is used."""
+
+    sampling: JsonObject | None = None
+
+
+_Key = Annotated[str, Field(min_length=1)]
+Usages = TypeAliasType("Usages", dict[_Key, Usage])
+Scorers = TypeAliasType("Scorers", dict[_Key, Scorer])
+SubAgents = TypeAliasType("SubAgents", dict[ResourceId, Usage])
+
+# A JSON object stored as given, for whichever runtime reads it. Its variants may also hold lists; the lists
+# of matching variants are concatenated.
+ObjectOrList = TypeAliasType(
+    "ObjectOrList",
+    Annotated[
+        Annotated[JsonObject, Tag(_OBJECT)] | Annotated[list[Any], Tag(_LIST)], list_or(_OBJECT, _LIST)
+    ],
+)
+OpaqueJson = Annotated[JsonObject, MayVary("Object", ObjectOrList)]
+
+
+class AgentFields(SharedFields):
+    """The fields of an agent in an edit; an absent field is unchanged."""
+
+    instructions: Instructions = UNCHANGED
+    model: Annotated[Model, MayVary("Model")] | None = None
+    tools: Annotated[Usages, MayVary("Usages")] | None = None
+    agents: Annotated[SubAgents, MayVary("SubAgents")] | None = None
+    workflows: Annotated[Usages, MayVary("Usages")] | None = None
+    scorers: Annotated[Scorers, MayVary("Scorers")] | None = None
+    integration_tools: OpaqueJson | None = None
+    tool_providers: OpaqueJson | None = None
+    mcp_clients: OpaqueJson | None = None
+    default_options: OpaqueJson | None = None
+    input_processors: OpaqueJson | None = None
+    output_processors: OpaqueJson | None = None
+    memory: OpaqueJson | None = None
+    skills: OpaqueJson | None = None
+    workspace: OpaqueJson | None = None
+    browser: OpaqueJson | None = None
+
+
+class AgentConfig(AgentFields):
+    """The complete configuration of a stored agent."""
+
+    name: NotBlank
+    instructions: Instructions
+
+
+def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, name) for every tool, conditional variants included."""
+    return keys(config, "tools")
+
+
+OVERRIDE: Final = ConfigSchema(edit=AgentFields, whole=AgentFields)
+"""What the snapshots of overrides hold: nothing is required, so that everything can be cleared."""
+AGENT: Final = ResourceKind(
+    slug="agent",
+    id_member="agentId",
+    namespace="agent",
+    singular="agent",
+    plural="agents",
+    path="agents",
+    icon="smart_toy",
+    text_field="instructions",
+    schema=ConfigSchema(edit=AgentFields, whole=AgentConfig),
+    override_schema=OVERRIDE,
+    publishes_at_once=True,
+    has_visibility=True,
+    is_run=True,
+)
