@@ -57,6 +57,11 @@ class PinnedVersion(NamedTuple):
 class MessageField(models.TextField):  # type: ignore[type-arg]
     """A message; one with values is stored as its template and them, so that pages can translate it."""
 
+    def deconstruct(self) -> Any:
+        """Return it as the text that it is in the database, so that it needs no migration."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs
+
     def get_prep_value(self, value: Any) -> Any:
         """Return the text to store."""
         if not isinstance(value, Message) or not value.values:
