@@ -196,6 +196,7 @@ AGENT: Final = ResourceKind(
     icon="smart_toy",
     text_field="instructions",
     schema=ConfigSchema(edit=AgentFields, whole=AgentConfig),
+    studio_words="studio.kind_words.AGENT",
     override_schema=OVERRIDE,
     publishes_at_once=True,
     has_visibility=True,

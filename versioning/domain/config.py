@@ -22,6 +22,7 @@ from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message
 Config = dict[str, Any]
 
 EXCERPT_LENGTH = 240
+_TEXT_FIELDS_OF_0013 = ("instructions", "content")
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,15 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
-def excerpt_of(config: Config) -> str:
-    """Return how the prompt of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
+def excerpt_of(config: Config, text_field: str | None = None) -> str:
+    """Return how the text of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
 
-    Of a prompt block that the prompt refers to it has the id, in square brackets.
+    Of a prompt block that the text refers to it has the id, in square brackets. Only migration 0013 does not
+    say which field has the text.
     """
-    prompt: Any = config.get("instructions", config.get("content", ""))
-    blocks = prompt if isinstance(prompt, list) else [{"content": prompt}]
+    fields = _TEXT_FIELDS_OF_0013 if text_field is None else (text_field,)
+    text: Any = next((config[name] for name in fields if name in config), "")
+    blocks = text if isinstance(text, list) else [{"content": text}]
     line = ""
     for block in blocks:
         part = block["content"] if "content" in block else f"[{block.get('id', '')}]"

@@ -73,10 +73,10 @@ def equals(text: Any, sought: Any) -> Q:
     return Q(Exact(text, sought))
 
 
-def occurs(text: str, resource_id: str, config: Config) -> bool:
+def occurs(text: str, resource_id: str, config: Config, text_field: str) -> bool:
     """Say whether a configuration or its id contains the text; raises `Invalid`."""
     check_length(text)
-    return text.casefold() in searchable_text(resource_id, config)
+    return text.casefold() in searchable_text(resource_id, config, text_field)
 
 
 def check_length(text: str) -> None:

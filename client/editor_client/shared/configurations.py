@@ -95,19 +95,17 @@ class Searchable(NamedTuple):
     name: str
     description: str
     text: str
-    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
+    """What is in the field of the text. For a prompt block that is referred to it has the id."""
 
 
-def searchable(resource_id: str, config: Config) -> Searchable:
-    """Return the texts of a configuration in which a search looks."""
-    instructions = config.get("instructions", config.get("content", ""))
-    if isinstance(instructions, list):
-        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    return Searchable(
-        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
-    )
+def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
+    """Return the texts of a configuration in which a search looks; `text_field` is that of its kind."""
+    text = config.get(text_field, "")
+    if isinstance(text, list):
+        text = "\n".join(block.get("content", block.get("id", "")) for block in text)
+    return Searchable(resource_id, *map(str, (config.get("name", ""), config.get("description", ""), text)))
 
 
-def searchable_text(resource_id: str, config: Config) -> str:
+def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
     """Return the texts in which a search looks as one, case-folded."""
-    return "\n".join(searchable(resource_id, config)).casefold()
+    return "\n".join(searchable(resource_id, config, text_field)).casefold()
