@@ -51,16 +51,18 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another test of the run says already."""
-    leave_out_the_other_kind(config, items)
-    if "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
+    is_sqlite = "sqlite" in settings.DATABASES["default"]["ENGINE"]
+    leave_out_the_other_kind(config, items, first=int(not is_sqlite))
+    if not is_sqlite:
         leave_out_what_sqlite_has_said(config, items)
 
 
-def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item]) -> None:
+def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item], *, first: int) -> None:
     """Run a test that takes the fixture `kind` with one of the two, unless it is marked `both_kinds`.
 
     The code is the same for both, but for what is marked. The parameters of a test are tried with the kinds
-    in turn, and half of the tests begin with each.
+    in turn, and half of the tests begin with each; `first`, 0 or 1, says which. A test that SQLite runs with
+    one of them, PostgreSQL runs with the other.
     """
     tried: Counter[str] = Counter()
     chosen, left_out = [], []
@@ -70,7 +72,7 @@ def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item]) ->
             chosen.append(item)
             continue
         function, _, _ = item.nodeid.partition("[")
-        turn = (crc32(function.encode()) + tried[f"{function} {kind.path}"]) % 2
+        turn = (first + crc32(function.encode()) + tried[f"{function} {kind.path}"]) % 2
         tried[f"{function} {kind.path}"] += 1
         (chosen if (kind is AGENTS) == (turn == 0) else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)

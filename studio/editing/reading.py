@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
 from studio.editing.choices import Choice
@@ -15,7 +16,6 @@ from studio.forms.values import json_text
 from studio.forms.words import in_reading_order, words_of
 from studio.limits import PageBudget
 from versioning.domain.access import Caller
-from versioning.domain.agents import referenced_agents
 from versioning.domain.config import Config
 
 MAX_ITEMS: Final = 250

@@ -10,11 +10,11 @@ from typing import Final
 from uuid import UUID
 
 from editor_client.shared import canonical
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.evaluation import MAX_CHARACTERS_READ, Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
-from versioning.domain.agents import referenced_agents
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.locks import MAX_ENTRIES, Lock, Pin, Terms
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector

@@ -19,9 +19,10 @@ from typing import Any, Final
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import Exact, GreaterThan
+from editor_client.shared.configurations import searchable_text
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.config import Config, searchable_text
+from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.models.querysets import within
 

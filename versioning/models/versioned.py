@@ -20,10 +20,11 @@ from django.db import models
 from django.utils import timezone
 from django.utils.functional import classproperty
 from editor_client.shared import canonical
+from editor_client.shared.configurations import searchable_text
 from editor_client.shared.tags import tags_of
 
 from versioning.domain import kinds
-from versioning.domain.config import Config, excerpt_of, searchable_text
+from versioning.domain.config import Config, excerpt_of
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State

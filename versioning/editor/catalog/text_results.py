@@ -13,9 +13,10 @@ from uuid import UUID
 from django.db.models import Count, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
+from editor_client.shared.configurations import Searchable, searchable
 
 from versioning.domain import excerpts
-from versioning.domain.config import Config, Searchable, searchable
+from versioning.domain.config import Config
 from versioning.domain.excerpts import Piece
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot

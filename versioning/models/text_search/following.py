@@ -15,8 +15,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, Func, IntegerField, OuterRef, Q, Sum, Value
 from django.db.models.functions import Coalesce
+from editor_client.shared.configurations import searchable
 
-from versioning.domain.config import searchable
 from versioning.models import events
 from versioning.models.text_search.base import Lines, NewDocument
 from versioning.models.text_search.documents import SearchProgress
