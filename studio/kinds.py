@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy, ngettext
 
+from studio import site
+from studio.permissions import EditorAdmin
 from versioning.conf import get_editor
 from versioning.domain import agents, kinds, prompt_blocks
 from versioning.domain.access import Caller
@@ -42,6 +44,11 @@ class StudioKind(ResourceKind):
     def model(self) -> type[VersionedResource]:
         """The model of its resources."""
         return model_of(self)
+
+    @property
+    def admin(self) -> EditorAdmin:
+        """The `ModelAdmin` that says who may do what."""
+        return cast("EditorAdmin", site.get_model_admin(self.model))
 
     @property
     def collection(self) -> Collection[Any]:

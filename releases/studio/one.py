@@ -94,10 +94,6 @@ class ReleasePage(WorkspacePage):
         """Whether it can still be changed and published."""
         return self.release.state == State.DRAFT
 
-    def may(self, right: Right) -> bool:
-        """Say whether the caller has the right in the workspace."""
-        return self.caller.may(right, self.workspace_id)
-
     def show(
         self, *, status: int = 200, problems: Sequence[Problem] | None = None, **context: Any
     ) -> HttpResponse:

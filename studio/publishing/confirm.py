@@ -14,7 +14,7 @@ from studio.domain_messages.translated import translated
 from studio.publishing.usage import DependentsPage
 from studio.versions import title_of
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.deleting import discardable
@@ -60,6 +60,10 @@ class ConfirmPage(DependentsPage, ABC):
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Do it if the resource has one of the expected tags, and redirect."""
 
+    def is_allowed(self) -> bool:
+        """Say whether the caller may do it."""
+        return self.may(self.right)
+
     @abstractmethod
     def sentences(self) -> list[str]:
         """Return the consequences, a sentence each."""
@@ -72,7 +76,8 @@ class ConfirmPage(DependentsPage, ABC):
         return self.resource
 
     def _ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        self.require(self.right)
+        if not self.is_allowed():
+            raise Forbidden(self.right.refused(self.workspace_id))
         return self.page(
             "studio/publishing/confirm.html",
             title=self.title,
@@ -143,6 +148,10 @@ class DeletePage(ConfirmPage):
         if self.code_agent is not None:
             return _("Delete the override")
         return _("Delete this agent") if self.kind.is_run else _("Delete this prompt block")
+
+    def is_allowed(self) -> bool:
+        """Say whether the caller may delete it."""
+        return self.kind.admin.has_delete_permission(self.request, self.record)
 
     def sentences(self) -> list[str]:
         """Say what is lost."""
