@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.domain_messages.translated import translated
 from studio.publishing.usage import DependentsPage
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
@@ -116,7 +116,7 @@ class UnpublishPage(ConfirmPage):
             _("%(version)s is not served any more.") % {"version": title_of(self.record.active)},
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
-            *([] if self.kind.is_run else [_("Agents that refer to it are served without it.")]),
+            *([_("Agents that refer to it are served without it.")] if self.kind.is_shown else []),
             self._of_locks,
         ]
 
@@ -147,7 +147,7 @@ class DeletePage(ConfirmPage):
         """What is deleted."""
         if self.code_agent is not None:
             return _("Delete the override")
-        return _("Delete this agent") if self.kind.is_run else _("Delete this prompt block")
+        return str(self.kind.words.delete)
 
     def is_allowed(self) -> bool:
         """Say whether the caller may delete it."""

@@ -77,7 +77,7 @@ class CreatePage(StudioPage):
         others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         return self.page(
             "studio/resources/create.html",
-            title=self.kind.new_title,
+            title=str(self.kind.words.new),
             text_title=words_of(self.kind.text_field).title,
             status=status,
             kind=self.kind,

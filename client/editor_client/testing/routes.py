@@ -136,7 +136,7 @@ def _list(editor: Editor, request: Request) -> Answer:
             and (query.get("favoritedOnly") != "true" or one.is_favorited)
             and wanted <= set(tags.tags_of(one.metadata))
             and any(
-                text in searchable_text(one.id, version.config)
+                text in searchable_text(one.id, version.config, kind.text)
                 for version in (one.active, one.latest)
                 if version
             )
