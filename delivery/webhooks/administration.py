@@ -24,7 +24,7 @@ from delivery.webhooks.signing_secrets import root_key, secret_of
 from delivery.webhooks.values import COLUMNS, checked
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.errors import Forbidden, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
@@ -84,8 +84,11 @@ def create(
     columns = checked(given)
     with get_editor().workspace.administering(workspace_id, caller):
         if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
-            problem = f"this workspace has {MAX_WEBHOOKS} webhooks, as many as it can have: delete one first"
-            raise Invalid.field("workspaceId", problem, code="too_many_webhooks")
+            message = Message(
+                "this workspace has {limit} webhooks, as many as it can have: delete one first",
+                limit=MAX_WEBHOOKS,
+            )
+            raise Invalid.field("workspaceId", message, code="too_many_webhooks")
         root = root_key()
         webhook = Webhook.objects.create(
             workspace_id=workspace_id,
@@ -141,7 +144,8 @@ def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, 
     """
     caller = caller_of(by)
     if not 0 <= keep_previous_hours <= MAX_KEEP_HOURS:
-        raise Invalid.field("keepPreviousHours", f"must be a whole number from 0 to {MAX_KEEP_HOURS}")
+        message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_KEEP_HOURS)
+        raise Invalid.field("keepPreviousHours", message)
     with _administering(webhook_id, caller) as webhook:
         root, now = root_key(), timezone.now()
         until = now + datetime.timedelta(hours=keep_previous_hours) if keep_previous_hours else None

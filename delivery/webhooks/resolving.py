@@ -5,10 +5,8 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
 
 from delivery.webhooks.addresses import Address, Allowed, Refused, Target, checked_addresses, target_of
 
@@ -20,15 +18,6 @@ class NotResolved(Refused):
 def allowed() -> Allowed:
     """Return what `EDITOR_WEBHOOK_ALLOW` opens."""
     return Allowed.read(settings.EDITOR_WEBHOOK_ALLOW)
-
-
-def check_allowed(**_options: Any) -> list[CheckMessage]:
-    """Check `EDITOR_WEBHOOK_ALLOW`."""
-    try:
-        allowed()
-    except ValueError as error:
-        return [Error(f"EDITOR_WEBHOOK_ALLOW: {error}", id="delivery.E001")]
-    return []
 
 
 def looked_up(url: str, seconds: float) -> tuple[Target, list[Address]]:

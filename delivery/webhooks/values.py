@@ -8,7 +8,7 @@ from typing import Any, Final
 from delivery.webhooks.addresses import Refused
 from delivery.webhooks.models import MAX_URL
 from delivery.webhooks.resolving import looked_up
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.events import matching
 
 MAX_DESCRIPTION: Final = 500
@@ -46,13 +46,13 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
             looked_up(given["url"], RESOLVING_SECONDS)
         except Refused as refusal:
-            raise Invalid.field("url", str(refusal)) from None
+            raise Invalid.field("url", refusal.args[0]) from None
     return columns
 
 
 def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
     if len(patterns) > MAX_EVENT_TYPES:
-        yield Issue("eventTypes", f"must not have more than {MAX_EVENT_TYPES} items")
+        yield Issue("eventTypes", Message("must not have more than {limit} items", limit=MAX_EVENT_TYPES))
         return
     for number, pattern in enumerate(patterns):
         try:
@@ -63,6 +63,6 @@ def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
 
 def _issues_of_text(name: str, text: str | None, longest: int) -> Iterator[Issue]:
     if text is not None and len(text) > longest:
-        yield Issue(name, f"must not be longer than {longest} characters")
+        yield Issue(name, Message("must not be longer than {limit} characters", limit=longest))
     elif text is not None and "\0" in text:
         yield Issue(name, "must not hold the character NUL")
