@@ -19,6 +19,7 @@ from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.service import Service, environment_of, new_database, template_database
 from tests.support.studio_cast import PASSWORD, make_cast
+from tests.toy_kind.client import SnippetClient
 
 SNIPPETS = Kind(path="/stored/snippets", list_key="snippets", id_key="snippetId", text="source")
 ROLES = ("alice", "paula", "edgar", "vera", "charlie")
@@ -157,6 +158,19 @@ def test_the_document_describes_it(people: Any) -> None:
     assert "/api/stored/snippets/{id}/versions" in paths
     assert "/api/stored/snippets/{id}/dependents" not in paths
     assert set(document["components"]["schemas"]["SnippetCreate"]["required"]) == {"name", "source"}
+
+
+def test_the_client_reads_it(service: Service, people: Any, name: str) -> None:
+    make(people.alice, name, language="python", autoPublish=True)
+    SNIPPETS.save(people.alice, name, "print(2)")
+    with SnippetClient(service.url, api_key=people.alice.key) as client:
+        snippet = client.get_stored_snippet(name)
+        assert snippet.details(status="draft").source == "print(2)"
+        newest, oldest = snippet.iter_versions()
+        assert (oldest.snippet_id, oldest.language, newest.changed_fields) == (name, "python", ("source",))
+        compared = snippet.compare_versions(oldest.id, newest.id)
+        assert [diff.field for diff in compared.diffs] == ["source"]
+        assert snippet.delete().success
 
 
 def test_the_studio_has_its_pages(service: Service, people: Any, name: str) -> None:
