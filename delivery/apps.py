@@ -25,4 +25,4 @@ class DeliveryConfig(AppConfig):
             import_module("delivery.streams.sign_outs").watch()
         if apps.is_installed("studio"):
             import_module("delivery.studio.extension").register()
-        checks.register(import_module("delivery.webhooks.resolving").check_allowed)
+        checks.register(import_module("delivery.webhooks.targets").check_allowed)

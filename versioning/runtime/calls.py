@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
@@ -67,7 +67,9 @@ class RunOptions:
     instructions: str | None = None
 
     @classmethod
-    def parse(cls, *, max_steps: Any, model_settings: Any, instructions: Any) -> RunOptions:
+    def parse(
+        cls, *, max_steps: Any = None, model_settings: Any = None, instructions: Any = None
+    ) -> RunOptions:
         """Return the options of a call; raises `Invalid` with the JSON names of those that are wrong."""
         issues: list[Issue] = []
         if max_steps is not None and not _is_count(max_steps):
@@ -166,21 +168,26 @@ class Call:
 
     @classmethod
     def parse(
-        cls, agent_id: str, messages: Any, *, default: Selector | None, **options: Unpack[Options]
+        cls,
+        agent_id: str,
+        messages: Any,
+        *,
+        default: Selector | None,
+        selector: Selector | None = None,
+        versions: VersionsMap | Mapping[str, Any] | None = None,
+        request_context: RequestContext | Mapping[str, Any] | None = None,
+        published_sub_agents: bool = False,
+        **options: Any,
     ) -> Call:
         """Return the call; raises `Invalid` with the caller's names for what is wrong."""
         return cls(
             agent_id=agent_id,
             conversation=Conversation.parse(messages),
-            context=_context(options.get("request_context"), options.get("versions")),
-            options=RunOptions.parse(
-                max_steps=options.get("max_steps"),
-                model_settings=options.get("model_settings"),
-                instructions=options.get("instructions"),
-            ),
-            selector=options.get("selector"),
+            context=_context(request_context, versions),
+            options=RunOptions.parse(**options),
+            selector=selector,
             default=default,
-            published_sub_agents=options.get("published_sub_agents", False),
+            published_sub_agents=published_sub_agents,
         )
 
 
