@@ -59,9 +59,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 
 INSTALLED_APPS = [
     "editor_project",
-    "studio.apps.StudioConfig",  # before unfold, whose frame it replaces
+    "studio",
     "django.contrib.admin",
-    "unfold.apps.BasicAppConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -9,10 +9,9 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from schedules.making import Times
 from schedules.models import Action, Schedule
 from schedules.schemas import STATES, ScheduleAnswer, ScheduleCreate, SchedulePage, ScheduleUpdate
-from schedules.verbs import Schedules
+from schedules.verbs import Schedules, Times
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page

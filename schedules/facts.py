@@ -1,28 +1,66 @@
-"""What is stored of what schedules are about, for many schedules in a few statements."""
+"""What is stored of what schedules are about, and as whom they run: for many in a few statements."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from uuid import UUID
+
+from django.contrib.auth import get_user_model
 
 from releases.items import ItemNow, now, rows_of, versions_of
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
 from releases.rules import in_order
 from schedules.models import Action, Schedule
-from schedules.people import people
-from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.errors import NotFound
+from versioning.domain.access import APPLICATION, Caller, Role, Via
+from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
-from versioning.models import VersionedResource
+from versioning.models import Membership, VersionedResource, caller_for
+from versioning.models.workspaces import caller_with
 from versioning.serving.event_visibility import target_of
+
+_BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
+"""As whom the schedules of the application itself run."""
+
+
+def person(schedule: Schedule) -> Caller:
+    """Return who made the schedule, with the rights of this moment; raises `Forbidden` if they are gone."""
+    if not schedule.author_name:
+        return _BY_ITSELF
+    author = schedule.author
+    if author is None or not author.is_active:
+        raise Forbidden(f"The account {schedule.author_name!r} is gone, or switched off.")
+    return caller_for(author, Via.SCHEDULE)
+
+
+def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
+    """Return who made schedules, as `person` does, by their ids; None for who is gone. Two statements."""
+    authors = {one.author_id for one in schedules if one.author_name}
+    users = get_user_model()._default_manager.in_bulk(authors - {None})
+    roles: defaultdict[Any, dict[str, Role]] = defaultdict(dict)
+    if users:
+        rows = Membership.objects.filter(user__in=users).order_by()
+        for user_id, workspace_id, role in rows.values_list("user_id", "workspace_id", "role"):
+            roles[user_id][workspace_id] = Role(role)
+    callers = {
+        pk: caller_with(
+            roles[pk],
+            is_superuser=user.is_superuser,
+            username=user.get_username(),
+            user_id=pk,
+            via=Via.SCHEDULE,
+        )
+        for pk, user in users.items()
+        if user.is_active
+    }
+    return {one.pk: callers.get(one.author_id) if one.author_name else _BY_ITSELF for one in schedules}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,22 @@
-"""What will be live when, and which schedules will fail, if nothing else is published until then. Pure."""
+"""What is live when the turn of each schedule comes, and which will fail, if nothing else is published.
+
+So the end of a pair is judged in the state that its beginning leaves, and not in that of today.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
+
+from releases.models import ReleaseItem
+from releases.models.releases import State as ReleaseState
+from schedules.models import Schedule
+from versioning.domain.events import Target
+
+Parts = Mapping[UUID, ReleaseItem]
+"""What releases do with one resource, by the ids of the releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,3 +53,67 @@ def forecast(live: str | None, steps: Iterable[Step]) -> Iterator[Outcome]:
         fails = is_unexpected(live, expects=step.expects, is_forced=step.is_forced)
         live = live if fails else step.makes_live
         yield Outcome(fails=fails, before=before, live=live)
+
+
+def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
+    """Return schedules in the order in which they run: at the same time, single versions before releases."""
+    return sorted(schedules, key=lambda one: (one.run_at, one.release_id is not None, one.pk))
+
+
+def outcomes_of(
+    reference: str, live: str | None, waiting: Sequence[Schedule], parts: Parts
+) -> list[tuple[Step, Outcome]]:
+    """Return what each of the schedules does with a resource, and what comes of it; they are by time."""
+    steps = [_step(one, reference, parts) for one in waiting]
+    return list(zip(steps, forecast(live, steps), strict=True))
+
+
+def expected(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUID, str], Outcome]:
+    """Return what comes of all schedules that concern resources, by schedule and resource.
+
+    `live` are the resources by what `Schedule.expects` calls them, with what is live of each now. However
+    many they are, it takes three statements at most.
+    """
+    known = {(target.kind, target.id, target.identity) for target, _ in live.values()}
+    ids, identities = {one[1] for one in known}, {one[2] for one in known}
+    own = Schedule.objects.waiting().filter(resource_id__in=ids, identity__in=identities)
+    scheduled = Schedule.objects.waiting().filter(release_id__isnull=False).order_by().values("release_id")
+    items = ReleaseItem.objects.filter(
+        resource_id__in=ids, identity__in=identities, release__state=ReleaseState.DRAFT, release__in=scheduled
+    )
+    parts: defaultdict[str, dict[UUID, ReleaseItem]] = defaultdict(dict)
+    for item in items.order_by():
+        if (item.kind, item.resource_id, item.identity) in known:
+            parts[f"{item.kind}/{item.resource_id}"][item.release_id] = item
+    releases = {release_id for of_one in parts.values() for release_id in of_one}
+    together = Schedule.objects.waiting().filter(release_id__in=releases) if releases else ()
+    waiting = _by_resource([*own.order_by(), *together], parts)
+    found = {}
+    for reference, (_target, live_now) in live.items():
+        rows = in_order(waiting[reference])
+        for row, (_step, outcome) in zip(
+            rows, outcomes_of(reference, live_now, rows, parts[reference]), strict=True
+        ):
+            found[row.pk, reference] = outcome
+    return found
+
+
+def _by_resource(rows: Iterable[Schedule], parts: Mapping[str, Parts]) -> Mapping[str, list[Schedule]]:
+    found: defaultdict[str, list[Schedule]] = defaultdict(list)
+    concerned: defaultdict[UUID, list[str]] = defaultdict(list)
+    for reference, of_one in parts.items():
+        for release_id in of_one:
+            concerned[release_id].append(reference)
+    for row in rows:
+        for reference in [row.reference] if row.release_id is None else concerned[row.release_id]:
+            found[reference].append(row)
+    return found
+
+
+def _step(schedule: Schedule, reference: str, parts: Parts) -> Step:
+    if schedule.release_id is None:
+        makes_live = schedule.version_id or None
+    else:
+        item = parts[schedule.release_id]
+        makes_live = str(item.version_id) if item.version_id else None
+    return Step(expects=schedule.expects.get(reference), makes_live=makes_live, is_forced=schedule.force)

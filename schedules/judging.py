@@ -17,9 +17,8 @@ from uuid import UUID
 from releases.checking import Attempt, problems_of_several
 from releases.rules import Problem as ReleaseProblem
 from schedules.deletions import GONE
-from schedules.expected import expected
 from schedules.facts import Facts, facts_of
-from schedules.forecast import Outcome
+from schedules.forecast import Outcome, expected
 from schedules.models import Action, Schedule, State
 from schedules.refusals import NOT_ALLOWED, Problem, SomethingElseIsLive, code_of, message_of, message_of_item
 from versioning.domain.access import Caller, Right

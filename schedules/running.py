@@ -19,9 +19,9 @@ from releases.items import Versions, read_ahead
 from releases.models import ReleaseItem
 from releases.publishing import publish
 from schedules.deletions import GONE
+from schedules.facts import person
 from schedules.forecast import is_unexpected
 from schedules.models import Action, NotWaiting, Schedule, ScheduleQuerySet, State
-from schedules.people import person
 from schedules.refusals import SomethingElseIsLive, code_of, message_of
 from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor

@@ -1,11 +1,236 @@
-"""All verbs of schedules, as a table of contents: each is a function in the module named here."""
+"""The verbs of schedules: find, make (one, or a beginning with its end), move to another time, cancel."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Final
 
-from schedules import changing, finding, judging, making
+from django.db.models import Q
+from django.utils import timezone
+
+from schedules import judging
+from schedules.models import Action, Schedule, ScheduleQuerySet, State
+from schedules.news import remember
+from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
+from schedules.times import When, in_utc, in_zone, is_local
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Invalid, Issue, NotFound
+from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
+from versioning.editor.locking import retried
+from versioning.editor.parts import EditorPart
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+from versioning.models.querysets import within
+
+CURRENT: Final = "\0current"
+"""Stands for the version that is live when the schedule is made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """When something is to happen, as it was named: in UTC, or as a local time in a time zone."""
+
+    run_at: str | None = None
+    local_time: str | None = None
+    time_zone: str | None = None
+
+    @property
+    def field(self) -> str:
+        """What the time is called in problems."""
+        return "localTime" if self.run_at is None else "runAt"
+
+    def begin(self) -> When:
+        """Return when it begins; raises `Invalid`."""
+        now = timezone.now()
+        if self.run_at is not None:
+            if self.local_time is not None or self.time_zone is not None:
+                raise Invalid.field("runAt", "must not be given together with localTime and timeZone")
+            return in_utc(self.run_at, field="runAt", now=now)
+        if self.local_time is None or self.time_zone is None:
+            named = {"localTime": self.local_time, "timeZone": self.time_zone}
+            missing = [name for name, given in named.items() if given is None]
+            raise Invalid([Issue(name, "is required, unless runAt is given") for name in missing])
+        return in_zone(self.local_time, self.time_zone, field="localTime", now=now)
+
+    def end(self, until: str, begin: When) -> When:
+        """Return when it ends, which is after its beginning; without an offset it is in the same time zone.
+
+        Raises `Invalid`.
+        """
+        now = timezone.now()
+        if self.time_zone is not None and is_local(until):
+            end = in_zone(until, self.time_zone, field="until", now=now)
+        else:
+            end = in_utc(until, field="until", now=now)
+        if end.run_at <= begin.run_at:
+            raise Invalid.field("until", "must be after the beginning")
+        return end
+
+
+class ScheduleEnded(Conflict):
+    """A schedule is not waiting any more: it has run, or it was cancelled."""
+
+    code = "schedule_ended"
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__(f"This schedule is {schedule.state} and is not changed any more.")
+
+
+def find(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+    """Return a schedule.
+
+    Raises `NotFound` if there is none or the caller may not read what it is about, and `Forbidden` if the
+    caller may read that but not its drafts.
+    """
+    by = caller_of(by)
+    found = Schedule.objects.filter(pk=uuid_of(schedule_id)).first()
+    if found is None:
+        raise NotFound
+    refuse_unreadable(schedules, found, by)
+    return found
+
+
+def list_readable(
+    schedules: EditorPart,
+    *,
+    kind: str | None = None,
+    resource_id: str | None = None,
+    release_id: str | None = None,
+    state: str | None = None,
+    workspace_id: str | None = None,
+    by: Who = APPLICATION,
+) -> ScheduleQuerySet:
+    """Return the schedules that the caller may read; all arguments narrow the list.
+
+    Raises `NotFound` for a `release_id` that can be none.
+    """
+    found = Schedule.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
+    narrowed = {
+        "kind": kind,
+        "resource_id": resource_id,
+        "release_id": release_id,
+        "state": state,
+        "workspace": workspace_id,
+    }
+    if release_id is not None:
+        uuid_of(release_id)
+    return found.filter(**{name: value for name, value in narrowed.items() if value is not None})
+
+
+def refuse_unreadable(schedules: EditorPart, schedule: Schedule, by: Caller) -> None:
+    """Raise unless the caller may read the drafts that a schedule is about.
+
+    That is `Forbidden` for who may read the resource, or for a release the workspace, and `NotFound` for all
+    others.
+    """
+    if by.may(Right.READ_DRAFTS, schedule.workspace_id):
+        return
+    if schedule.release_id is None:
+        collection = schedules.editor.collection(KINDS_BY_SLUG[schedule.kind])
+        collection.versions(schedule.resource_id, by=by)  # refuses, in either way
+    elif by.may(Right.READ, schedule.workspace_id):
+        by.require(Right.READ_DRAFTS, schedule.workspace_id)
+    raise NotFound
+
+
+@retried
+def create(
+    schedules: EditorPart,
+    kind: str,
+    resource_id: str,
+    times: Times,
+    *,
+    version_id: str | None = None,
+    action: str = Action.PUBLISH,
+    until: str | None = None,
+    then: str | None = None,
+    expects: str | None = CURRENT,
+    force: bool = False,
+    by: Who = APPLICATION,
+) -> Schedule:
+    """Schedule a version of a resource for a time; needs the right to publish.
+
+    With `until` and the version `then` there are two schedules: the second makes that version live again.
+    What is live now, or what `expects` names, has to be live by then, unless `force` is set. The gate refuses
+    nothing before then; what it has against the version now is in `problems` of the schedule. Raises
+    `Invalid`, `NotFound` and `Forbidden`.
+    """
+    by = caller_of(by)
+    begin = times.begin()
+    end = times.end(until, begin) if until is not None else None
+    if (until is None) != (then is None):
+        missing, given = ("until", "then") if until is None else ("then", "until")
+        raise Invalid.field(missing, f"is required together with {given}")
+    with locked_resource(schedules.editor, kind, resource_id, by) as found:
+        pinned = found.pinned(version_id, action)
+        subject = found if expects is CURRENT else found.expecting(_known(found, expects))
+        made = _insert(subject, begin, by, action=action, force=force, **pinned)
+        pair = [made]
+        if end is not None:
+            back = subject.pinned(then, Action.PUBLISH, field="then.versionId")
+            after = subject.expecting(version_id)
+            pair += [_insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)]
+        remember(schedules, pair)
+        return made
+
+
+@retried
+def create_for_release(
+    schedules: EditorPart, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
+) -> Schedule:
+    """Schedule a release for a time; needs the right to publish.
+
+    What is live now of all that is in the release has to be live by then, unless `force` is set. Raises
+    `Invalid`, `NotFound`, `Forbidden`, and `Conflict` for a release that is published already.
+    """
+    by = caller_of(by)
+    begin = times.begin()
+    with locked_release(schedules.editor, release_id, by) as subject:
+        made = _insert(subject, begin, by, force=force)
+        remember(schedules, [made])
+        return made
+
+
+@retried
+def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
+    """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
+
+    The two of a pair stay in their order: raises `Invalid` otherwise.
+    """
+    by = caller_of(by)
+    when = times.begin()
+    with _changing(schedules, schedule_id, by) as schedule:
+        begins, ends = schedule.follows, schedule.end_of_pair
+        if begins is not None and when.run_at <= begins.run_at:
+            raise Invalid.field(times.field, "must be after the beginning that it ends")
+        if ends is not None and when.run_at >= ends.run_at:
+            raise Invalid.field(times.field, "must be before its end")
+        before = schedule.run_at
+        schedule.set_time(when)
+        schedule.save()
+        if schedule.run_at != before:
+            schedule.record("changed", by)
+        return schedule
+
+
+@retried
+def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+    """Cancel a schedule, and with a beginning its end; the records stay.
+
+    Raises `ScheduleEnded` if it is not waiting any more.
+    """
+    by = caller_of(by)
+    with _changing(schedules, schedule_id, by) as schedule:
+        end = schedule.end_of_pair
+        for one in (schedule, end):
+            if one is not None and one.state == State.SCHEDULED:
+                one.end(State.CANCELLED)
+                one.record("cancelled", by)
+        return schedule
 
 
 @dataclass(frozen=True)
@@ -20,10 +245,49 @@ class Schedules:
 
     editor: Editor
 
-    create = making.create
-    create_for_release = making.create_for_release
-    find = finding.find
-    list = finding.list_readable
+    create = create
+    create_for_release = create_for_release
+    find = find
+    list = list_readable
     problems = judging.problems_of
-    change = changing.change
-    cancel = changing.cancel
+    change = change
+    cancel = cancel
+
+
+def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:
+    """Insert a schedule and record it."""
+    schedule = Schedule(
+        **subject.columns,
+        expects=dict(subject.live),
+        author_id=by.user_id,
+        author_name=by.username or "",
+        **columns,
+    )
+    schedule.set_time(when)
+    schedule.save(force_insert=True)
+    schedule.record("created", by)
+    return schedule
+
+
+def _known(subject: ResourceSubject, version_id: str | None) -> str | None:
+    """Return the id of a version of the resource, or None for nothing; raises `Invalid` for any other."""
+    if version_id is not None:
+        subject.pinned(version_id, Action.PUBLISH, field="expects")
+    return version_id
+
+
+@contextmanager
+def _changing(schedules: EditorPart, schedule_id: str, by: Caller) -> Iterator[Schedule]:
+    """Lock a schedule that is waiting, and the other one of its pair, for this transaction."""
+    with events.transaction():
+        pk = uuid_of(schedule_id)
+        pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).locked()
+        schedule = next((one for one in pair if one.pk == pk), None)
+        if schedule is None:
+            raise NotFound
+        refuse_unreadable(schedules, schedule, by)
+        by.require(Right.PUBLISH, schedule.workspace_id)
+        events.acts(by)
+        if schedule.state != State.SCHEDULED:
+            raise ScheduleEnded(schedule)
+        yield schedule

@@ -7,11 +7,13 @@ a stranger: an admin, but of `elsewhere`. root is a superuser and a member of no
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from django.conf import settings
@@ -48,13 +50,53 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out on PostgreSQL what SQLite's run has said already, and PostgreSQL cannot say otherwise.
+    """Leave out what another test of the run says already."""
+    is_sqlite = "sqlite" in settings.DATABASES["default"]["ENGINE"]
+    leave_out_the_other_kind(config, items, first=int(not is_sqlite))
+    if not is_sqlite:
+        leave_out_what_sqlite_has_said(config, items)
+
+
+def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item], *, first: int) -> None:
+    """Run a test that takes the fixture `kind` with one of the two, unless it is marked `both_kinds`.
+
+    The code is the same for both, but for what is marked. The parameters of a test are tried with the kinds
+    in turn, and half of the tests begin with each; `first`, 0 or 1, says which. A test that SQLite runs with
+    one of them, PostgreSQL runs with the other.
+    """
+    tried: Counter[str] = Counter()
+    chosen, left_out = [], []
+    for item in items:
+        kind = parameters(item).get("kind")
+        if not isinstance(kind, Kind) or names_its_kinds(item):
+            chosen.append(item)
+            continue
+        function, _, _ = item.nodeid.partition("[")
+        turn = (first + crc32(function.encode()) + tried[f"{function} {kind.path}"]) % 2
+        tried[f"{function} {kind.path}"] += 1
+        (chosen if (kind is AGENTS) == (turn == 0) else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = chosen
+
+
+def parameters(item: pytest.Item) -> dict[str, Any]:
+    """Return the parameters of a test, by name."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
+def names_its_kinds(item: pytest.Item) -> bool:
+    """Say whether a test is marked `both_kinds`, or has a table of its own with the kinds in it."""
+    return item.get_closest_marker("both_kinds") is not None or any(
+        "kind" in mark.args[0] for mark in item.iter_markers("parametrize")
+    )
+
+
+def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run on PostgreSQL what it can say otherwise than SQLite.
 
     Whatever asks a database is run there once, with the first of its parameters; what is marked `database`
     with all of them.
     """
-    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
-        return
     begun: set[str] = set()
     chosen, left_out = [], []
     for item in items:
@@ -200,7 +242,7 @@ def folder(tmp_path: Path, settings: Any) -> Folder:
 
 @pytest.fixture(params=[AGENTS, PROMPT_BLOCKS], ids=["agents", "prompt-blocks"])
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Both kinds: whatever uses this runs twice."""
+    """Both kinds, for what is marked `both_kinds`; elsewhere one of them."""
     chosen: Kind = request.param
     return chosen
 

@@ -7,6 +7,7 @@ something could not be done, with the reason on standard error.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from editor_client import event_lines
 from editor_client.errors import EditorError
 from editor_client.folder import Folder, FolderError
+from editor_client.log import After, EventFilters, LogEvent
 from editor_client.pull_push import PullPush
 from editor_client.shared import canonical
 from editor_client.sync import Client
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
+FILTERS = ("type", "kind", "id", "workspace_id", "actor")
+BEYOND_THE_END = 10**18
 SELECTOR = ("status", "version_id", "label", "release")
 
 EPILOG = """\
@@ -89,11 +92,6 @@ def _diff(client: Client, given: argparse.Namespace) -> int:
     return DIFFERENT if differ else _code(work)
 
 
-def _events(client: Client, given: argparse.Namespace) -> int:
-    event_lines.show(client, given)
-    return DONE
-
-
 def _lock(client: Client, given: argparse.Namespace) -> int:
     agents = given.agents
     if not agents and not given.prompt_blocks:
@@ -101,6 +99,51 @@ def _lock(client: Client, given: argparse.Namespace) -> int:
     lock = client.lock(agents, prompt_blocks=given.prompt_blocks, **_selector(given))
     sys.stdout.write(canonical.file_text(lock))
     return DONE
+
+
+def _events(client: Client, given: argparse.Namespace) -> int:
+    """Print the events that the arguments ask for; Ctrl-C and a reader that leaves end it."""
+    try:
+        for event in _wanted(client, given):
+            sys.stdout.write(f"{_json(event) if given.json else _line(event)}\n")
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        pass
+    except BrokenPipeError:
+        # What is still in the buffer would be written, and fail, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
+
+
+def _wanted(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
+    chosen: dict[str, Any] = {name: getattr(given, name) for name in FILTERS}
+    filters: EventFilters = {name: value for name, value in chosen.items() if value is not None}  # type: ignore[assignment]
+    if given.follow:
+        return client.events("now" if given.after is None else given.after, **filters)
+    if given.after is not None:
+        return iter(client.list_events(after=given.after, limit=given.limit, **filters).events)
+    newest = client.list_events(before=BEYOND_THE_END, limit=given.limit, **filters)
+    return reversed(newest.events)
+
+
+def _position(text: str) -> After:
+    if text == "now":
+        return "now"
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError("is a whole number, or `now`")
+    return int(text)
+
+
+def _line(event: LogEvent) -> str:
+    about = f"{event.resource.kind} {event.resource.id}" if event.resource else event.workspace_id or ""
+    version = "" if event.version_number is None else f"version {event.version_number}"
+    by = f"{event.actor.id or 'the application'} ({event.actor.via})"
+    words = (f"{event.position:>6}", f"{event.created_at:%Y-%m-%d %H:%M:%S}", event.type, about, version, by)
+    return "  ".join(word for word in words if word)
+
+
+def _json(event: LogEvent) -> str:
+    return json.dumps(event.raw, ensure_ascii=False)
 
 
 def _selector(given: argparse.Namespace) -> dict[str, Any]:
@@ -158,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     diff.set_defaults(command=_diff, force=False)
 
     events = commands.add_parser("events", help="show what has changed: the newest events of the log")
-    event_lines.add_arguments(events)
+    _add_event_arguments(events)
     events.set_defaults(command=_events)
 
     lock = commands.add_parser("lock", help="print the exact versions of agents and of all that they show")
@@ -181,6 +224,21 @@ def _add_selector(parser: argparse.ArgumentParser) -> None:
     version.add_argument("--version-id", metavar="ID")
     version.add_argument("--label", metavar="NAME")
     version.add_argument("--release", metavar="ID")
+
+
+def _add_event_arguments(command: argparse.ArgumentParser) -> None:
+    extent = command.add_mutually_exclusive_group()
+    extent.add_argument("--follow", action="store_true", help="go on with new events, until Ctrl-C")
+    extent.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many; 100")
+    command.add_argument(
+        "--after", type=_position, metavar="POSITION", help="the events after this one; `now` with --follow"
+    )
+    command.add_argument("--type", metavar="TYPES", help="such as agent.published,promptBlock.*")
+    command.add_argument("--kind", choices=("agent", "promptBlock"))
+    command.add_argument("--id", help="of one resource")
+    command.add_argument("--workspace", dest="workspace_id", metavar="ID")
+    command.add_argument("--actor", metavar="NAME", help="what this person did")
+    command.add_argument("--json", action="store_true", help="each event as JSON")
 
 
 def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:

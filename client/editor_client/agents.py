@@ -1,19 +1,20 @@
-"""Agents as applications use them: reading and running them. Described as in `stored`."""
+"""Agents as applications use them: reading, running, locking and previewing them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, TypeVar, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-from editor_client.arguments import Run, Selector
 from editor_client.calls import (
+    Answer,
     Call,
     Local,
     Query,
     Request,
     Resource,
+    Selector,
     cached_read,
     context_query,
     encoded,
@@ -21,11 +22,13 @@ from editor_client.calls import (
     query,
     reading,
 )
-from editor_client.errors import ServerError, ValidationFailed
-from editor_client.naming import with_json_names
+from editor_client.errors import ServerError, ValidationFailed, malformed
+from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.parts import evaluate
-from editor_client.result import CachedResult, members
-from editor_client.served import AgentParts, Generated, ServedAgent
+from editor_client.records import Object
+from editor_client.result import CachedResult, members, with_json_names
+from editor_client.served import AgentParts, Generated, Preview, ServedAgent
+from editor_client.streams import Run
 
 R = TypeVar("R", bound=CachedResult)
 
@@ -33,15 +36,24 @@ Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """Text, a message, or a list of `{"role", "content"}`."""
 
 
-class Agent:
-    """An agent, stored or defined in code, in the version that the selector names."""
+class RunArguments(TypedDict, total=False):
+    """The arguments of a run, in addition to the messages."""
 
-    def __init__(self, agent_id: str, **selector: Unpack[Selector]) -> None:
-        self.id = agent_id
-        self.about = Resource("agents", agent_id)
-        self.path = f"/agents/{id_segment(agent_id)}"
-        self.selector = query(**selector)
+    versions: Object | None
+    request_context: Object | None
+    max_steps: int | None
+    model_settings: Object | None
+    instructions: str | None
 
+
+class Agent(Handle[D_co]):
+    """An agent as applications use it, stored or defined in code, in the version that was selected."""
+
+    def __init__(self, client: D_co, agent_id: str, **selector: Unpack[Selector]) -> None:
+        super().__init__(client, agent_id, f"/agents/{id_segment(agent_id)}")
+        self._selector = query(**selector)
+
+    @method
     def details(
         self,
         *,
@@ -53,35 +65,80 @@ class Agent:
         `fallback` has the fields of an agent as it is to be used, such as `{"instructions": "…"}`. It is
         returned, with `stale=True` and `source="fallback"`, if nothing is cached and no server answers.
         """
-        # An application makes the same few reads all the time, so that describing one is remembered.
-        # With a context there may be as many as there are users.
-        describe = _details if request_context is None else _details.__wrapped__
-        call: Call[ServedAgent] = describe(self.id, self.selector, request_context)
+        call = self._details(request_context)
         return call if fallback is None else replace(call, fallback=_fallback(self.id, fallback))
 
+    @method
     def parts(self) -> Call[AgentParts]:
         """Read the agent unevaluated, for `editor_client.parts.evaluate`.
 
-        Raises `Conflict` (`parts_unavailable`) while the server chooses versions by the request context.
+        Raises `Conflict` (`parts_unavailable`) for an agent whose versions only the server can choose.
         """
-        return _parts(self.id, self.selector)
+        return _parts(self.id, self._selector)
 
-    def generate(self, messages: Messages, **run: Unpack[Run]) -> Call[Generated]:
+    @method
+    def generate(self, messages: Messages, **run: Unpack[RunArguments]) -> Call[Generated]:
         """Run the agent on the messages and return its answer."""
-        return Call(
-            request=self._run("generate", messages, run),
-            read=reading(Generated),
-            about=self.about,
-            runs=True,
-        )
+        return Call(request=self._run("generate", messages, run), read=reading(Generated), runs=True)
 
-    def stream(self, messages: Messages, **run: Unpack[Run]) -> Request:
-        """Run the agent on the messages; the answer is a stream of events."""
-        return self._run("stream", messages, run)
+    @iterator
+    def stream(self, messages: Messages, **run: Unpack[RunArguments]) -> Run:
+        """Run the agent and yield its events.
 
-    def _run(self, verb: str, messages: Messages, run: Run) -> Request:
+        The run begins when the first event is requested and ends when the iterator is closed. Raises
+        `ServerError` if the run fails and `Unreachable` if the stream breaks off.
+        """
+        return Run(self._run("stream", messages, run))
+
+    def _details(self, request_context: Mapping[str, Any] | None = None) -> Call[ServedAgent]:
+        # An application makes the same few reads all the time, so that describing one is remembered.
+        # With a context there may be as many as there are users.
+        describe = _details if request_context is None else _details.__wrapped__
+        call: Call[ServedAgent] = describe(self.id, self._selector, request_context)
+        return call
+
+    def _run(self, verb: str, messages: Messages, run: RunArguments) -> Request:
         body = encoded({"messages": messages, **with_json_names(run)})
-        return Request(method="POST", path=f"{self.path}/{verb}", query=self.selector, body=body)
+        return Request("POST", f"{self._path}/{verb}", self._selector, body)
+
+
+class AgentMethods(Driver):
+    """The methods of a client for agents as applications use them."""
+
+    @method
+    def list_agents(
+        self, *, partial: bool | None = None, request_context: Mapping[str, Any] | None = None
+    ) -> Call[dict[str, ServedAgent]]:
+        """Return every published agent that the key may read, by id; `partial` omits the texts."""
+        asked = (*query(partial=partial), *context_query(request_context))
+        return Call.to("GET", "/agents", _agents_by_id, query=asked)
+
+    def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent[Self]:
+        """Return an agent as applications use it; no request is sent yet."""
+        return Agent(self, agent_id, **selector)
+
+    @method
+    def lock(
+        self, agents: Sequence[str] = (), *, prompt_blocks: Sequence[str] = (), **selector: Unpack[Selector]
+    ) -> Call[dict[str, Any]]:
+        """Return a lock of agents and prompt blocks, for the `versions` of runs: plain JSON for a file.
+
+        The selector names the version of each; without one it is what is published.
+        """
+        named = (("agent", agents), ("promptBlock", prompt_blocks))
+        body: dict[str, Any] = {
+            "resources": [{"kind": kind, "id": one} for kind, ids in named for one in ids]
+        }
+        chosen = {name: value for name, value in with_json_names(selector).items() if value is not None}
+        return Call.to("POST", "/locks", _lock, body=body | ({"selector": chosen} if chosen else {}))
+
+    @method
+    def preview_instructions(
+        self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None
+    ) -> Call[Preview]:
+        """Assemble blocks without saving them."""
+        body = {"blocks": blocks} if context is None else {"blocks": blocks, "context": context}
+        return Call.to("POST", "/stored/agents/preview-instructions", reading(Preview), body=body)
 
 
 @lru_cache(maxsize=4096)
@@ -126,3 +183,17 @@ def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
         return ServedAgent.of({**described, "id": agent_id, "source": "fallback"}, stale=True)
     except ServerError as error:
         raise ValidationFailed.field("fallback", error.message) from None
+
+
+def _agents_by_id(answer: Answer) -> dict[str, ServedAgent]:
+    agents = answer.json()
+    if not isinstance(agents, dict):
+        raise malformed("it is not an object of agents by id", answer.status)
+    return {agent_id: ServedAgent.of(agent) for agent_id, agent in agents.items()}
+
+
+def _lock(answer: Answer) -> dict[str, Any]:
+    lock = answer.json()
+    if not isinstance(lock, dict) or "signature" not in lock:
+        raise malformed("it is not a lock", answer.status)
+    return lock

@@ -1,293 +1,121 @@
-"""The asynchronous client: every method, made of the descriptions that both clients share."""
+"""The client for coroutines: it performs what the flows yield, and decides nothing."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Self, TypeVar
 
-from editor_client import agents, comments, records, releases, reviews, schedules, stored, webhooks
-from editor_client.arguments import Run, Selector
-from editor_client.async_driver import AsyncDriver
-from editor_client.calls import Call
-from editor_client.client_calls import ClientCalls
+import httpx
+
+from editor_client.agents import Agent
+from editor_client.base import BaseClient, answer_of, is_stream, no_answer, unreachable_when_broken
+from editor_client.calls import Answer, Call, Request, Source
+from editor_client.effects import (
+    ClientClosed,
+    CloseStream,
+    DiskWork,
+    Effect,
+    Flow,
+    Follow,
+    InBackground,
+    NoAnswer,
+    OpenStream,
+    ReadStream,
+    Send,
+    Sleep,
+    WaitFor,
+)
 from editor_client.errors import ValidationFailed
-from editor_client.log import After, EventFilters, LogEvent
-from editor_client.pages import HasId, Pages
-from editor_client.result import Result
-from editor_client.served import Event
+from editor_client.feed import SILENCE_SECONDS
+from editor_client.methods import Awaiting
+from editor_client.pages import Pages
+from editor_client.stored import Stored
+from editor_client.streams import EventReader, Run
 
+logger = logging.getLogger("editor_client")
 T = TypeVar("T")
-Entry = TypeVar("Entry", bound=HasId)
-P = ParamSpec("P")
-R = TypeVar("R", bound=records.Record)
-V = TypeVar("V", bound=records.Version)
-L = TypeVar("L", bound=records.Page[Any])
-C = TypeVar("C", bound=Result)
 
 
-def awaiting(
-    describe: Callable[Concatenate[Any, P], Call[T]],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Turn the description of a call into a coroutine method."""
-
-    @wraps(describe)
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await self._client.perform(describe(self._calls, *args, **kwargs))
-        return result
-
-    return method
+@asynccontextmanager
+async def in_time(seconds: float) -> AsyncIterator[None]:
+    """Limit the total time of several waits; httpx limits each wait separately."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise httpx.ReadTimeout("there is no time left") from None
 
 
-def iterating(
-    describe: Callable[Concatenate[Any, P], Pages[Entry]],
-) -> Callable[Concatenate[Any, P], AsyncIterator[Entry]]:
-    """Turn the description of a walk into a method that returns an asynchronous iterator."""
+class OpenedStream:
+    """A stream of events."""
 
-    @wraps(describe)
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Entry]:
-        pages = describe(self._calls, *args, **kwargs)
-        while (call := pages.next_call()) is not None:
-            try:
-                page = await self._client.perform(call)
-            except ValidationFailed as error:
-                pages.shrink(error)
-            else:
-                for entry in pages.entries_of(page):
-                    yield entry
-
-    return method
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self.pieces = response.aiter_bytes()
 
 
-class Stored(Generic[R, V, L, C]):
-    """One stored agent or prompt block."""
-
-    def __init__(self, client: AsyncClient, calls: stored.Stored[R, V, L, C]) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(stored.Stored[R, V, L, C].details)
-    delete = awaiting(stored.Stored[R, V, L, C].delete)
-    dependents = awaiting(stored.Stored[R, V, L, C].dependents)
-    export = awaiting(stored.Stored[R, V, L, C].export)
-    clone = awaiting(stored.Stored[R, V, L, C].clone)
-    unpublish = awaiting(stored.Stored[R, V, L, C].unpublish)
-    list_versions = awaiting(stored.Stored[R, V, L, C].list_versions)
-    iter_versions = iterating(stored.Stored[R, V, L, C].iter_versions)
-    get_version = awaiting(stored.Stored[R, V, L, C].get_version)
-    create_version = awaiting(stored.Stored[R, V, L, C].create_version)
-    activate_version = awaiting(stored.Stored[R, V, L, C].activate_version)
-    restore_version = awaiting(stored.Stored[R, V, L, C].restore_version)
-    delete_version = awaiting(stored.Stored[R, V, L, C].delete_version)
-    compare_versions = awaiting(stored.Stored[R, V, L, C].compare_versions)
-    list_labels = awaiting(stored.Stored[R, V, L, C].list_labels)
-    set_label = awaiting(stored.Stored[R, V, L, C].set_label)
-    remove_label = awaiting(stored.Stored[R, V, L, C].remove_label)
-    favorite = awaiting(stored.Stored[R, V, L, C].favorite)
-    unfavorite = awaiting(stored.Stored[R, V, L, C].unfavorite)
-
-
-class StoredAgent(
-    Stored[records.AgentRecord, records.AgentVersion, records.AgentVersionPage, records.AgentComparison]
-):
-    """A stored agent, by id."""
-
-    update = awaiting(stored.StoredAgent.update)
-
-
-class StoredPromptBlock(
-    Stored[
-        records.PromptBlockRecord,
-        records.PromptBlockVersion,
-        records.PromptBlockVersionPage,
-        records.PromptBlockComparison,
-    ]
-):
-    """A prompt block, by id."""
-
-    update = awaiting(stored.StoredPromptBlock.update)
-
-
-class Agent:
-    """An agent as applications use it, stored or defined in code, in the version that was selected."""
-
-    def __init__(self, client: AsyncClient, calls: agents.Agent) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(agents.Agent.details)
-    parts = awaiting(agents.Agent.parts)
-    generate = awaiting(agents.Agent.generate)
-
-    def stream(self, messages: agents.Messages, **run: Unpack[Run]) -> AsyncIterator[Event]:
-        """Run the agent and yield its events.
-
-        The run begins when the first event is requested and ends when the iterator is closed. Raises
-        `ServerError` if the run fails and `Unreachable` if the stream breaks off.
-        """
-        return self._client.run_events(self._calls.stream(messages, **run))
-
-
-class Webhook:
-    """A webhook, by id."""
-
-    def __init__(self, client: AsyncClient, calls: webhooks.Webhook) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(webhooks.Webhook.details)
-    update = awaiting(webhooks.Webhook.update)
-    delete = awaiting(webhooks.Webhook.delete)
-    rotate = awaiting(webhooks.Webhook.rotate)
-    ping = awaiting(webhooks.Webhook.ping)
-    list_deliveries = awaiting(webhooks.Webhook.list_deliveries)
-    iter_deliveries = iterating(webhooks.Webhook.iter_deliveries)
-    replay = awaiting(webhooks.Webhook.replay)
-
-
-class Release:
-    """A release, by id."""
-
-    def __init__(self, client: AsyncClient, calls: releases.Release) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(releases.Release.details)
-    update = awaiting(releases.Release.update)
-    delete = awaiting(releases.Release.delete)
-    check = awaiting(releases.Release.check)
-    publish = awaiting(releases.Release.publish)
-    revert = awaiting(releases.Release.revert)
-
-
-class Review:
-    """A review, by id."""
-
-    def __init__(self, client: AsyncClient, calls: reviews.Review) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(reviews.Review.details)
-    update = awaiting(reviews.Review.update)
-    give_verdict = awaiting(reviews.Review.give_verdict)
-
-
-class Schedule:
-    """A schedule, by id."""
-
-    def __init__(self, client: AsyncClient, calls: schedules.Schedule) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(schedules.Schedule.details)
-    update = awaiting(schedules.Schedule.update)
-    cancel = awaiting(schedules.Schedule.cancel)
-
-
-class Comment:
-    """A comment, by id."""
-
-    def __init__(self, client: AsyncClient, calls: comments.Comment) -> None:
-        self._client = client
-        self._calls = calls
-        self.id = calls.id
-
-    details = awaiting(comments.Comment.details)
-    update = awaiting(comments.Comment.update)
-    delete = awaiting(comments.Comment.delete)
-
-
-class AsyncClient(AsyncDriver):
+class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
     """The client for coroutines: any number of them may share one, in one event loop.
 
     Its methods have the names and arguments of `Client`, and are awaited.
     `async with AsyncClient(…) as client:` closes its connections, as `await client.close()` does.
     """
 
-    list_stored_agents = awaiting(ClientCalls.list_stored_agents)
-    iter_stored_agents = iterating(ClientCalls.iter_stored_agents)
-    create_stored_agent = awaiting(ClientCalls.create_stored_agent)
-    list_stored_prompt_blocks = awaiting(ClientCalls.list_stored_prompt_blocks)
-    iter_stored_prompt_blocks = iterating(ClientCalls.iter_stored_prompt_blocks)
-    create_stored_prompt_block = awaiting(ClientCalls.create_stored_prompt_block)
-    list_agents = awaiting(ClientCalls.list_agents)
-    list_events = awaiting(ClientCalls.list_events)
-    list_webhooks = awaiting(ClientCalls.list_webhooks)
-    iter_webhooks = iterating(ClientCalls.iter_webhooks)
-    create_webhook = awaiting(ClientCalls.create_webhook)
-    list_releases = awaiting(ClientCalls.list_releases)
-    iter_releases = iterating(ClientCalls.iter_releases)
-    create_release = awaiting(ClientCalls.create_release)
-    list_reviews = awaiting(ClientCalls.list_reviews)
-    iter_reviews = iterating(ClientCalls.iter_reviews)
-    create_review = awaiting(ClientCalls.create_review)
-    get_review_policy = awaiting(ClientCalls.get_review_policy)
-    set_review_policy = awaiting(ClientCalls.set_review_policy)
-    list_schedules = awaiting(ClientCalls.list_schedules)
-    iter_schedules = iterating(ClientCalls.iter_schedules)
-    create_schedule = awaiting(ClientCalls.create_schedule)
-    schedule_release = awaiting(ClientCalls.schedule_release)
-    list_comments = awaiting(ClientCalls.list_comments)
-    iter_comments = iterating(ClientCalls.iter_comments)
-    create_comment = awaiting(ClientCalls.create_comment)
-    lock = awaiting(ClientCalls.lock)
-    preview_instructions = awaiting(ClientCalls.preview_instructions)
+    _http_class = httpx.AsyncClient
 
-    def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent:
-        """Return an agent as applications use it; no request is sent yet."""
-        return Agent(self, agents.Agent(agent_id, **selector))
+    async def perform(self, call: Call[T]) -> T:
+        """Make a call, within the rules of the cache, and return its result."""
+        return await self._run(self._flows.perform(call))
 
-    def get_stored_agent(self, agent_id: str) -> StoredAgent:
-        """Return a stored agent; no request is sent yet."""
-        return StoredAgent(self, stored.StoredAgent(agent_id))
+    def iterate(self, source: Source[T]) -> AsyncIterator[T]:
+        """Yield the entries of a list, the events of a run, or those of the log until the client closes."""
+        if isinstance(source, Pages):
+            return self._entries(source)
+        return self._run_events(source) if isinstance(source, Run) else self._log_events(source)
 
-    def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock:
-        """Return a prompt block; no request is sent yet."""
-        return StoredPromptBlock(self, stored.StoredPromptBlock(block_id))
+    async def _entries(self, pages: Pages[Any]) -> AsyncIterator[Any]:
+        while (call := pages.next_call()) is not None:
+            try:
+                page = await self.perform(call)
+            except ValidationFailed as error:
+                pages.shrink(error)
+            else:
+                for entry in pages.entries_of(page):
+                    yield entry
 
-    def get_webhook(self, webhook_id: str) -> Webhook:
-        """Return a webhook; no request is sent yet."""
-        return Webhook(self, webhooks.Webhook(webhook_id))
+    async def _run_events(self, run: Run) -> AsyncIterator[Any]:
+        reader = EventReader()
+        with unreachable_when_broken():
+            async with self._open(run.request) as response:
+                async for piece in response.aiter_bytes():
+                    for event in reader.feed(piece):
+                        yield event
+                    if reader.done:
+                        return
+        reader.end()
 
-    def get_release(self, release_id: str) -> Release:
-        """Return a release; no request is sent yet."""
-        return Release(self, releases.Release(release_id))
+    async def _log_events(self, listener: Any) -> AsyncIterator[Any]:
+        try:
+            while True:
+                for event in await self._until_closed(self._run(listener.next())):
+                    yield event
+        except ClientClosed:
+            return
+        finally:
+            if listener.feed.stream is not None:
+                await self._close_stream(listener.feed.stream)
 
-    def get_review(self, review_id: str) -> Review:
-        """Return a review; no request is sent yet."""
-        return Review(self, reviews.Review(review_id))
-
-    def get_schedule(self, schedule_id: str) -> Schedule:
-        """Return a schedule; no request is sent yet."""
-        return Schedule(self, schedules.Schedule(schedule_id))
-
-    def get_comment(self, comment_id: str) -> Comment:
-        """Return a comment; no request is sent yet."""
-        return Comment(self, comments.Comment(comment_id))
-
-    async def prefetch(self, wanted: Iterable[str | Agent | StoredAgent | StoredPromptBlock]) -> list[Any]:
+    async def prefetch(
+        self, wanted: Iterable[str | Agent[Self] | Stored[Self, Any, Any, Any, Any]]
+    ) -> list[Any]:
         """Read what the application will need and return it, in the same order.
 
         A text is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
-        readable = [agents.Agent(one) if isinstance(one, str) else one._calls for one in wanted]  # noqa: SLF001
-        return await self._run(self._flows.prefetch([one.details() for one in readable]))
-
-    def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> AsyncIterator[LogEvent]:
-        """Yield the events of the log after a position, as they happen, until the client is closed.
-
-        They come over a stream, or by asking once a second where none can be had. A lost connection is made
-        anew; nothing is missed or repeated. Raises `CursorExpired` if events after the position have been
-        removed, `CursorAhead` if the log ends before it because an earlier state was restored, errors such as
-        `Unauthorized`, and `Unreachable` if the first connection fails.
-        """
-        return self.log_events(self._flows.listener(after, filters))
+        return await self._run(self._flows.prefetch(self._reads(wanted)))
 
     async def __aenter__(self) -> Self:
         return self
@@ -295,6 +123,135 @@ class AsyncClient(AsyncDriver):
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    @property
-    def _client(self) -> Self:
-        return self
+    async def close(self) -> None:
+        """Close the connections; what goes on in the background ends, as do iterators over events."""
+        self._is_closed = True
+        tasks = [*self._background, *self._waiting]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._given is None:
+            await self._http.aclose()
+
+    def _start(self) -> None:
+        self._http = self._new_http()
+        self._is_closed = False
+        self._background: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[Any]] = set()
+        """What iterators over events wait for."""
+
+    async def _run(self, flow: Flow[T]) -> T:
+        try:
+            effect = next(flow)
+            while True:
+                done, error = None, None
+                try:
+                    done = await self._do(effect)
+                except NoAnswer as nothing:
+                    error = nothing
+                effect = flow.send(done) if error is None else flow.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            flow.close()
+
+    async def _do(self, effect: Effect) -> Any:
+        done: Any = None
+        match effect:
+            case Send():
+                done = await self._send(effect)
+            case Sleep(seconds):
+                await asyncio.sleep(seconds)
+            case DiskWork(function):
+                done = await asyncio.to_thread(function)
+            case InBackground(flow) | Follow(flow):
+                self._later(flow)
+            case WaitFor(future, deadline):
+                await asyncio.wait([asyncio.wrap_future(future)], timeout=max(0, deadline - self._clock()))
+            case OpenStream():
+                done = await self._open_stream(effect)
+            case ReadStream():
+                done = await self._read_stream(effect)
+            case CloseStream(stream):
+                await self._close_stream(stream)
+        return done
+
+    async def _send(self, send: Send) -> Answer:
+        sent = self._as_sent(send.request, send.etag)
+        left = send.deadline - self._clock()
+        try:
+            async with in_time(left):
+                return answer_of(await self._http.request(**sent, timeout=left))
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+
+    @asynccontextmanager
+    async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
+        """Yield a response before its body is read; raises the error for any status other than success."""
+        sent = self._as_sent(request, accept="text/event-stream")
+        asked = self._http.build_request(**sent, timeout=self._timeout)
+        async with in_time(self._timeout):
+            response = await self._http.send(asked, stream=True)
+            if response.status_code != httpx.codes.OK:
+                await response.aread()
+        async with aclosing(response):
+            if response.status_code != httpx.codes.OK:
+                await self._run(self._flows.fail(request, answer_of(response)))
+            yield response
+
+    # Streams of the log
+
+    async def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
+        sent = self._as_sent(effect.request, accept="text/event-stream")
+        left = effect.deadline - self._clock()
+        asked = self._http.build_request(**sent, timeout=httpx.Timeout(left, read=SILENCE_SECONDS))
+        try:
+            async with in_time(left):
+                response = await self._http.send(asked, stream=True)
+                if not is_stream(response):
+                    async with aclosing(response):
+                        await response.aread()
+                    return answer_of(response)
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+        return OpenedStream(response)
+
+    async def _read_stream(self, effect: ReadStream) -> bytes:
+        try:
+            async with in_time(effect.deadline - self._clock()):
+                return await anext(effect.stream.pieces, b"")
+        except httpx.RequestError as error:
+            raise no_answer(error) from error
+
+    async def _close_stream(self, stream: OpenedStream) -> None:
+        await stream.response.aclose()
+
+    # In the background
+
+    def _later(self, flow: Flow[None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._run_in_background(flow))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _run_in_background(self, flow: Flow[None]) -> None:
+        try:
+            await self._run(flow)
+        except Exception:
+            if not self._is_closed:
+                logger.exception("work in the background has failed")
+
+    async def _until_closed(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for something, or until the client is closed; then raise `ClientClosed`."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._waiting.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            self._waiting.discard(task)
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        if self._is_closed or task.cancelled():
+            raise ClientClosed("the client is closed")
+        return task.result()

@@ -1,10 +1,10 @@
-"""What both clients share: validated settings, and requests in the form that httpx takes."""
+"""What both clients share: their methods, validated settings, and requests in the form that httpx takes."""
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic as clock
@@ -12,14 +12,21 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
 
 import httpx
 
+from editor_client.agents import Agent, AgentMethods
 from editor_client.cache import Scope
-from editor_client.calls import Answer, Request
-from editor_client.client_calls import ClientCalls
+from editor_client.calls import Answer, Call, Request
+from editor_client.comments import CommentMethods
 from editor_client.disk import DiskCache
 from editor_client.effects import NoAnswer
 from editor_client.errors import Unreachable
+from editor_client.feed import LogMethods
 from editor_client.flows import Flows
+from editor_client.kinds import StoredMethods
 from editor_client.reads import Policy, Updates
+from editor_client.releases import ReleaseMethods
+from editor_client.reviews import ReviewMethods
+from editor_client.schedules import ScheduleMethods
+from editor_client.webhooks import WebhookMethods
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 OnUnauthorized = Literal["forget", "keep"]
@@ -29,8 +36,18 @@ ENVIRONMENT = {"url": "EDITOR_URL", "api_key": "EDITOR_API_KEY"}
 """The variables that `from_env` reads."""
 
 
-class BaseClient(ABC, Generic[Http]):
-    """The settings of a client.
+class BaseClient(
+    AgentMethods,
+    StoredMethods,
+    LogMethods,
+    WebhookMethods,
+    ReleaseMethods,
+    ReviewMethods,
+    ScheduleMethods,
+    CommentMethods,
+    Generic[Http],
+):
+    """The methods of a client, and its settings.
 
     timeout                 seconds that a call may take, retries and pauses included
     run_timeout             the same for `generate`; of a stream `timeout` limits each silence
@@ -88,7 +105,6 @@ class BaseClient(ABC, Generic[Http]):
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
-        self._calls = ClientCalls()
         scope = Scope.of(self._root, api_key)
         disk = None if cache_dir is None else DiskCache(Path(cache_dir), scope)
         self._clock = clock
@@ -120,6 +136,11 @@ class BaseClient(ABC, Generic[Http]):
     @abstractmethod
     def _start(self) -> None:
         """Create what the driver needs."""
+
+    def _reads(self, wanted: Iterable[Any]) -> list[Call[Any]]:
+        """Return the calls that read what `prefetch` is given."""
+        handles = (Agent(self, one) if isinstance(one, str) else one for one in wanted)
+        return [one._details() for one in handles]  # noqa: SLF001
 
     def _new_http(self) -> Http:
         """Return the httpx client of the application, or else one of our own."""

@@ -7,18 +7,30 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, cast
 
-from editor_client.arguments import Paging
 from editor_client.errors import ValidationFailed, malformed
-from editor_client.naming import camel
-from editor_client.result import CachedResult, Result
+from editor_client.result import CachedResult, Result, camel
 from editor_client.shared import canonical, ids
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Result)
 Query = tuple[tuple[str, str], ...]
 CONTEXT = "requestContext"
+
+Base = CachedResult | str | None
+"""What a change builds on: a record as it was read, or its entity tag; None for any state."""
+
+
+class Selector(TypedDict, total=False):
+    """A version: at most one of these members; the published one without any."""
+
+    status: Literal["published", "draft"] | None
+    version_id: str | None
+    label: str | None
+    release: str | None
+    """What would be served if this release were published now."""
 
 
 class Resource(NamedTuple):
@@ -28,7 +40,7 @@ class Resource(NamedTuple):
     id: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request, below the API prefix and without the headers that all requests have."""
 
@@ -81,6 +93,29 @@ class Call(Generic[T_co]):
     local: Local[T_co] | None = None
     """How to find the result without this request."""
 
+    @classmethod
+    def to(
+        cls,
+        method: str,
+        path: str,
+        read: Callable[[Answer], T_co],
+        *,
+        query: Query = (),
+        body: Any = None,
+        base: Base = None,
+        **about: Any,
+    ) -> Call[T_co]:
+        """Return the call of an address; `body` is sent as JSON, `base` as `If-Match`.
+
+        `about` are other members of a call. Raises `ValidationFailed` for a body that JSON cannot represent.
+        """
+        content = None if body is None else encoded(body)
+        return cls(request=Request(method, path, query, content, entity_tag(base)), read=read, **about)
+
+
+class Source(Generic[T_co]):
+    """What an iterator yields: the pages of a list, the events of a run, or those of the log."""
+
 
 @dataclass(frozen=True, slots=True)
 class Local(Generic[T_co]):
@@ -118,19 +153,21 @@ def query(**parameters: Any) -> Query:
     return tuple((camel(name), _as_text(value)) for name, value in parameters.items() if value is not None)
 
 
-def paging(page: Paging) -> Query:
-    """Return the parameters for a page of a list and its order."""
-    order = {"orderBy[field]": page.get("order_by"), "orderBy[direction]": page.get("direction")}
-    ordered = tuple((name, camel(value)) for name, value in order.items() if value is not None)
-    return (*query(page=page.get("page"), per_page=page.get("per_page")), *ordered)
-
-
 def encoded(body: Any, field: str = "body") -> bytes:
     """Return the JSON of a value; raises `ValidationFailed` for what JSON cannot represent."""
     try:
         return canonical.dump(body).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ValidationFailed.field(field, f"cannot be sent: {error}") from None
+
+
+def entity_tag(base: Base) -> str | None:
+    """Return the value of `If-Match` for the base; raises `ValueError` for a record without a tag."""
+    if not isinstance(base, CachedResult):
+        return base
+    if base.etag is None:
+        raise ValueError("this record comes from a list and has no entity tag: read it with details()")
+    return base.etag
 
 
 def context_query(request_context: Mapping[str, Any] | None) -> Query:
@@ -175,7 +212,7 @@ def _cached_read(
     query: Query,
     expected: tuple[tuple[str, str | None], ...],
 ) -> Call[Any]:
-    request = Request(method="GET", path=path, query=query)
+    request = Request("GET", path, query)
     return Call(request=request, read=reading(result, **dict(expected)), about=about, cached=True)
 
 

@@ -1,19 +1,17 @@
-"""Comments on versions. Described as in `stored`."""
+"""Comments on versions."""
 
 from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 
-from editor_client.arguments import Ordering, Paging
-from editor_client.calls import Call, Request, encoded, reading, segment
+from editor_client.calls import Call, reading, segment
 from editor_client.log import Reference
-from editor_client.naming import with_json_names
-from editor_client.records import Page
-from editor_client.result import Result, Success
-
-ResourceKind = Literal["agent", "promptBlock"]
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import Result, Success, with_json_names
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,13 +46,8 @@ class CommentPage(Page[CommentRecord]):
 
     comments: tuple[CommentRecord, ...]
 
-    @property
-    def entries(self) -> tuple[CommentRecord, ...]:
-        """The comments."""
-        return self.comments
 
-
-class CommentFilters(TypedDict, total=False):
+class CommentFilters(Ordering, total=False):
     """Which comments are wanted."""
 
     kind: ResourceKind
@@ -64,12 +57,8 @@ class CommentFilters(TypedDict, total=False):
     resolved: bool
 
 
-class CommentList(CommentFilters, Paging, total=False):
+class CommentList(CommentFilters, PageNumber, total=False):
     """The arguments of a list of comments."""
-
-
-class CommentWalk(CommentFilters, Ordering, total=False):
-    """The arguments for iterating over all comments."""
 
 
 class CommentArguments(TypedDict, total=False):
@@ -90,31 +79,57 @@ class CommentChanges(TypedDict, total=False):
     resolved: bool
 
 
-class Comment:
-    """One comment, by id."""
+class Comment(Handle[D_co]):
+    """A comment, by id."""
 
-    def __init__(self, comment_id: str) -> None:
-        self.id = comment_id
-        self.path = f"/comments/{segment('id', comment_id)}"
+    def __init__(self, client: D_co, comment_id: str) -> None:
+        super().__init__(client, comment_id, f"/comments/{segment('id', comment_id)}")
 
+    @method
     def details(self) -> Call[CommentRecord]:
         """Read the comment."""
-        return Call(request=Request(method="GET", path=self.path), read=reading(CommentRecord, id=self.id))
+        return Call.to("GET", self._path, reading(CommentRecord, id=self.id))
 
+    @method
     def update(self, **changes: Unpack[CommentChanges]) -> Call[CommentRecord]:
         """Resolve or reopen its thread; change the text of one's own."""
-        request = Request(method="PATCH", path=self.path, body=encoded(with_json_names(changes)))
-        return Call(request=request, read=reading(CommentRecord, id=self.id))
+        read = reading(CommentRecord, id=self.id)
+        return Call.to("PATCH", self._path, read, body=with_json_names(changes))
 
+    @method
     def delete(self) -> Call[Success]:
         """Delete a comment of one's own; replies stay."""
-        return Call(request=Request(method="DELETE", path=self.path), read=reading(Success))
+        return Call.to("DELETE", self._path, reading(Success))
 
 
-def creation(
-    kind: ResourceKind, resource_id: str, version_id: str, body: str, place: Any
-) -> Call[CommentRecord]:
-    """Describe the call that comments on a version."""
-    about = {"resource": {"kind": kind, "id": resource_id}, "versionId": version_id, "body": body}
-    request = Request(method="POST", path="/comments", body=encoded({**about, **with_json_names(place)}))
-    return Call(request=request, read=reading(CommentRecord))
+class CommentMethods(Driver):
+    """The methods of a client for comments."""
+
+    @method
+    def list_comments(self, **filters: Unpack[CommentList]) -> Call[CommentPage]:
+        """List the comments on what the key may read the drafts of, oldest first."""
+        return listing("/comments", CommentPage, filters)
+
+    @iterator
+    def iter_comments(self, **filters: Unpack[CommentFilters]) -> Pages[CommentRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/comments", CommentPage, filters)
+
+    @method
+    def create_comment(
+        self,
+        kind: ResourceKind,
+        resource_id: str,
+        version_id: str,
+        *,
+        body: str,
+        **place: Unpack[CommentArguments],
+    ) -> Call[CommentRecord]:
+        """Comment on a version, on a field or a line of it, or reply to a comment."""
+        about = {"resource": {"kind": kind, "id": resource_id}, "versionId": version_id, "body": body}
+        read = reading(CommentRecord)
+        return Call.to("POST", "/comments", read, body={**about, **with_json_names(place)})
+
+    def get_comment(self, comment_id: str) -> Comment[Self]:
+        """Return a comment; no request is sent yet."""
+        return Comment(self, comment_id)

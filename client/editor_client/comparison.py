@@ -6,14 +6,14 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from editor_client.arguments import Status
 from editor_client.errors import NotFound
 from editor_client.folder import Agreement, Config, Folder, Place
-from editor_client.kinds import AGENTS
-from editor_client.records import Record
+from editor_client.kinds import KINDS
+from editor_client.records import Record, Status
 from editor_client.shared import canonical
-from editor_client.stored import StoredAgent, StoredPromptBlock
+from editor_client.stored import Stored
 from editor_client.sync import Client
 
 
@@ -62,21 +62,21 @@ class Remote:
         return Agreement(digest=canonical.digest(config), active=active, latest=latest)
 
 
-def calls_of(place: Place) -> StoredAgent | StoredPromptBlock:
-    """Return the calls about a resource."""
-    return StoredAgent(place.id) if place.kind == AGENTS.segment else StoredPromptBlock(place.id)
+def handle(client: Client, place: Place) -> Stored[Client, Any, Any, Any, Any]:
+    """Return the resource that a file is about."""
+    return Stored(client, KINDS[place.kind], place.id)
 
 
 def fetch(client: Client, place: Place) -> Remote | None:
-    """Return the resource; None if there is none that the key may read."""
-    resource = calls_of(place)
+    """Return the state of a resource; None if there is none that the key may read."""
+    resource = handle(client, place)
     try:
-        record: Record = client.perform(resource.details())
+        record: Record = resource.details()
     except NotFound:
         return None
 
     def exported(status: Status) -> Config:
-        return dict(client.perform(resource.export(status=status)).config)
+        return dict(resource.export(status=status).config)
 
     active, latest = record.active_version_id, record.latest_version_id
     return Remote(

@@ -6,9 +6,9 @@ import logging
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from editor_client.calls import Answer, Query, Request, reading
+from editor_client.calls import Answer, Call, Query, Request, Source, reading
 from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.errors import (
     CursorAhead,
@@ -19,8 +19,9 @@ from editor_client.errors import (
     from_answer,
 )
 from editor_client.exchange import failure, unreachable
-from editor_client.log import After, EventFilters, EventPage, LogEvent, event_query, read_event
-from editor_client.sse import WholePositions
+from editor_client.log import After, EventFilters, EventList, EventPage, LogEvent, event_query, read_event
+from editor_client.methods import Driver, iterator, method
+from editor_client.streams import WholePositions
 
 logger = logging.getLogger("editor_client")
 
@@ -108,7 +109,7 @@ class Feed:
         if pause > 0:
             yield Sleep(pause)
         asked, self._poll_due = self._clock(), NEVER
-        request = Request(method="GET", path="/events", query=(*self._place(), ("limit", str(self._limit))))
+        request = Request("GET", "/events", (*self._place(), ("limit", str(self._limit))))
         answer: Answer = yield Send(request, asked + self._seconds)
         if answer.status != OK:
             error = failure(answer)
@@ -133,7 +134,7 @@ class Feed:
 
     def _open(self) -> Flow[Batch]:
         self._has_caught_up = False
-        request = Request(method="GET", path="/events/stream", query=self._place())
+        request = Request("GET", "/events/stream", self._place())
         try:
             opened = yield OpenStream(request, self._clock() + self._seconds)
         except NoAnswer as error:
@@ -224,7 +225,7 @@ class Outage:
         self.attempts = 0
 
 
-class Listener:
+class Listener(Source[LogEvent]):
     """The events of the log for an application: reconnects by itself, misses nothing and repeats nothing."""
 
     def __init__(
@@ -268,3 +269,27 @@ class Listener:
             self._outage.over()
             return batch.events
         return ()
+
+
+class LogMethods(Driver):
+    """The methods of a client for the log."""
+
+    @method
+    def list_events(self, **filters: Unpack[EventList]) -> Call[EventPage]:
+        """Return a page of the log, from the oldest event on; `after` and `before` say where it begins.
+
+        Raises `CursorExpired` if events after the position have been removed, and `CursorAhead` if the log
+        ends before it.
+        """
+        return Call.to("GET", "/events", reading(EventPage), query=event_query(filters))
+
+    @iterator
+    def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> Listener:
+        """Yield the events of the log after a position, as they happen, until the client is closed.
+
+        They come over a stream, or by asking once a second where there is none. A lost connection is opened
+        again; nothing is missed or repeated. Raises `CursorExpired` if events after the position have been
+        removed, `CursorAhead` if the log ends before it because an earlier state was restored, errors such as
+        `Unauthorized`, and `Unreachable` if the first connection fails.
+        """
+        return self._flows.listener(after, filters)

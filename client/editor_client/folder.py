@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 from uuid import uuid4
 
+from editor_client.kinds import KINDS
 from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid
-
-KINDS = ("prompt-blocks", "agents")
-"""Blocks first: an agent that is published wants its blocks to be there."""
 
 NOT_CONFIGURATION = frozenset({"id", "workspaceId", "visibility", "metadata", "autoPublish", "changeMessage"})
 """What a save may say beside the configuration; a file must not say it."""

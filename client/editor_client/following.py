@@ -43,9 +43,12 @@ ATTEMPT_SECONDS = 5.0
 IMPOSSIBLE_SECONDS = 60.0
 """Between attempts where the server has no log to follow."""
 
+_ANY = ""
+"""Stands for the paths of all agents."""
+
 
 def _says_that_there_are_no_parts(error: EditorError) -> bool:
-    """Whether a server is too old to know them, or chooses versions by the context in its own way."""
+    """Whether a server is too old to know them, or chooses the agent's versions in its own way."""
     return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
 
 
@@ -88,10 +91,9 @@ class FollowedReads:
         self._outage = Outage()
         self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
         """Evaluated agents by what was asked, with the parts they were made of."""
-        self._without_parts_until = NEVER
-        """Until when the server is not asked for parts, because it had none."""
-        self._events_tell = True
-        """Whether events tell of all changes then; not of those in what a server chooses by the context."""
+        self._without_parts: dict[str, float] = {}
+        """Until when parts are not asked for, because the server had none: of an agent, by its path, or of
+        any."""
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -111,16 +113,19 @@ class FollowedReads:
         """Return what is held if it is fresh, and else ask the server."""
         if call.local is None or _selects_a_release(call):
             return (yield from self._held(call, events_tell=not _selects_a_release(call)))
-        if self._clock() < self._without_parts_until:
-            return (yield from self._held(call, events_tell=self._events_tell))
+        # No event tells of changes in what a server chooses by the context in its own way.
+        for name, events_tell in ((_ANY, True), (call.request.path, False)):
+            if self._clock() < self._without_parts.get(name, NEVER):
+                return (yield from self._held(call, events_tell=events_tell))
         try:
             parts = yield from self._held(call.local.parts)
         except (ValidationFailed, Conflict) as error:
             if not _says_that_there_are_no_parts(error):
                 raise
-            self._without_parts_until = self._clock() + IMPOSSIBLE_SECONDS
-            self._events_tell = isinstance(error, ValidationFailed)
-            return (yield from self._held(call, events_tell=self._events_tell))
+            is_too_old = isinstance(error, ValidationFailed)
+            name = _ANY if is_too_old else call.request.path
+            self._without_parts[name] = self._clock() + IMPOSSIBLE_SECONDS
+            return (yield from self._held(call, events_tell=is_too_old))
         try:
             return self._evaluated(call, call.local, parts)
         except CannotEvaluate:

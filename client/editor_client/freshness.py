@@ -12,6 +12,7 @@ from threading import Lock
 
 from editor_client.cache import Entry
 from editor_client.calls import Resource
+from editor_client.kinds import SEGMENTS
 from editor_client.log import LogEvent
 
 MAX_RESOURCES = 10_000
@@ -20,7 +21,6 @@ TRUSTED_SECONDS = 600.0
 lost. A stream ends after as long."""
 
 NEVER = float("-inf")
-_KINDS = {"agent": "agents", "promptBlock": "prompt-blocks"}
 
 
 class Freshness:
@@ -55,7 +55,7 @@ class Freshness:
             changed: dict[Resource, int] = {}
             is_known = True
             for event in events:
-                kind = _KINDS.get(event.resource.kind) if event.resource else None
+                kind = SEGMENTS.get(event.resource.kind) if event.resource else None
                 is_known = is_known and kind is not None
                 if event.resource is not None and kind is not None:
                     changed[Resource(kind, event.resource.id)] = self._number()

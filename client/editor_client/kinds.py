@@ -1,43 +1,17 @@
-"""The two kinds of resource: where they are, and what an answer about them becomes."""
+"""The kinds of resource that are stored: a new kind has a module of its own, and is named here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from editor_client.records import (
-    AgentComparison,
-    AgentRecord,
-    AgentVersion,
-    AgentVersionPage,
-    Page,
-    PromptBlockComparison,
-    PromptBlockRecord,
-    PromptBlockVersion,
-    PromptBlockVersionPage,
-    Record,
-    Version,
-)
-from editor_client.result import Result
+from editor_client.stored import Kind
+from editor_client.stored_agents import AGENTS, StoredAgentMethods
+from editor_client.stored_prompt_blocks import PROMPT_BLOCKS, StoredPromptBlockMethods
 
-R = TypeVar("R", bound=Record)
-V = TypeVar("V", bound=Version)
-P = TypeVar("P", bound=Page[Any])
-C = TypeVar("C", bound=Result)
+KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {kind.segment: kind for kind in (PROMPT_BLOCKS, AGENTS)}
+"""By their segment of addresses. What others refer to comes first, so that it is published before them."""
+SEGMENTS = {kind.slug: kind.segment for kind in KINDS.values()}
 
 
-@dataclass(frozen=True)
-class Kind(Generic[R, V, P, C]):
-    """The differences between the two kinds."""
-
-    segment: str
-    record: type[R]
-    version: type[V]
-    versions: type[P]
-    comparison: type[C]
-
-
-AGENTS = Kind("agents", AgentRecord, AgentVersion, AgentVersionPage, AgentComparison)
-PROMPT_BLOCKS = Kind(
-    "prompt-blocks", PromptBlockRecord, PromptBlockVersion, PromptBlockVersionPage, PromptBlockComparison
-)
+class StoredMethods(StoredAgentMethods, StoredPromptBlockMethods):
+    """The methods of a client for stored resources."""

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 
 from editor_client.calls import Query, query
 from editor_client.errors import malformed
+from editor_client.records import ResourceKind
 from editor_client.result import Result
 
 After = int | Literal["now"] | None
@@ -20,7 +21,7 @@ After = int | Literal["now"] | None
 class Reference(Result):
     """The resource that an event is about."""
 
-    kind: Literal["agent", "promptBlock"]
+    kind: ResourceKind
     id: str
 
 
@@ -68,23 +69,23 @@ class EventFilters(TypedDict, total=False):
 
     type: str | Sequence[str]
     """Types, such as `agent.published`; `agent.*` stands for all of agents."""
-    kind: Literal["agent", "promptBlock"]
+    kind: ResourceKind
     id: str
     workspace_id: str
     actor: str
 
 
-class EventsAsked(EventFilters, total=False):
-    """A page of the log."""
+class EventList(EventFilters, total=False):
+    """The arguments of a page of the log."""
 
     after: After
     before: int
     limit: int
 
 
-def event_query(asked: EventsAsked | EventFilters) -> Query:
+def event_query(filters: EventList | EventFilters) -> Query:
     """Return filters, and the place of a page, as parameters of a query."""
-    given: dict[str, Any] = dict(asked)
+    given: dict[str, Any] = dict(filters)
     types = given.pop("type", None)
     if types is not None:
         given["type"] = types if isinstance(types, str) else ",".join(types)

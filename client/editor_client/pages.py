@@ -1,40 +1,97 @@
-"""Iterate over lists that have several pages."""
+"""Lists: their arguments, a page of them, and iterating over all pages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
 
-from editor_client.calls import Call
+from editor_client.calls import Call, Query, Source, query, reading
 from editor_client.errors import EditorError
-from editor_client.records import Page
+from editor_client.result import Result, camel
 
 
 class HasId(Protocol):
-    """Whatever is listed."""
+    """What is listed."""
 
     @property
     def id(self) -> str:
         """What it is known by."""
 
 
-T = TypeVar("T", bound=HasId)
+T = TypeVar("T")
+Entry = TypeVar("Entry", bound=HasId)
+P = TypeVar("P", bound="Page[Any]")
 
 
-class Pages(Generic[T]):
-    """Iterates over a list, page by page; `call` describes a page by its number `page` and `per_page`.
+class Ordering(TypedDict, total=False):
+    """The order of a list, and the size of its pages."""
+
+    per_page: int
+    order_by: str
+    direction: Literal["ASC", "DESC"]
+
+
+class PageNumber(TypedDict, total=False):
+    """The page of a list, from 0."""
+
+    page: int
+
+
+class Paging(Ordering, PageNumber, total=False):
+    """A page of a list, and its order."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Page(Result, Generic[T]):
+    """A page of a list. The last member of each subclass holds the entries, under the list's own name."""
+
+    total: int
+    page: int
+    per_page: int
+    has_more: bool
+
+    @property
+    def entries(self) -> tuple[T, ...]:
+        """What is listed on it."""
+        entries: tuple[T, ...] = getattr(self, fields(self)[-1].name)
+        return entries
+
+
+def listing(path: str, result: type[P], arguments: Any) -> Call[P]:
+    """Describe the call that returns a page of a list; `arguments` are filters, order and page."""
+    filters = {name: value for name, value in arguments.items() if name not in Paging.__annotations__}
+    if not isinstance(filters.get("tag", ""), str):
+        filters["tag"] = ",".join(filters["tag"])
+    return Call.to("GET", path, reading(result), query=(*paging(arguments), *query(**filters)))
+
+
+def paging(page: Paging) -> Query:
+    """Return the parameters for a page of a list and its order."""
+    order = {"orderBy[field]": page.get("order_by"), "orderBy[direction]": page.get("direction")}
+    ordered = tuple((name, camel(value)) for name, value in order.items() if value is not None)
+    return (*query(page=page.get("page"), per_page=page.get("per_page")), *ordered)
+
+
+class Pages(Source[Entry]):
+    """All entries of a list, page by page; `call` describes a page by its number `page` and `per_page`.
 
     Where the server says that a page would be too long, the pages are smaller from there on.
     """
 
-    def __init__(self, call: Callable[..., Call[Page[T]]]) -> None:
+    def __init__(self, call: Callable[..., Call[Page[Entry]]]) -> None:
         self._call = call
         self._next: int | None = 0
         self._size: int | None = None
         self._smaller: dict[str, int] = {}
         self._seen: set[str] = set()
 
-    def next_call(self) -> Call[Page[T]] | None:
+    @classmethod
+    def of(cls, path: str, result: type[Page[Entry]], arguments: Any) -> Pages[Entry]:
+        """Return all entries of the list at an address; `arguments` are filters and order."""
+        return cls(lambda **page: listing(path, result, {**arguments, **page}))
+
+    def next_call(self) -> Call[Page[Entry]] | None:
         """Return the call for the next page; None if there is none."""
         if self._next is None:
             return None
@@ -56,7 +113,7 @@ class Pages(Generic[T]):
             raise error
         self._size, self._smaller = fits, {"per_page": fits}
 
-    def entries_of(self, page: Page[T]) -> Iterator[T]:
+    def entries_of(self, page: Page[Entry]) -> Iterator[Entry]:
         """Yield the new entries of a page.
 
         Entries created meanwhile shift the list, so that the last entries of one page can be repeated on

@@ -14,6 +14,7 @@ from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
 from editor_client.shared.agents import evaluated, left_out
+from editor_client.shared.arms import arm_of
 from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText
@@ -32,8 +33,8 @@ def evaluate(
     """Return what `GET /agents/:id` answers in the context; values are shared with `parts`.
 
     Raises `ValidationFailed` where the server does, and `CannotEvaluate` if only the server can tell: for a
-    `requestContextSchema` beyond `editor_client.context_schema`, and while a rollout runs. With `offline`,
-    because no server answers, such a schema is not checked, and a warning says so.
+    `requestContextSchema` beyond `editor_client.context_schema`. With `offline`, because no server answers,
+    such a schema is not checked, and a warning says so.
     """
     try:
         return evaluated_agent(parts, request_context or {}, offline=offline)
@@ -48,13 +49,13 @@ def evaluated_agent(
     parts: Mapping[str, Any], request_context: Mapping[str, Any], *, offline: bool = False
 ) -> dict[str, Any]:
     """Return what `evaluate` does; raises the server's own `Invalid` for what it refuses."""
-    if parts["rollout"] is not None or parts["blockRollouts"]:
-        raise CannotEvaluate("a rollout runs")
     # As the server receives it: of JSON's types, with the keys in order.
     context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
     evaluation = Evaluation(context)
+    # An arm has its own version, configuration and schema, and leaves out blocks of its own.
+    parts = {**parts, **(arm_of(parts["rollout"], context) or {})}
     config = parts["config"]
-    agent = evaluated(config, _texts(parts), evaluation)
+    agent = evaluated(config, _texts(parts, context), evaluation)
     model = agent.model or {}
     return {
         "id": parts["id"],
@@ -107,11 +108,14 @@ def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) 
     ]
 
 
-def _texts(parts: Mapping[str, Any]) -> dict[str, BlockText | str]:
+def _texts(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, BlockText | str]:
     """Return the prompt blocks as `assemble` takes them: the text, or why there is none."""
-    return {
-        block_id: parts["omittedBlocks"][block_id]
-        if block is None
-        else BlockText(version_id=block["versionId"], config=block)
-        for block_id, block in parts["promptBlocks"].items()
-    }
+    found: dict[str, BlockText | str] = {}
+    for block_id, block in parts["promptBlocks"].items():
+        if block_id in parts["omittedBlocks"] or block is None:
+            found[block_id] = parts["omittedBlocks"].get(block_id, "missing")
+        elif arm := arm_of(parts["blockRollouts"].get(block_id), context):
+            found[block_id] = BlockText(version_id=arm["resolvedVersionId"], config=arm["config"])
+        else:
+            found[block_id] = BlockText(version_id=block["versionId"], config=block)
+    return found

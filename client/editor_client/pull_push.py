@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from editor_client.comparison import Remote, State, calls_of, changes, compare, difference, fetch
+from editor_client.comparison import Remote, State, changes, compare, difference, fetch, handle
 from editor_client.errors import EditorError, Unauthorized, Unreachable
-from editor_client.folder import KINDS, Agreement, Config, Folder, FolderError, Place
+from editor_client.folder import Agreement, Config, Folder, FolderError, Place
+from editor_client.kinds import KINDS
+from editor_client.pages import Pages
 from editor_client.records import Record
 from editor_client.shared import canonical
+from editor_client.stored import creation, edit
 from editor_client.sync import Client
 
 LEFT = {State.BEHIND, State.GONE}
@@ -51,7 +53,7 @@ class PullPush:
     def pull(self) -> None:
         """Write the published resources to files; remove the files of those no longer published."""
         published = self._published()
-        with self._kept_agreements():
+        with self._saving_agreements():
             self._each(published, self._pull_one)
             self._each(sorted(set(self.folder.agreed) - set(published)), self._drop_one)
 
@@ -61,7 +63,7 @@ class PullPush:
         Raises `FolderError` before anything is saved if a file has no configuration.
         """
         files = self._files()
-        with self._kept_agreements():
+        with self._saving_agreements():
             self._each(files, lambda place: self._push_one(place, files[place], message, publish=publish))
 
     def diff(self) -> bool:
@@ -139,7 +141,7 @@ class PullPush:
         return {place: self.folder.read(place) for place in self.folder.places()}
 
     @contextmanager
-    def _kept_agreements(self) -> Iterator[None]:
+    def _saving_agreements(self) -> Iterator[None]:
         """Save the agreements, however far the work went."""
         try:
             yield
@@ -157,14 +159,14 @@ class PullPush:
                 self.report.complain(place, error)
 
     def _published(self) -> list[Place]:
-        asked: Any = {"status": "published", "per_page": 1000}
+        filters = {"status": "published", "per_page": 1000}
         if self.workspace is not None:
-            asked["workspace_id"] = self.workspace
-        found = {
-            "agents": self.client.iter_stored_agents(**asked),
-            "prompt-blocks": self.client.iter_stored_prompt_blocks(**asked),
-        }
-        return [Place(kind, place_id) for kind in KINDS for place_id in sorted(one.id for one in found[kind])]
+            filters["workspace_id"] = self.workspace
+        published = []
+        for segment, kind in KINDS.items():
+            records = self.client.iterate(Pages.of(f"/stored/{segment}", kind.page, filters))
+            published += [Place(segment, one) for one in sorted(record.id for record in records)]
+        return published
 
     def _here(self, place: Place) -> Config | None:
         try:
@@ -173,22 +175,22 @@ class PullPush:
             return None
 
     def _create(self, place: Place, here: Config, message: str | None, *, publish: bool) -> Record:
-        record = {"workspaceId": self.workspace, "changeMessage": message}
-        given = {name: value for name, value in record.items() if value is not None}
-        made: Record = self.client.perform(calls_of(place).create({**here, **given, "autoPublish": publish}))
-        return made
+        about = {"workspaceId": self.workspace, "changeMessage": message}
+        given = {name: value for name, value in about.items() if value is not None}
+        fields = {**here, **given, "autoPublish": publish, "id": place.id}
+        created: Record = self.client.perform(creation(KINDS[place.kind], fields))
+        return created
 
     def _save(
         self, place: Place, here: Config, there: Remote, message: str | None, *, publish: bool
     ) -> Record:
-        edit = changes(here, there.newest)
-        edit["autoPublish"] = publish
+        fields = {**changes(here, there.newest), "autoPublish": publish}
         if message is not None:
-            edit["changeMessage"] = message
+            fields["changeMessage"] = message
         if there.has_other_draft(self.folder.agreed.get(place)):
             self.report.say("replaced", place, "the draft of others stays in the history")
         base = None if self.force else there.record
-        saved: Record = self.client.perform(calls_of(place).edit(edit, base))
+        saved: Record = self.client.perform(edit(handle(self.client, place), fields, base))
         return saved
 
     def _agree(self, what: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:

@@ -1,17 +1,42 @@
-"""Stored agents and prompt blocks, their versions, labels, exports and dependents."""
+"""What stored resources of all kinds share: records, versions, labels, exports; the arguments of saves."""
 
 from __future__ import annotations
 
 import datetime
-from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from functools import lru_cache
+from typing import Any, Literal, TypedDict
 
-from editor_client.fields import AgentFields, PromptBlockFields
-from editor_client.result import CachedResult, Notice, Result, Success
+from editor_client.pages import Ordering
+from editor_client.result import CachedResult, Notice, Result, Success, members
 
-T = TypeVar("T")
+Status = Literal["published", "draft"]
+ResourceKind = Literal["agent", "promptBlock"]
+"""The kinds of resource, as the API names them."""
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedFields(Result):
+    """The fields that snapshots of all kinds have; None for one that is not set."""
+
+    name: str | None = None
+    description: str | None = None
+    request_context_schema: Mapping[str, Any] | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The snapshot alone, with JSON names, as in an export."""
+        return {name: self.raw[name] for name in snapshot_names(type(self)) if name in self.raw}
+
+
+class SharedArguments(TypedDict, total=False):
+    """The snapshot fields that all kinds accept; None clears a field."""
+
+    name: str
+    description: str | None
+    request_context_schema: Object | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,18 +63,6 @@ class Record(CachedResult):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AgentRecord(Record, AgentFields):
-    """A stored agent."""
-
-    visibility: Literal["private", "public"] | None = None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptBlockRecord(Record, PromptBlockFields):
-    """A prompt block."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Version(CachedResult):
     """A saved configuration, which never changes."""
 
@@ -72,107 +85,12 @@ class Version(CachedResult):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class AgentVersion(Version, AgentFields):
-    """A version of an agent."""
-
-    agent_id: str
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptBlockVersion(Version, PromptBlockFields):
-    """A version of a prompt block."""
-
-    block_id: str
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Page(Result, Generic[T]):
-    """A page of a list."""
-
-    total: int
-    page: int
-    per_page: int
-    has_more: bool
-
-    @property
-    @abstractmethod
-    def entries(self) -> tuple[T, ...]:
-        """What is listed on it, whatever its JSON name is."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AgentPage(Page[AgentRecord]):
-    """A page of stored agents."""
-
-    agents: tuple[AgentRecord, ...]
-
-    @property
-    def entries(self) -> tuple[AgentRecord, ...]:
-        """The agents."""
-        return self.agents
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptBlockPage(Page[PromptBlockRecord]):
-    """A page of prompt blocks."""
-
-    prompt_blocks: tuple[PromptBlockRecord, ...]
-
-    @property
-    def entries(self) -> tuple[PromptBlockRecord, ...]:
-        """The prompt blocks."""
-        return self.prompt_blocks
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AgentVersionPage(Page[AgentVersion]):
-    """A page of the versions of an agent."""
-
-    versions: tuple[AgentVersion, ...]
-
-    @property
-    def entries(self) -> tuple[AgentVersion, ...]:
-        """The versions."""
-        return self.versions
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptBlockVersionPage(Page[PromptBlockVersion]):
-    """A page of the versions of a prompt block."""
-
-    versions: tuple[PromptBlockVersion, ...]
-
-    @property
-    def entries(self) -> tuple[PromptBlockVersion, ...]:
-        """The versions."""
-        return self.versions
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Diff(Result):
     """A field in which two versions differ; None where it is not set."""
 
     field: str
     previous_value: Any
     current_value: Any
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AgentComparison(Result):
-    """Two versions of an agent, and the fields in which they differ."""
-
-    diffs: tuple[Diff, ...]
-    from_version: AgentVersion
-    to_version: AgentVersion
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PromptBlockComparison(Result):
-    """Two versions of a prompt block, and the fields in which they differ."""
-
-    diffs: tuple[Diff, ...]
-    from_version: PromptBlockVersion
-    to_version: PromptBlockVersion
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -235,3 +153,41 @@ class LabelList(Result):
     """The labels of a resource, the computed ones first."""
 
     labels: tuple[Label, ...]
+
+
+class Saved(TypedDict, total=False):
+    """The arguments of every save, in addition to the fields of the snapshot."""
+
+    metadata: Object | None
+    change_message: str | None
+    auto_publish: bool
+    bypass_review: str
+    """Why an admin publishes without the approvals that the version needs."""
+
+
+class Created(TypedDict, total=False):
+    """Additional arguments for creating."""
+
+    id: str
+    workspace_id: str
+
+
+class Filters(Ordering, total=False):
+    """The filters and the order of a list of resources."""
+
+    status: Literal["published", "draft", "all"]
+    author_id: str
+    workspace_id: str
+    metadata: Object
+    tag: str | Sequence[str]
+    """A tag, or several that all must be there: texts in the list `tags` of the metadata."""
+    search: str
+    has_draft: bool
+    favorited_only: bool
+
+
+@lru_cache
+def snapshot_names(result: type[Result]) -> tuple[str, ...]:
+    """Return the JSON names of the snapshot fields that a result has."""
+    kind = next(one for one in result.__mro__ if SharedFields in one.__bases__)
+    return tuple(member.json_name for member in members(kind))

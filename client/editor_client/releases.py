@@ -1,23 +1,21 @@
-"""Releases: agents and prompt blocks that are published together. Described as in `stored`."""
+"""Releases: agents and prompt blocks that are published together."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict, Unpack
+from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack
 
-from editor_client.arguments import Ordering, Paging
-from editor_client.calls import Call, Request, encoded, reading, segment
+from editor_client.calls import Answer, Base, Call, reading, segment
 from editor_client.log import Reference
-from editor_client.naming import with_json_names
-from editor_client.records import Page
-from editor_client.result import CachedResult, Result, Success
-from editor_client.stored import entity_tag
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import CachedResult, Result, Success, bypassing, with_json_names
 
 ReleaseState = Literal["draft", "published", "reverted"]
 Action = Literal["publish", "unpublish"]
-Kind = Literal["agent", "promptBlock"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,16 +95,11 @@ class ReleasePage(Page[ReleaseRecord]):
 
     releases: tuple[ReleaseRecord, ...]
 
-    @property
-    def entries(self) -> tuple[ReleaseRecord, ...]:
-        """The releases."""
-        return self.releases
-
 
 class NewReleaseItem(TypedDict):
     """A resource to publish in this version, the latest one without `version_id`; or to unpublish."""
 
-    kind: Kind
+    kind: ResourceKind
     id: str
     action: NotRequired[Action]
     version_id: NotRequired[str]
@@ -125,73 +118,87 @@ class ReleaseChanges(ReleaseArguments, total=False):
     title: str
 
 
-class ReleaseFilters(TypedDict, total=False):
+class ReleaseFilters(Ordering, total=False):
     """What a list of releases can be narrowed by."""
 
     workspace_id: str
     state: ReleaseState
 
 
-class ReleaseList(ReleaseFilters, Paging, total=False):
+class ReleaseList(ReleaseFilters, PageNumber, total=False):
     """The arguments of a list of releases."""
 
 
-class ReleaseWalk(ReleaseFilters, Ordering, total=False):
-    """The arguments for iterating over all releases."""
+class Release(Handle[D_co]):
+    """A release, by id."""
 
+    def __init__(self, client: D_co, release_id: str) -> None:
+        super().__init__(client, release_id, f"/releases/{segment('id', release_id)}")
 
-class Release:
-    """One release, by id."""
-
-    def __init__(self, release_id: str) -> None:
-        self.id = release_id
-        self.path = f"/releases/{segment('id', release_id)}"
-
+    @method
     def details(self) -> Call[ReleaseRecord]:
         """Read the release, and what is live now of what it names."""
-        return Call(request=Request(method="GET", path=self.path), read=reading(ReleaseRecord, id=self.id))
+        return Call.to("GET", self._path, self._record)
 
-    def update(
-        self, *, base: CachedResult | str | None = None, **changes: Unpack[ReleaseChanges]
-    ) -> Call[ReleaseRecord]:
-        """Change a draft release; with a `base` only if nobody else has changed it since."""
-        request = Request(
-            method="PATCH", path=self.path, body=encoded(_members(changes)), if_match=entity_tag(base)
-        )
-        return Call(request=request, read=reading(ReleaseRecord, id=self.id), changes=True)
+    @method
+    def update(self, *, base: Base = None, **changes: Unpack[ReleaseChanges]) -> Call[ReleaseRecord]:
+        """Change a draft release; with a `base` only if it has not been changed since."""
+        return Call.to("PATCH", self._path, self._record, body=_members(changes), base=base, changes=True)
 
-    def delete(self, *, base: CachedResult | str | None = None) -> Call[Success]:
+    @method
+    def delete(self, *, base: Base = None) -> Call[Success]:
         """Delete a release that is not published."""
-        request = Request(method="DELETE", path=self.path, if_match=entity_tag(base))
-        return Call(request=request, read=reading(Success), changes=True)
+        return Call.to("DELETE", self._path, reading(Success), base=base, changes=True)
 
+    @method
     def check(self) -> Call[ReleaseCheck]:
         """Ask what keeps the release from being published now."""
-        return Call(request=Request(method="GET", path=f"{self.path}/check"), read=reading(ReleaseCheck))
+        return Call.to("GET", f"{self._path}/check", reading(ReleaseCheck))
 
-    def publish(
-        self, *, base: CachedResult | str | None = None, bypass_review: str | None = None
-    ) -> Call[ReleaseRecord]:
+    @method
+    def publish(self, *, base: Base = None, bypass_review: str | None = None) -> Call[ReleaseRecord]:
         """Publish all of it, or nothing.
 
         Raises `Conflict` with the code `release_blocked`, whose `details["problems"]` say why. An admin may
         give a reason to do without approvals.
         """
-        body = {} if bypass_review is None else {"bypassReview": {"reason": bypass_review}}
-        request = Request(
-            method="POST", path=f"{self.path}/publish", body=encoded(body), if_match=entity_tag(base)
-        )
-        return Call(request=request, read=reading(ReleaseRecord, id=self.id), changes=True)
+        body = bypassing(bypass_review)
+        return Call.to("POST", f"{self._path}/publish", self._record, body=body, base=base, changes=True)
 
+    @method
     def revert(self) -> Call[Revert]:
         """Make a draft release back to what was live before; what is live is not changed."""
-        return Call(request=Request(method="POST", path=f"{self.path}/revert"), read=reading(Revert))
+        return Call.to("POST", f"{self._path}/revert", reading(Revert))
+
+    @property
+    def _record(self) -> Callable[[Answer], ReleaseRecord]:
+        return reading(ReleaseRecord, id=self.id)
 
 
-def creation(workspace_id: str, title: str, fields: Any) -> Call[ReleaseRecord]:
-    """Describe the call that makes a release."""
-    body = encoded({"workspaceId": workspace_id, "title": title, **_members(fields)})
-    return Call(request=Request(method="POST", path="/releases", body=body), read=reading(ReleaseRecord))
+class ReleaseMethods(Driver):
+    """The methods of a client for releases."""
+
+    @method
+    def list_releases(self, **filters: Unpack[ReleaseList]) -> Call[ReleasePage]:
+        """List the releases of the workspaces whose drafts the key may read, newest first."""
+        return listing("/releases", ReleasePage, filters)
+
+    @iterator
+    def iter_releases(self, **filters: Unpack[ReleaseFilters]) -> Pages[ReleaseRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/releases", ReleasePage, filters)
+
+    @method
+    def create_release(
+        self, workspace_id: str, title: str, **fields: Unpack[ReleaseArguments]
+    ) -> Call[ReleaseRecord]:
+        """Make a release, a draft; an item without `version_id` pins the latest version."""
+        body = {"workspaceId": workspace_id, "title": title, **_members(fields)}
+        return Call.to("POST", "/releases", reading(ReleaseRecord), body=body)
+
+    def get_release(self, release_id: str) -> Release[Self]:
+        """Return a release; no request is sent yet."""
+        return Release(self, release_id)
 
 
 def _members(fields: Mapping[str, Any]) -> dict[str, Any]:

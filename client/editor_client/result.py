@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, Self, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, NoReturn, Self, get_args, get_origin, get_type_hints
 
 from editor_client.errors import malformed
-from editor_client.naming import camel
-from editor_client.readonly import frozen
 
 Reader = Callable[[Any], Any]
 
@@ -144,3 +142,80 @@ def _exactly(kind: type) -> Reader:
         return value
 
     return read
+
+
+# JSON values that cannot be changed, because many readers share what is cached
+
+
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+    raise TypeError("an answer is read-only, because others read it too; change a copy of it")
+
+
+class ReadOnlyDict(dict[str, Any]):
+    """An object as the server gave it; `copy.deepcopy` gives a plain one to change."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __deepcopy__(self, memo: object) -> dict[str, Any]:
+        return {key: thawed(value) for key, value in self.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+class ReadOnlyList(list[Any]):
+    """A list as the server gave it; `copy.deepcopy` gives a plain one to change."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __deepcopy__(self, memo: object) -> list[Any]:
+        return [thawed(value) for value in self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+def frozen(value: Any) -> Any:
+    """Return an equal JSON value that cannot be changed, at any level."""
+    if isinstance(value, dict):
+        return ReadOnlyDict((key, frozen(member)) for key, member in value.items())
+    if isinstance(value, list):
+        return ReadOnlyList(map(frozen, value))
+    return value
+
+
+def thawed(value: Any) -> Any:
+    """Return an equal JSON value that the caller may change."""
+    if isinstance(value, dict):
+        return {key: thawed(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [thawed(member) for member in value]
+    return value
+
+
+# Names: snake_case in Python, camelCase in JSON
+
+
+@lru_cache(maxsize=1024)
+def camel(name: str) -> str:
+    """Return the JSON name for a Python one; a JSON name stays as it is."""
+    first, *others = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in others)
+
+
+def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same fields under their JSON names, with the values as they are.
+
+    A reason to do without approvals becomes the object that holds it.
+    """
+    named = {camel(name): value for name, value in fields.items()}
+    return named | bypassing(fields.get("bypass_review"))
+
+
+def bypassing(reason: str | None) -> dict[str, Any]:
+    """Return what a body says of the review of a version; nothing without a reason to bypass it."""
+    return {} if reason is None else {"bypassReview": {"reason": reason}}

@@ -1,18 +1,18 @@
-"""Reviews of versions, and the verdicts in them. Described as in `stored`."""
+"""Reviews of versions, and the verdicts in them."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, Self, TypedDict, Unpack
 
-from editor_client.arguments import Ordering, Paging
-from editor_client.calls import Call, Request, encoded, reading, segment
+from editor_client.calls import Answer, Call, reading, segment
 from editor_client.log import Reference
-from editor_client.naming import with_json_names
-from editor_client.records import Page
-from editor_client.result import Result
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import Result, with_json_names
 
 ReviewState = Literal["open", "approved", "changesRequested", "published", "closed"]
 VerdictValue = Literal["approve", "requestChanges", "withdraw"]
@@ -70,11 +70,6 @@ class ReviewPage(Page[ReviewRecord]):
 
     reviews: tuple[ReviewRecord, ...]
 
-    @property
-    def entries(self) -> tuple[ReviewRecord, ...]:
-        """The reviews."""
-        return self.reviews
-
 
 class ReviewArguments(TypedDict, total=False):
     """What a review is asked for with."""
@@ -95,11 +90,11 @@ class ReviewChanges(TypedDict, total=False):
     state: Literal["closed"]
 
 
-class ReviewFilters(TypedDict, total=False):
+class ReviewFilters(Ordering, total=False):
     """What a list of reviews can be narrowed by."""
 
     state: ReviewState
-    kind: Literal["agent", "promptBlock"]
+    kind: ResourceKind
     id: str
     workspace_id: str
     reviewer: Literal["me"]
@@ -108,58 +103,82 @@ class ReviewFilters(TypedDict, total=False):
     """Only those that the owner of the key asked for."""
 
 
-class ReviewList(ReviewFilters, Paging, total=False):
+class ReviewList(ReviewFilters, PageNumber, total=False):
     """The arguments of a list of reviews."""
 
 
-class ReviewWalk(ReviewFilters, Ordering, total=False):
-    """The arguments for iterating over all reviews."""
+class Review(Handle[D_co]):
+    """A review, by id."""
 
+    def __init__(self, client: D_co, review_id: str) -> None:
+        super().__init__(client, review_id, f"/reviews/{segment('id', review_id)}")
 
-class Review:
-    """One review, by id."""
-
-    def __init__(self, review_id: str) -> None:
-        self.id = review_id
-        self.path = f"/reviews/{segment('id', review_id)}"
-
+    @method
     def details(self) -> Call[ReviewRecord]:
         """Read the review, as it stands at this moment."""
-        return Call(request=Request(method="GET", path=self.path), read=reading(ReviewRecord, id=self.id))
+        return Call.to("GET", self._path, self._record)
 
+    @method
     def update(self, **changes: Unpack[ReviewChanges]) -> Call[ReviewRecord]:
         """Move the review to a newer version, name its reviewers, or close it with `state="closed"`."""
-        request = Request(method="PATCH", path=self.path, body=encoded(with_json_names(changes)))
-        return Call(request=request, read=reading(ReviewRecord, id=self.id))
+        return Call.to("PATCH", self._path, self._record, body=with_json_names(changes))
 
+    @method
     def give_verdict(
         self, version_id: str, verdict: VerdictValue, *, body: str | None = None
     ) -> Call[ReviewRecord]:
-        """Approve of the version that was looked at, request changes to it, or withdraw what was said.
+        """Approve of the version that was looked at, request changes to it, or withdraw an earlier verdict.
 
         Raises `Conflict` with the code `review_outdated` if the review is about another version by now.
         """
-        said = {"versionId": version_id, "verdict": verdict}
-        said |= {} if body is None else {"body": body}
-        request = Request(method="POST", path=f"{self.path}/verdicts", body=encoded(said))
-        return Call(request=request, read=reading(ReviewRecord, id=self.id))
+        given = {"versionId": version_id, "verdict": verdict} | ({} if body is None else {"body": body})
+        return Call.to("POST", f"{self._path}/verdicts", self._record, body=given)
+
+    @property
+    def _record(self) -> Callable[[Answer], ReviewRecord]:
+        return reading(ReviewRecord, id=self.id)
 
 
-def asking(kind: str, resource_id: str, fields: Any) -> Call[ReviewRecord]:
-    """Describe the call that asks for a review."""
-    body = encoded({"resource": {"kind": kind, "id": resource_id}, **with_json_names(fields)})
-    return Call(request=Request(method="POST", path="/reviews", body=body), read=reading(ReviewRecord))
+class ReviewMethods(Driver):
+    """The methods of a client for reviews."""
 
+    @method
+    def list_reviews(self, **filters: Unpack[ReviewList]) -> Call[ReviewPage]:
+        """List the reviews of everything whose drafts the key may read, newest first."""
+        return listing("/reviews", ReviewPage, filters)
 
-def policy_of(workspace_id: str) -> Call[ReviewPolicy]:
-    """Describe the call that reads the policy of a workspace."""
-    return Call(request=Request(method="GET", path=_policy_path(workspace_id)), read=reading(ReviewPolicy))
+    @iterator
+    def iter_reviews(self, **filters: Unpack[ReviewFilters]) -> Pages[ReviewRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/reviews", ReviewPage, filters)
 
+    @method
+    def create_review(
+        self, kind: ResourceKind, resource_id: str, **fields: Unpack[ReviewArguments]
+    ) -> Call[ReviewRecord]:
+        """Ask for a review of a version, by default of the latest.
 
-def setting_policy(workspace_id: str, policy: Any) -> Call[ReviewPolicy]:
-    """Describe the call that replaces the policy of a workspace."""
-    request = Request(method="PUT", path=_policy_path(workspace_id), body=encoded(with_json_names(policy)))
-    return Call(request=request, read=reading(ReviewPolicy))
+        Raises `Conflict` with the code `review_open` if the resource has an open review.
+        """
+        body = {"resource": {"kind": kind, "id": resource_id}, **with_json_names(fields)}
+        return Call.to("POST", "/reviews", reading(ReviewRecord), body=body)
+
+    def get_review(self, review_id: str) -> Review[Self]:
+        """Return a review; no request is sent yet."""
+        return Review(self, review_id)
+
+    @method
+    def get_review_policy(self, workspace_id: str) -> Call[ReviewPolicy]:
+        """Read how many approvals versions of a workspace need to go live."""
+        return Call.to("GET", _policy_path(workspace_id), reading(ReviewPolicy))
+
+    @method
+    def set_review_policy(
+        self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
+    ) -> Call[ReviewPolicy]:
+        """Say how many approvals versions of a workspace need, and who may do without them."""
+        body = {"required": required, "bypass": bypass}
+        return Call.to("PUT", _policy_path(workspace_id), reading(ReviewPolicy), body=body)
 
 
 def _policy_path(workspace_id: str) -> str:

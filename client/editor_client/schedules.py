@@ -1,17 +1,17 @@
-"""Schedules: what is to go live later. Described as in `stored`."""
+"""Schedules: what is to go live later."""
 
 from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, Self, TypedDict, Unpack
 
-from editor_client.arguments import Ordering, Paging
-from editor_client.calls import Call, Request, encoded, reading, segment
+from editor_client.calls import Call, reading, segment
 from editor_client.log import Reference
-from editor_client.naming import with_json_names
-from editor_client.records import Page
-from editor_client.result import Result
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import Result, with_json_names
 
 ScheduleState = Literal["scheduled", "done", "failed", "cancelled", "missed"]
 ScheduleAction = Literal["publish", "unpublish"]
@@ -72,11 +72,6 @@ class SchedulePage(Page[ScheduleRecord]):
 
     schedules: tuple[ScheduleRecord, ...]
 
-    @property
-    def entries(self) -> tuple[ScheduleRecord, ...]:
-        """The schedules."""
-        return self.schedules
-
 
 class ScheduleTimes(TypedDict, total=False):
     """When it is to happen: `run_at`, or `local_time` in `time_zone`."""
@@ -108,51 +103,74 @@ class ReleaseScheduleArguments(ScheduleTimes, total=False):
     force: bool
 
 
-class ScheduleFilters(TypedDict, total=False):
+class ScheduleFilters(Ordering, total=False):
     """What a list of schedules can be narrowed by."""
 
-    kind: Literal["agent", "promptBlock"]
+    kind: ResourceKind
     id: str
     release_id: str
     state: ScheduleState
     workspace_id: str
 
 
-class ScheduleList(ScheduleFilters, Paging, total=False):
+class ScheduleList(ScheduleFilters, PageNumber, total=False):
     """The arguments of a list of schedules."""
 
 
-class ScheduleWalk(ScheduleFilters, Ordering, total=False):
-    """The arguments for iterating over all schedules."""
+class Schedule(Handle[D_co]):
+    """A schedule, by id."""
 
+    def __init__(self, client: D_co, schedule_id: str) -> None:
+        super().__init__(client, schedule_id, f"/schedules/{segment('id', schedule_id)}")
 
-class Schedule:
-    """One schedule, by id."""
-
-    def __init__(self, schedule_id: str) -> None:
-        self.id = schedule_id
-        self.path = f"/schedules/{segment('id', schedule_id)}"
-
+    @method
     def details(self) -> Call[ScheduleRecord]:
         """Read the schedule."""
-        return Call(request=Request(method="GET", path=self.path), read=reading(ScheduleRecord, id=self.id))
+        return Call.to("GET", self._path, reading(ScheduleRecord, id=self.id))
 
+    @method
     def update(self, **times: Unpack[ScheduleTimes]) -> Call[ScheduleRecord]:
         """Give it another time; raises `Conflict` with the code `schedule_ended` if it is over."""
-        request = Request(method="PATCH", path=self.path, body=encoded(with_json_names(times)))
-        return Call(request=request, read=reading(ScheduleRecord, id=self.id))
+        read = reading(ScheduleRecord, id=self.id)
+        return Call.to("PATCH", self._path, read, body=with_json_names(times))
 
+    @method
     def cancel(self) -> Call[ScheduleRecord]:
         """Cancel it, and with a beginning its end; raises as `update` does."""
-        return Call(
-            request=Request(method="DELETE", path=self.path), read=reading(ScheduleRecord, id=self.id)
-        )
+        return Call.to("DELETE", self._path, reading(ScheduleRecord, id=self.id))
 
 
-def scheduling(about: dict[str, Any], fields: Any) -> Call[ScheduleRecord]:
-    """Describe the call that schedules a resource or a release."""
-    given = with_json_names(fields)
-    if "then" in given:
-        given["then"] = {"versionId": given["then"]}
-    body = encoded({**about, **given})
-    return Call(request=Request(method="POST", path="/schedules", body=body), read=reading(ScheduleRecord))
+class ScheduleMethods(Driver):
+    """The methods of a client for schedules."""
+
+    @method
+    def list_schedules(self, **filters: Unpack[ScheduleList]) -> Call[SchedulePage]:
+        """List the schedules of what the key may read the drafts of, the latest time first."""
+        return listing("/schedules", SchedulePage, filters)
+
+    @iterator
+    def iter_schedules(self, **filters: Unpack[ScheduleFilters]) -> Pages[ScheduleRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/schedules", SchedulePage, filters)
+
+    @method
+    def create_schedule(
+        self, kind: ResourceKind, resource_id: str, **fields: Unpack[ScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a version of a resource: `version_id`, and `run_at` or `local_time` and `time_zone`."""
+        body = {"resource": {"kind": kind, "id": resource_id}, **with_json_names(fields)}
+        if "then" in body:
+            body["then"] = {"versionId": body["then"]}
+        return Call.to("POST", "/schedules", reading(ScheduleRecord), body=body)
+
+    @method
+    def schedule_release(
+        self, release_id: str, **fields: Unpack[ReleaseScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a release: `run_at`, or `local_time` and `time_zone`."""
+        body = {"releaseId": release_id, **with_json_names(fields)}
+        return Call.to("POST", "/schedules", reading(ScheduleRecord), body=body)
+
+    def get_schedule(self, schedule_id: str) -> Schedule[Self]:
+        """Return a schedule; no request is sent yet."""
+        return Schedule(self, schedule_id)

@@ -104,17 +104,3 @@ class Generated(Result):
     run_id: str | None = None
     resolved_versions: Mapping[str, str | None] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Event(Result):
-    """An event of a run: `text-delta`, `tool-call`, `finish` and others."""
-
-    type: str
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    run_id: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The piece of the answer that a `text-delta` brings; nothing for other events."""
-        return str(self.payload.get("text", "")) if self.type == "text-delta" else ""

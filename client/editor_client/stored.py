@@ -1,75 +1,112 @@
-"""Stored agents and prompt blocks: each method once, as its request and how to read the answer.
-
-`editor_client.sync` and `editor_client.asynchronous` turn these descriptions into methods that make the
-call. Every description may raise `ValidationFailed` before anything is sent.
-"""
+"""Stored resources of all kinds: the methods of one, and what the methods of each kind are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from editor_client.arguments import AgentChanges, Ordering, Paging, PromptBlockChanges, Selector, Status
 from editor_client.calls import (
     Answer,
+    Base,
     Call,
     Query,
-    Request,
     Resource,
+    Selector,
     cached_read,
-    encoded,
     id_segment,
-    paging,
     query,
     reading,
     segment,
 )
-from editor_client.kinds import AGENTS, PROMPT_BLOCKS, C, Kind, P, R, V
-from editor_client.naming import bypassing, with_json_names
-from editor_client.pages import Pages
+from editor_client.methods import D_co, Handle, iterator, method
+from editor_client.pages import Ordering, Page, Pages, Paging, listing
 from editor_client.records import (
     Activated,
-    AgentComparison,
-    AgentRecord,
-    AgentVersion,
-    AgentVersionPage,
     Dependents,
     Export,
     Favorited,
     Label,
     LabelList,
-    PromptBlockComparison,
-    PromptBlockRecord,
-    PromptBlockVersion,
-    PromptBlockVersionPage,
+    Record,
+    Status,
+    Version,
+    snapshot_names,
 )
-from editor_client.result import CachedResult, Success
+from editor_client.result import Result, Success, bypassing, members, with_json_names
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+A = TypeVar("A", bound=Page[Any])
+V = TypeVar("V", bound=Version)
+L = TypeVar("L", bound=Page[Any])
+C = TypeVar("C", bound=Result)
 
-Base = CachedResult | str | None
-"""What a change builds on: a record as it was read, or its entity tag. None: whatever is there."""
+
+@dataclass(frozen=True)
+class Kind(Generic[R, A, V, L, C]):
+    """A kind of resource: where it is, and what the answers about it become."""
+
+    slug: str
+    """As events and bodies name it."""
+    segment: str
+    """As addresses name it."""
+    text: str
+    """The snapshot field that a new resource needs, besides the name."""
+    record: type[R]
+    page: type[A]
+    """A page of the list of resources."""
+    version: type[V]
+    versions: type[L]
+    comparison: type[C]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The JSON names of the snapshot fields."""
+        return snapshot_names(self.record)
+
+    @property
+    def list_member(self) -> str:
+        """The member of a page that holds its resources."""
+        return members(self.page)[-1].json_name
+
+    @property
+    def id_member(self) -> str:
+        """The member of a version that names its resource."""
+        return members(self.version)[-1].json_name
+
+    @property
+    def has_visibility(self) -> bool:
+        """Whether a resource can be public."""
+        return any(member.name == "visibility" for member in members(self.record))
 
 
-class Stored(Generic[R, V, P, C]):
-    """One resource, by id; whether it exists is not known before a request."""
+class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
+    """A stored resource, by id; whether it exists is not known before a request.
 
-    def __init__(self, kind: Kind[R, V, P, C], resource_id: str) -> None:
-        self.kind = kind
-        self.id = resource_id
-        self.about = Resource(kind.segment, resource_id)
-        self.path = f"/stored/{kind.segment}/{id_segment(resource_id)}"
+    Every method may raise `ValidationFailed` before anything is sent.
+    """
+
+    def __init__(self, client: D_co, kind: Kind[R, Any, V, L, C], resource_id: str) -> None:
+        super().__init__(client, resource_id, f"/stored/{kind.segment}/{id_segment(resource_id)}")
+        self._kind = kind
+        self._about = Resource(kind.segment, resource_id)
 
     # Records
 
+    @method
     def details(self, **selector: Unpack[Selector]) -> Call[R]:
         """Read the record with the fields of one version, the published one without a selector."""
+        return self._details(**selector)
+
+    def _details(self, **selector: Unpack[Selector]) -> Call[R]:
         version = ("resolved_version_id", selector.get("version_id"))
         return cached_read(
-            self.kind.record, self.about, self.path, query(**selector), ("id", self.id), version
+            self._kind.record, self._about, self._path, query(**selector), ("id", self.id), version
         )
 
+    @method
     def delete(self, *, if_unused: bool | None = None, base: Base = None) -> Call[Success]:
         """Delete the resource with its versions and labels.
 
@@ -79,16 +116,24 @@ class Stored(Generic[R, V, P, C]):
             "DELETE", reading(Success), query=query(if_unused=if_unused), base=base, removes=True
         )
 
+    @method
     def dependents(self, *, status: Status | None = None) -> Call[Dependents]:
         """List the agents that refer to it, in their published versions or in their drafts."""
         return self._get(reading(Dependents), "/dependents", query=query(status=status))
 
+    @method
     def export(self, fields: Mapping[str, Any] | None = None, **selector: Unpack[Selector]) -> Call[Export]:
         """Return a version, or given snapshot fields, as the content of its file; nothing is saved."""
-        body = None if fields is None else encoded(fields)
-        request = Request(method="POST", path=f"{self.path}/export", query=query(**selector), body=body)
-        return Call(request=request, read=reading(Export), about=self.about)
+        return Call.to(
+            "POST",
+            f"{self._path}/export",
+            reading(Export),
+            query=query(**selector),
+            body=fields,
+            about=self._about,
+        )
 
+    @method
     def clone(
         self,
         new_id: str,
@@ -100,40 +145,44 @@ class Stored(Generic[R, V, P, C]):
         """Create a new resource, as a draft, from the version that the selector names."""
         names = {"new_id": new_id, "new_name": new_name, "workspace_id": workspace_id}
         body = with_json_names({name: value for name, value in names.items() if value is not None})
-        read = reading(self.kind.record, id=new_id)
+        read = reading(self._kind.record, id=new_id)
         return self._change("POST", read, "/clone", query=query(**selector), body=body)
 
+    @method
     def unpublish(self, *, base: Base = None) -> Call[R]:
         """Stop serving any version; nothing is deleted."""
         return self._change("POST", self._record, "/unpublish", base=base, removes=True)
 
     # Versions
 
+    @method
     def list_versions(
         self, *, source: Literal["database", "git"] | None = None, **page: Unpack[Paging]
-    ) -> Call[P]:
+    ) -> Call[L]:
         """List the versions, newest first."""
-        return self._get(
-            reading(self.kind.versions), "/versions", query=(*paging(page), *query(source=source))
-        )
+        return self._versions(source=source, **page)
 
+    @iterator
     def iter_versions(
         self, *, source: Literal["database", "git"] | None = None, **order: Unpack[Ordering]
     ) -> Pages[V]:
         """Iterate over all versions, newest first."""
-        return Pages(partial(self.list_versions, source=source, **order))
+        return Pages(partial(self._versions, source=source, **order))
 
+    @method
     def get_version(self, version_id: str) -> Call[V]:
         """Read one version."""
-        path = self.path + self._version(version_id)
-        return cached_read(self.kind.version, self.about, path, (), ("id", version_id))
+        path = self._path + self._version(version_id)
+        return cached_read(self._kind.version, self._about, path, (), ("id", version_id))
 
+    @method
     def create_version(self, *, change_message: str | None = None, base: Base = None) -> Call[V]:
         """Save a copy of the published version, or else of the latest, as a new draft."""
         return self._change(
-            "POST", reading(self.kind.version), "/versions", body=_message(change_message), base=base
+            "POST", reading(self._kind.version), "/versions", body=_message(change_message), base=base
         )
 
+    @method
     def activate_version(
         self, version_id: str, *, bypass_review: str | None = None, base: Base = None
     ) -> Call[Activated]:
@@ -147,34 +196,39 @@ class Stored(Generic[R, V, P, C]):
             "POST", reading(Activated), path, body=bypassing(bypass_review) or None, base=base
         )
 
+    @method
     def restore_version(
         self, version_id: str, *, change_message: str | None = None, base: Base = None
     ) -> Call[V]:
         """Save a copy of this version as a new draft; what is published stays."""
         return self._change(
             "POST",
-            reading(self.kind.version),
+            reading(self._kind.version),
             f"{self._version(version_id)}/restore",
             body=_message(change_message),
             base=base,
         )
 
+    @method
     def delete_version(self, version_id: str, *, base: Base = None) -> Call[Success]:
         """Delete a version that is neither published nor labelled nor the only one."""
         return self._change("DELETE", reading(Success), self._version(version_id), base=base, removes=True)
 
+    @method
     def compare_versions(self, from_id: str, to_id: str) -> Call[C]:
         """Show the fields in which two versions differ."""
         return self._get(
-            reading(self.kind.comparison), "/versions/compare", query=(("from", from_id), ("to", to_id))
+            reading(self._kind.comparison), "/versions/compare", query=(("from", from_id), ("to", to_id))
         )
 
     # Labels
 
+    @method
     def list_labels(self) -> Call[LabelList]:
         """List the labels: `latest` and `production`, which are computed, then those that people set."""
         return self._get(reading(LabelList), "/labels")
 
+    @method
     def set_label(
         self,
         name: str,
@@ -194,38 +248,28 @@ class Stored(Generic[R, V, P, C]):
         withdrawn = released is False  # what was served by this name, to whoever reads no drafts
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
+    @method
     def remove_label(self, name: str, *, base: Base = None) -> Call[Success]:
         """Remove a label."""
         return self._change("DELETE", reading(Success), self._label(name), base=base, removes=True)
 
     # Favorites
 
+    @method
     def favorite(self) -> Call[Favorited]:
         """Mark it as a favorite of the owner of the key."""
         return self._change("PUT", reading(Favorited), "/favorite")
 
+    @method
     def unfavorite(self) -> Call[Favorited]:
         """Remove the mark."""
         return self._change("DELETE", reading(Favorited), "/favorite")
-
-    # With the JSON names, as files have them
-
-    def create(self, fields: Mapping[str, Any]) -> Call[R]:
-        """Create the resource."""
-        request = Request(
-            method="POST", path=f"/stored/{self.kind.segment}", body=encoded({**fields, "id": self.id})
-        )
-        return Call(request=request, read=self._record, about=self.about, changes=True)
-
-    def edit(self, changes: Mapping[str, Any], base: Base = None) -> Call[R]:
-        """Save an edit."""
-        return self._change("PATCH", self._record, body=changes, base=base)
 
     # How they are put together
 
     @property
     def _record(self) -> Callable[[Answer], R]:
-        return reading(self.kind.record, id=self.id)
+        return reading(self._kind.record, id=self.id)
 
     def _version(self, version_id: str) -> str:
         return f"/versions/{segment('versionId', version_id)}"
@@ -233,66 +277,28 @@ class Stored(Generic[R, V, P, C]):
     def _label(self, name: str) -> str:
         return f"/labels/{segment('name', name)}"
 
+    def _versions(self, **arguments: Any) -> Call[L]:
+        return listing(f"{self._path}/versions", self._kind.versions, arguments)
+
     def _get(self, read: Callable[[Answer], T], rest: str, query: Query = ()) -> Call[T]:
-        request = Request(method="GET", path=self.path + rest, query=query)
-        return Call(request=request, read=read, about=self.about)
+        return Call.to("GET", self._path + rest, read, query=query, about=self._about)
 
     def _change(
-        self,
-        method: str,
-        read: Callable[[Answer], T],
-        rest: str = "",
-        *,
-        query: Query = (),
-        body: Any = None,
-        base: Base = None,
-        removes: bool = False,
+        self, method: str, read: Callable[[Answer], T], rest: str = "", *, removes: bool = False, **sent: Any
     ) -> Call[T]:
-        request = Request(
-            method=method,
-            path=self.path + rest,
-            query=query,
-            body=None if body is None else encoded(body),
-            if_match=entity_tag(base),
-        )
-        return Call(request=request, read=read, about=self.about, changes=True, removes=removes)
+        path = self._path + rest
+        return Call.to(method, path, read, about=self._about, changes=True, removes=removes, **sent)
 
 
-class StoredAgent(Stored[AgentRecord, AgentVersion, AgentVersionPage, AgentComparison]):
-    """A stored agent."""
-
-    def __init__(self, agent_id: str) -> None:
-        super().__init__(AGENTS, agent_id)
-
-    def update(self, *, base: Base = None, **changes: Unpack[AgentChanges]) -> Call[AgentRecord]:
-        """Save an edit as a draft, or publish it with `auto_publish=True`.
-
-        With `base`, the record that the edit started from, raises `EditConflict` if somebody else has saved
-        a change since; then nothing is saved.
-        """
-        return self.edit(with_json_names(changes), base)
+def creation(kind: Kind[R, Any, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
+    """Describe the call that creates a resource; the fields have their JSON names."""
+    read = reading(kind.record, id=fields.get("id"))
+    return Call.to("POST", f"/stored/{kind.segment}", read, body=fields, changes=True)
 
 
-class StoredPromptBlock(
-    Stored[PromptBlockRecord, PromptBlockVersion, PromptBlockVersionPage, PromptBlockComparison]
-):
-    """A prompt block."""
-
-    def __init__(self, block_id: str) -> None:
-        super().__init__(PROMPT_BLOCKS, block_id)
-
-    def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
-        """Save an edit as a draft, or publish it with `auto_publish=True`; `base` as for agents."""
-        return self.edit(with_json_names(changes), base)
-
-
-def entity_tag(base: Base) -> str | None:
-    """Return the value of `If-Match` for the base; raises `ValueError` for a record without a tag."""
-    if not isinstance(base, CachedResult):
-        return base
-    if base.etag is None:
-        raise ValueError("this record comes from a list and has no entity tag: read it with details()")
-    return base.etag
+def edit(stored: Stored[Any, R, V, L, C], changes: Mapping[str, Any], base: Base = None) -> Call[R]:
+    """Describe the call that saves an edit; the fields have their JSON names."""
+    return stored._change("PATCH", stored._record, body=changes, base=base)  # noqa: SLF001
 
 
 def _message(change_message: str | None) -> dict[str, str]:

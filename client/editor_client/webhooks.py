@@ -1,20 +1,17 @@
-"""Webhooks of the workspaces that the key administers. Described as in `stored`."""
+"""Webhooks of the workspaces that the key administers."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, Self, TypedDict, Unpack
 
-from editor_client.arguments import Ordering, Paging
-from editor_client.calls import Call, Request, encoded, paging, reading, segment
+from editor_client.calls import Call, reading, segment
 from editor_client.log import LogEvent
-from editor_client.naming import with_json_names
-from editor_client.pages import Pages
-from editor_client.records import Page
-from editor_client.result import Result, Success
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
+from editor_client.result import Result, Success, with_json_names
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,22 +86,12 @@ class WebhookPage(Page[WebhookRecord]):
 
     webhooks: tuple[WebhookRecord, ...]
 
-    @property
-    def entries(self) -> tuple[WebhookRecord, ...]:
-        """The webhooks."""
-        return self.webhooks
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeliveryPage(Page[Delivery]):
     """A page of deliveries, newest first."""
 
     deliveries: tuple[Delivery, ...]
-
-    @property
-    def entries(self) -> tuple[Delivery, ...]:
-        """The deliveries."""
-        return self.deliveries
 
 
 class WebhookArguments(TypedDict, total=False):
@@ -122,67 +109,88 @@ class WebhookChanges(WebhookArguments, total=False):
     """A change of a webhook."""
 
     enabled: bool
-    """True begins anew with the events that come; False cancels what is pending."""
+    """True begins with the events that come from then on; False cancels what is pending."""
 
 
-class WebhookList(Paging, total=False):
+class WebhookFilters(Ordering, total=False):
+    """The filters and the order of a list of webhooks."""
+
+    workspace_id: str
+
+
+class WebhookList(WebhookFilters, PageNumber, total=False):
     """The arguments of a list of webhooks."""
 
-    workspace_id: str
 
+class Webhook(Handle[D_co]):
+    """A webhook, by id."""
 
-class WebhookWalk(Ordering, total=False):
-    """The arguments for iterating over all webhooks."""
+    def __init__(self, client: D_co, webhook_id: str) -> None:
+        super().__init__(client, webhook_id, f"/webhooks/{segment('id', webhook_id)}")
 
-    workspace_id: str
-
-
-class Webhook:
-    """One webhook, by id."""
-
-    def __init__(self, webhook_id: str) -> None:
-        self.id = webhook_id
-        self.path = f"/webhooks/{segment('id', webhook_id)}"
-
+    @method
     def details(self) -> Call[WebhookRecord]:
         """Read the webhook, and how its receiver does."""
-        return Call(request=Request(method="GET", path=self.path), read=reading(WebhookRecord, id=self.id))
+        return Call.to("GET", self._path, reading(WebhookRecord, id=self.id))
 
+    @method
     def update(self, **changes: Unpack[WebhookChanges]) -> Call[WebhookRecord]:
         """Change what is named."""
-        request = Request(method="PATCH", path=self.path, body=encoded(with_json_names(changes)))
-        return Call(request=request, read=reading(WebhookRecord, id=self.id))
+        read = reading(WebhookRecord, id=self.id)
+        return Call.to("PATCH", self._path, read, body=with_json_names(changes))
 
+    @method
     def delete(self) -> Call[Success]:
         """Delete the webhook with its deliveries."""
-        return Call(request=Request(method="DELETE", path=self.path), read=reading(Success))
+        return Call.to("DELETE", self._path, reading(Success))
 
+    @method
     def rotate(self, *, keep_previous_hours: int) -> Call[RotatedSecret]:
         """Replace the secret; the previous one signs too for up to 168 hours."""
-        body = encoded({"keepPreviousHours": keep_previous_hours})
-        request = Request(method="POST", path=f"{self.path}/rotate", body=body)
-        return Call(request=request, read=reading(RotatedSecret))
+        body = {"keepPreviousHours": keep_previous_hours}
+        return Call.to("POST", f"{self._path}/rotate", reading(RotatedSecret), body=body)
 
+    @method
     def ping(self) -> Call[Delivery]:
         """Send an event that says nothing, to try the receiver."""
-        return Call(request=Request(method="POST", path=f"{self.path}/ping"), read=reading(Delivery))
+        return Call.to("POST", f"{self._path}/ping", reading(Delivery))
 
+    @method
     def list_deliveries(self, **page: Unpack[Paging]) -> Call[DeliveryPage]:
         """List the deliveries with their attempts, newest first."""
-        request = Request(method="GET", path=f"{self.path}/deliveries", query=paging(page))
-        return Call(request=request, read=reading(DeliveryPage))
+        return listing(f"{self._path}/deliveries", DeliveryPage, page)
 
+    @iterator
     def iter_deliveries(self, **order: Unpack[Ordering]) -> Pages[Delivery]:
         """Iterate over all deliveries, newest first."""
-        return Pages(partial(self.list_deliveries, **order))
+        return Pages.of(f"{self._path}/deliveries", DeliveryPage, order)
 
+    @method
     def replay(self, delivery_id: str) -> Call[Delivery]:
         """Try a delivery once more; the id of its message stays."""
-        path = f"{self.path}/deliveries/{segment('delivery_id', delivery_id)}/replay"
-        return Call(request=Request(method="POST", path=path), read=reading(Delivery, id=delivery_id))
+        path = f"{self._path}/deliveries/{segment('delivery_id', delivery_id)}/replay"
+        return Call.to("POST", path, reading(Delivery, id=delivery_id))
 
 
-def creation(workspace_id: str, fields: Any) -> Call[NewWebhook]:
-    """Describe the call that makes a webhook."""
-    body = encoded({"workspaceId": workspace_id, **with_json_names(fields)})
-    return Call(request=Request(method="POST", path="/webhooks", body=body), read=reading(NewWebhook))
+class WebhookMethods(Driver):
+    """The methods of a client for webhooks."""
+
+    @method
+    def list_webhooks(self, **filters: Unpack[WebhookList]) -> Call[WebhookPage]:
+        """List the webhooks of the workspaces that the key administers, newest first."""
+        return listing("/webhooks", WebhookPage, filters)
+
+    @iterator
+    def iter_webhooks(self, **filters: Unpack[WebhookFilters]) -> Pages[WebhookRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/webhooks", WebhookPage, filters)
+
+    @method
+    def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
+        """Create a webhook for the events that follow; `url` and `event_types` are required."""
+        body = {"workspaceId": workspace_id, **with_json_names(fields)}
+        return Call.to("POST", "/webhooks", reading(NewWebhook), body=body)
+
+    def get_webhook(self, webhook_id: str) -> Webhook[Self]:
+        """Return a webhook; no request is sent yet."""
+        return Webhook(self, webhook_id)

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from editor_client.shared.configurations import MAX_MESSAGE
 
 from releases.automatic import changeable
 from releases.checking import problems_of
@@ -33,7 +34,6 @@ from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.editor.gate import BypassRefused
-from versioning.editor.inputs import MAX_MESSAGE
 
 PER_PAGE: Final = 25
 MAX_CHECKED: Final = 25
@@ -93,10 +93,6 @@ class ReleasePage(WorkspacePage):
     def is_draft(self) -> bool:
         """Whether it can still be changed and published."""
         return self.release.state == State.DRAFT
-
-    def may(self, right: Right) -> bool:
-        """Say whether the caller has the right in the workspace."""
-        return self.caller.may(right, self.workspace_id)
 
     def show(
         self, *, status: int = 200, problems: Sequence[Problem] | None = None, **context: Any

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from editor_client.shared.configurations import MAX_MESSAGE
+
 from review.models import Bypass, Review, ReviewPolicy
 from review.policy import recording
 from review.policy.administration import policy_of
@@ -22,7 +24,6 @@ from versioning.domain.access import Right, RightsChanged
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.events import Target
 from versioning.editor import gate
-from versioning.editor.inputs import MAX_MESSAGE
 from versioning.models import events
 from versioning.serving.event_visibility import target_of
 

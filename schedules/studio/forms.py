@@ -8,8 +8,8 @@ from typing import Any, Final
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from schedules.making import Times
 from schedules.models import MAX_ZONE
+from schedules.verbs import Times
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
-from schedules.expected import in_order, outcomes_of
-from schedules.forecast import Outcome
+from schedules.forecast import Outcome, in_order, outcomes_of
 from schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
 from versioning.models import VersionedResource

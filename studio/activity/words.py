@@ -13,6 +13,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from studio.kind_words import KindWords
+from studio.kinds import KINDS_BY_SLUG
+
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectWords:
@@ -31,8 +34,6 @@ def _words(noun: Promise, title: Promise, anything: Promise) -> SubjectWords:
 
 
 NOUNS: Final[Mapping[str, SubjectWords]] = {
-    "agent": _words(_("agent"), _("Agents"), _("Anything about agents")),
-    "promptBlock": _words(_("prompt block"), _("Prompt blocks"), _("Anything about prompt blocks")),
     "workspace": _words(_("workspace"), _("Workspaces"), _("Anything about workspaces")),
     "member": _words(_("member"), _("Members"), _("Anything about members")),
     "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
@@ -44,7 +45,7 @@ NOUNS: Final[Mapping[str, SubjectWords]] = {
     "rollout": _words(_("rollout"), _("Rollouts"), _("Anything about rollouts")),
     "webhook": _words(_("webhook"), _("Webhooks"), _("Anything about webhooks")),
 }
-"""The first half of the types that the editor itself declares."""
+"""The first half of the types that the editor itself declares, besides the kinds of resource."""
 
 _NAMES: Final[Mapping[str, Promise]] = {
     "versionCreated": pgettext_lazy("event", "draft saved"),
@@ -101,7 +102,14 @@ class TypeGroup:
 
 def noun_of(subject: str) -> str:
     """Return what the subject of a type is called: `prompt block`, `API key`."""
-    return str(NOUNS[subject].noun) if subject in NOUNS else spaced(subject)
+    words = words_about(subject)
+    return str(words.noun) if words else spaced(subject)
+
+
+def words_about(subject: str) -> SubjectWords | KindWords | None:
+    """Return the words for the subject of a type; None if there are none."""
+    kind = KINDS_BY_SLUG.get(subject)
+    return NOUNS.get(subject) if kind is None else kind.words
 
 
 def name_of(event_type: str) -> str:
@@ -113,7 +121,7 @@ def name_of(event_type: str) -> str:
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
     """Yield the types by subject, in the order in which they come."""
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
-        words = NOUNS.get(subject)
+        words = words_about(subject)
         yield TypeGroup(
             subject=subject,
             title=str(words.title) if words else f"{capfirst(spaced(subject))}s",

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.configurations import MAX_MESSAGE
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
@@ -21,7 +22,6 @@ from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status
-from versioning.editor.inputs import MAX_MESSAGE
 from versioning.models import VersionedResource
 
 CHANGED: Final = gettext_lazy(

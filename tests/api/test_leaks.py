@@ -33,6 +33,8 @@ from tests.support.calls import (
 from tests.support.override_files import define
 from tests.support.people import give_role, key_of, person
 
+pytestmark = pytest.mark.both_kinds
+
 VOLATILE = {"X-Request-ID"}
 
 

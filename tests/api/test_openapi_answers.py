@@ -30,8 +30,8 @@ from schemathesis.specs.openapi.checks import (
 from editor_project.wsgi import application
 from releases.models import Release
 from review.models import Comment, Review
-from schedules.making import Times
 from schedules.models import Schedule
+from schedules.verbs import Times
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.door import one_connection

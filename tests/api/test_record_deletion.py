@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 
+pytestmark = pytest.mark.both_kinds
+
 
 def make_lead(kind: Kind, api: Api, **more: Any) -> None:
     """Make an agent `lead` that refers to `writer`."""

@@ -14,6 +14,8 @@ from tests.support.people import give_role, key_of
 from tests.support.remote import connected
 from tests.support.service import Service
 
+pytestmark = pytest.mark.both_kinds
+
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 

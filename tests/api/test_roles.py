@@ -16,6 +16,8 @@ from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import DRAFTS, PUBLISH, READ, SAVE, History, calls_of, make_history, undone
 from tests.support.people import key_of, person
 
+pytestmark = pytest.mark.both_kinds
+
 ROLE_TABLE = {
     "vera": [READ],
     "edgar": [READ, DRAFTS, SAVE],

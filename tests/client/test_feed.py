@@ -22,7 +22,7 @@ from editor_client.feed import (
     Listener,
 )
 from editor_client.log import After, read_event
-from editor_client.sse import WholePositions
+from editor_client.streams import WholePositions
 from hypothesis import example, given
 from hypothesis import strategies as st
 

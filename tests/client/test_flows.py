@@ -14,7 +14,7 @@ from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, ServerError, Unreachable
 from editor_client.flows import Flows
 from editor_client.reads import Policy
-from editor_client.stored import StoredAgent
+from editor_client.stored_agents import StoredAgent
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +22,7 @@ from tests.support.configurations import unhurried
 
 RECORD = Answer(200, {"etag": '"1"'}, b'{"id": "writer", "name": "one"}')
 LOST = NoAnswer("gone")
+NO_CLIENT: Any = None
 SAME = Answer(304, {"etag": '"1"'}, b"")
 
 
@@ -61,7 +62,9 @@ class Hand:
             return end.value
 
 
-READ = Agent("writer").details()
+# On the classes the methods are their descriptions, which need no client.
+READ = Agent.details(Agent(NO_CLIENT, "writer"))
+WRITER = StoredAgent(NO_CLIENT, "writer")
 
 
 def test_pauses_grow_and_differ() -> None:
@@ -109,7 +112,7 @@ def test_once_there_is_a_good_answer_there_is_always_one(outcomes: list[Answer |
 def test_a_run_has_a_time_limit_of_its_own() -> None:
     hand = Hand([LOST])
     with pytest.raises(Unreachable):
-        hand.run(hand.flows().perform(Agent("writer").generate("hello")))
+        hand.run(hand.flows().perform(Agent.generate(Agent(NO_CLIENT, "writer"), "hello")))
     assert [send.deadline for send in hand.sent] == [1300]
 
 
@@ -132,7 +135,7 @@ def test_an_answer_from_before_a_change_does_not_count_as_fresh() -> None:
     flows = hand.flows(max_age=100)
     early = flows.perform(READ)
     next(early)
-    hand.run(flows.perform(StoredAgent("writer").update(name="two")))
+    hand.run(flows.perform(StoredAgent.update(WRITER, name="two")))
     with pytest.raises(StopIteration):
         early.send(RECORD)
     hand.outcomes = [Answer(200, {}, b'{"id": "writer", "name": "two"}')]
@@ -144,7 +147,7 @@ def test_an_answer_from_before_a_removal_is_not_kept() -> None:
     flows = hand.flows(max_age=100, retries=0)
     early = flows.perform(READ)
     next(early)
-    hand.run(flows.perform(StoredAgent("writer").delete()))
+    hand.run(flows.perform(StoredAgent.delete(WRITER)))
     with pytest.raises(StopIteration):
         early.send(RECORD)
     hand.outcomes = [LOST]

@@ -7,8 +7,15 @@ from inspect import signature
 
 import pytest
 from editor_client import AsyncClient, Client
+from editor_client.agents import Agent
 from editor_client.base import BaseClient
-from editor_client.sync import Agent, Release, Review, StoredAgent, StoredPromptBlock
+from editor_client.comments import Comment
+from editor_client.releases import Release
+from editor_client.reviews import Review
+from editor_client.schedules import Schedule
+from editor_client.stored_agents import StoredAgent
+from editor_client.stored_prompt_blocks import StoredPromptBlock
+from editor_client.webhooks import Webhook
 
 from tests.support.service import ROOT
 
@@ -16,11 +23,23 @@ GUIDE = (ROOT / "docs/client.md").read_text()
 
 
 @pytest.mark.parametrize(
-    "kind", [Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock, Release, Review]
+    "kind",
+    [
+        Client,
+        AsyncClient,
+        Agent,
+        StoredAgent,
+        StoredPromptBlock,
+        Webhook,
+        Release,
+        Review,
+        Schedule,
+        Comment,
+    ],
 )
 def test_the_guide_names_every_method(kind: type) -> None:
     methods = {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
-    assert methods - {"perform", "run_events", "log_events"} <= set(re.findall(r"`(\w+)`", GUIDE))
+    assert methods - {"perform", "iterate"} <= set(re.findall(r"`(\w+)`", GUIDE))
 
 
 SETTINGS = [

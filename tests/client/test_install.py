@@ -14,9 +14,9 @@ from typing import Any, get_type_hints
 from zipfile import ZipFile
 
 import pytest
-from editor_client import fields
-from editor_client.fields import snapshot_names
-from editor_client.naming import camel
+from editor_client import stored_agents, stored_prompt_blocks
+from editor_client.records import snapshot_names
+from editor_client.result import camel
 
 from tests.support.service import ROOT, Service
 from tests.support.wheels import install, wheel_of
@@ -137,8 +137,12 @@ def test_client_and_service_are_released_together() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (fields.AgentFields, fields.AgentArguments, AGENT.schema),
-        (fields.PromptBlockFields, fields.PromptBlockArguments, PROMPT_BLOCK.schema),
+        (stored_agents.AgentFields, stored_agents.AgentArguments, AGENT.schema),
+        (
+            stored_prompt_blocks.PromptBlockFields,
+            stored_prompt_blocks.PromptBlockArguments,
+            PROMPT_BLOCK.schema,
+        ),
     ],
     ids=["agents", "prompt-blocks"],
 )

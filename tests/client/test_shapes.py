@@ -9,41 +9,45 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from editor_client import comments, log, records, releases, reviews, schedules, served, webhooks
+from editor_client.kinds import KINDS
 from editor_client.result import Result, Success, members
+from editor_client.stored import Kind
 
 from tests.support.api import Api
 from tests.support.openapi import ROUTES, operations
 
 Schema = dict[str, Any]
 
-_OF_A_KIND: dict[str, tuple[Any, Any]] = {
-    "GET {}": (records.AgentPage, records.PromptBlockPage),
-    "POST {}": (records.AgentRecord, records.PromptBlockRecord),
-    "GET {}/{}": (records.AgentRecord, records.PromptBlockRecord),
-    "PATCH {}/{}": (records.AgentRecord, records.PromptBlockRecord),
-    "DELETE {}/{}": (Success, Success),
-    "GET {}/{}/dependents": (records.Dependents, records.Dependents),
-    "POST {}/{}/export": (records.Export, records.Export),
-    "POST {}/{}/clone": (records.AgentRecord, records.PromptBlockRecord),
-    "POST {}/{}/unpublish": (records.AgentRecord, records.PromptBlockRecord),
-    "GET {}/{}/versions": (records.AgentVersionPage, records.PromptBlockVersionPage),
-    "POST {}/{}/versions": (records.AgentVersion, records.PromptBlockVersion),
-    "GET {}/{}/versions/{}": (records.AgentVersion, records.PromptBlockVersion),
-    "GET {}/{}/versions/compare": (records.AgentComparison, records.PromptBlockComparison),
-    "POST {}/{}/versions/{}/activate": (records.Activated, records.Activated),
-    "POST {}/{}/versions/{}/restore": (records.AgentVersion, records.PromptBlockVersion),
-    "DELETE {}/{}/versions/{}": (Success, Success),
-    "GET {}/{}/labels": (records.LabelList, records.LabelList),
-    "PUT {}/{}/labels/{}": (records.Label, records.Label),
-    "DELETE {}/{}/labels/{}": (Success, Success),
-    "PUT {}/{}/favorite": (records.Favorited, records.Favorited),
-    "DELETE {}/{}/favorite": (records.Favorited, records.Favorited),
-}
+
+def _of_a_kind(kind: Kind[Any, Any, Any, Any, Any]) -> dict[str, Any]:
+    found = {
+        "GET {}": kind.page,
+        "POST {}": kind.record,
+        "GET {}/{}": kind.record,
+        "PATCH {}/{}": kind.record,
+        "DELETE {}/{}": Success,
+        "GET {}/{}/dependents": records.Dependents,
+        "POST {}/{}/export": records.Export,
+        "POST {}/{}/clone": kind.record,
+        "POST {}/{}/unpublish": kind.record,
+        "GET {}/{}/versions": kind.versions,
+        "POST {}/{}/versions": kind.version,
+        "GET {}/{}/versions/{}": kind.version,
+        "GET {}/{}/versions/compare": kind.comparison,
+        "POST {}/{}/versions/{}/activate": records.Activated,
+        "POST {}/{}/versions/{}/restore": kind.version,
+        "DELETE {}/{}/versions/{}": Success,
+        "GET {}/{}/labels": records.LabelList,
+        "PUT {}/{}/labels/{}": records.Label,
+        "DELETE {}/{}/labels/{}": Success,
+        "PUT {}/{}/favorite": records.Favorited,
+        "DELETE {}/{}/favorite": records.Favorited,
+    }
+    return {route.replace("{}", f"/stored/{kind.segment}", 1): result for route, result in found.items()}
+
+
 RESULTS: dict[str, Any] = {
-    route.replace("{}", f"/stored/{kind}", 1): results[number]
-    for route, results in _OF_A_KIND.items()
-    for number, kind in enumerate(("agents", "prompt-blocks"))
-} | {
+    **{route: result for kind in KINDS.values() for route, result in _of_a_kind(kind).items()},
     "POST /stored/agents/preview-instructions": served.Preview,
     "GET /agents": dict[str, served.ServedAgent],
     "GET /agents/{}": served.ServedAgent | served.AgentParts,

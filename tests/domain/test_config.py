@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from editor_client.shared import canonical
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from tests.support.configurations import (
     reordered,
     unhurried,
 )
-from versioning.domain.agents import AGENT, referenced_agents, referenced_tools
+from versioning.domain.agents import AGENT, referenced_tools
 from versioning.domain.config import ConfigSchema
 from versioning.domain.errors import Invalid
 from versioning.domain.prompt_blocks import PROMPT_BLOCK

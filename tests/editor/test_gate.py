@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import AppConfig, apps
 from django.contrib.auth.models import User
 
 from tests.conftest import Cast
@@ -19,6 +20,8 @@ from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import gate
 from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for, events
+
+pytestmark = pytest.mark.both_kinds
 
 ROOT = Path(__file__).resolve().parents[2]
 Draft = str
@@ -147,6 +150,8 @@ BEHIND_THE_GATE = {
     ("editor/backends/override_files.py", "OverrideFiles.point"),
     # Serves nothing.
     ("editor/publishing.py", "deactivate"),
+    # Changes a copy, which is only asked about.
+    ("schedules/judging.py", "_with_live"),
 }
 ASKING = {("editor/publishing.py", "activate"), ("editor/labelling.py", "label")}
 CALLING = {  # `publishing.activate`, which asks
@@ -155,6 +160,7 @@ CALLING = {  # `publishing.activate`, which asks
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),
     ("releases/publishing.py", "_publish_items"),
+    ("schedules/running.py", "_move_resource"),
 }
 
 
@@ -193,8 +199,14 @@ def _call_moves(call: ast.Call) -> bool:
     return name in MOVERS or (name in WRITES and bool(POINTERS & (named | texts)))
 
 
+def is_of_the_project(app: AppConfig) -> bool:
+    return Path(app.path).is_relative_to(ROOT) and ".venv" not in app.path
+
+
 def test_no_other_code_moves_a_pointer_or_releases_a_label() -> None:
-    folders = [ROOT / name for name in ("versioning", "studio", "releases", "review", "editor_project")]
+    installed = [Path(app.path).relative_to(ROOT) for app in apps.get_app_configs() if is_of_the_project(app)]
+    assert {"versioning", "studio", "releases", "schedules"} <= {str(folder) for folder in installed}
+    folders = [ROOT / folder for folder in (*installed, "editor_project")]
     paths = [path for folder in folders for path in folder.rglob("*.py") if "migrations" not in path.parts]
     found = {
         (str(path.relative_to(ROOT)).removeprefix("versioning/"), name)

@@ -18,7 +18,7 @@ from versioning.conf import DEFAULTS
 ROOT = Path(__file__).resolve().parents[2]
 DOMAIN = sorted(path.stem for path in (ROOT / "versioning" / "domain").glob("[a-z]*.py"))
 SHARED = sorted(path.stem for path in (ROOT / "client/editor_client/shared").glob("[a-z]*.py"))
-FRAMEWORKS = ["django", "rest_framework", "drf_spectacular", "django_filters", "environ", "unfold", "psycopg"]
+FRAMEWORKS = ["django", "rest_framework", "drf_spectacular", "django_filters", "environ", "psycopg"]
 
 # Whatever imports a framework here fails, and says which one.
 PROGRAM = """

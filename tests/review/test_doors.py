@@ -21,6 +21,8 @@ from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import Event
 
+pytestmark = pytest.mark.both_kinds
+
 REASON = "The customer waits."
 
 

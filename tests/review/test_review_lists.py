@@ -22,7 +22,7 @@ from versioning.models.versioned import MODELS
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 BEGUN, SECOND = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), datetime.timedelta(seconds=1)
-FEW, MANY = 4, 1_100
+FEW, MANY = 4, 150
 # A list by state asks twice what the configurations name now: verdicts are about exactly that. And a page of
 # more than a few asks first how long its texts are.
 MOST = 28

@@ -1,112 +1,293 @@
-"""The choice: somebody says which version the published selector means, and every published path heeds it."""
+"""The choice: a toy chooses versions for a share of the users, on every published path, and nowhere else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from editor_client.parts import evaluate
+from editor_client.shared.arms import arm_of, bucket
 
 from tests.conftest import Cast
+from tests.support import toy_choice
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
-from tests.support.runs import ran, team
-from tests.support.served import encoded, published_agent, published_block, reference, served
+from tests.support.runs import ECHO, ran, team
+from tests.support.served import ask, encoded, published_agent, published_block, reference, served, text
+from tests.support.toy_choice import ToyChooser, start, stop, users_in
 from versioning.conf import get_editor
-from versioning.domain.snapshots import Snapshot
-from versioning.models import VersionedResource
+from versioning.domain import events
+from versioning.domain.agents import AGENT
+from versioning.domain.errors import Invalid
+from versioning.domain.events import Audience
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.models import ApiKey
 from versioning.serving import choice
 
+pytestmark = pytest.mark.django_db(transaction=True)
 
-@pytest.fixture(autouse=True)
-def chooser() -> Iterator[None]:
-    """Serve to requests with `beta` in their context whatever has the label `beta`."""
-
-    def labelled_beta(
-        resources: Sequence[VersionedResource], context: Mapping[str, Any]
-    ) -> Mapping[str, Snapshot]:
-        labels = resources[0].label_model.objects.filter(resource__in=resources, name="beta")
-        found = labels.select_related("version") if context.get("beta") else ()
-        return {label.resource_id: label.version for label in found}
-
-    choice.register(labelled_beta)
-    yield
-    choice.unregister(labelled_beta)
-
-
-BETA = {"beta": True}
-
-
-def give_beta(api: Api, path: str, version_id: str) -> None:
-    """Label a version; the chooser of these tests serves it although nobody has released the label."""
-    assert api.put(f"{path}/labels/beta", {"versionId": version_id}).status == 200
+VECTORS = json.loads((Path(__file__).parent / "vectors" / "arms.json").read_text(encoding="utf-8"))
+BY_NAME = [text("Hello, {{ userId || 'you' }}."), reference("tone")]
 
 
 @pytest.fixture
-def writer(cast: Cast) -> str:
-    """A published agent with a draft under the label; the id of the draft."""
-    published_agent(cast.alice, visibility="public")
+def chooser(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyChooser]:
+    """The toy, registered as long as the test runs."""
+    monkeypatch.setitem(events._AUDIENCES, toy_choice.CHANGED, Audience.READERS)
+    toy = ToyChooser()
+    choice.register(toy)
+    yield toy
+    choice.unregister(toy)
+
+
+@pytest.fixture
+def other(cast: Cast) -> str:
+    """An agent of which the toy says nothing, and which shows a block of which it says nothing."""
+    ApiKey.objects.update(last_used_at=timezone.now() + timedelta(days=1))
+    published_block(cast.alice, "plain", "Plain.")
+    return published_agent(cast.alice, "other", [text("{{ userId }}"), reference("plain")])
+
+
+@pytest.fixture
+def rule(cast: Cast, chooser: ToyChooser, other: str) -> dict[str, Any]:
+    """The rule for a public agent: a fifth of the users gets its draft, another fifth its active version."""
+    live = published_agent(cast.alice, instructions="one", visibility="public", model=ECHO)
     draft = str(AGENTS.save(cast.alice)["latestVersionId"])
-    give_beta(cast.alice, "/stored/agents/writer", draft)
-    return draft
+    return start(AGENT, "writer", draft, live)
 
 
-def test_a_published_read_gets_what_is_chosen_for_its_context(cast: Cast, writer: str) -> None:
-    for context, text in (({}, "one"), (BETA, "two"), ({}, "one"), (BETA, "two")):
-        for api in (cast.alice, cast.vera, cast.charlie):
-            agent = served(api, context=context)
-            assert (agent["instructions"], agent["fallback"]) == (text, None)
-            assert (agent["resolvedVersionId"] == writer) == (context == BETA)
-            assert agent["activeVersionId"] != writer
+def statements(read: Callable[[], Any]) -> int:
+    """Return how many statements a read takes, beside the question where the log is."""
+    with CaptureQueriesContext(connection) as found:
+        read()
+    return len(found)
 
 
-def test_the_list_of_agents_gets_it_too(cast: Cast, writer: str) -> None:
-    for context, text in (({}, "one"), (BETA, "two")):
-        listed = cast.charlie.get("/agents", requestContext=encoded(context)).body
-        assert listed["writer"]["instructions"] == text
+def in_arms(rule: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return contexts of the first arm, and of none."""
+    found = users_in(rule)
+    return found[rule["arms"][0]["resolvedVersionId"]], found[None]
 
 
-def test_an_explicit_selector_and_records_are_not_overruled(cast: Cast, writer: str) -> None:
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["context"]))
+def test_the_rule_is_that_of_the_vectors(vector: dict[str, Any]) -> None:
+    rule = {"seed": "s", "bucketBy": "user.id", "arms": [{"start": vector["bucket"], "weight": 1}]}
+    if vector["bucket"] is None:
+        rule["arms"] = [{"start": 0, "weight": 10_000}]
+    assert (arm_of(rule, vector["context"]) is None) == (vector["bucket"] is None)
+
+
+def test_the_buckets_are_those_of_the_specification() -> None:
+    assert [bucket("s", key) for key in ("ada", "é", "42")] == [7486, 9492, 1329]
+
+
+def test_readers_get_the_version_of_their_arm(cast: Cast, rule: dict[str, Any]) -> None:
     live = cast.alice.get("/stored/agents/writer").body["activeVersionId"]
-    context = encoded(BETA)
+    for version, contexts in users_in(rule).items():
+        for context in contexts[:3]:
+            for api in (cast.alice, cast.vera, cast.charlie):
+                agent = served(api, context=context)
+                assert (agent["resolvedVersionId"], agent["activeVersionId"]) == (version or live, live)
+                assert agent["fallback"] is None
+            listed = cast.charlie.get("/agents", requestContext=encoded(context)).body["writer"]
+            assert listed == served(cast.charlie, context=context)
+            run = ran(cast.vera, requestContext=context)
+            assert run["resolvedVersions"] == {"writer": version or live}
+
+
+def test_an_explicit_selector_a_lock_and_records_are_not_overruled(cast: Cast, rule: dict[str, Any]) -> None:
+    [context, *_], _ = in_arms(rule)
+    live = cast.alice.get("/stored/agents/writer").body["activeVersionId"]
+    assert served(cast.alice, context=context)["instructions"] == "two"
     for query in ({"versionId": live}, {"label": "production"}):
-        assert served(cast.alice, context=BETA, **query)["instructions"] == "one"
-    assert cast.vera.get("/stored/agents/writer", requestContext=context).body["instructions"] == "one"
+        assert served(cast.alice, context=context, **query)["instructions"] == "one"
+    record = cast.vera.get("/stored/agents/writer", requestContext=encoded(context)).body
+    assert record["instructions"] == "one"
+    lock = cast.alice.post("/locks", {"resources": [{"kind": "agent", "id": "writer"}]}).body
+    run = ran(cast.alice, requestContext=context, versions=lock)
+    assert run["resolvedVersions"] == {"writer": live}
 
 
-def test_a_block_that_is_shown_is_chosen_for(cast: Cast) -> None:
+def test_a_block_that_is_shown_is_chosen_for(cast: Cast, chooser: ToyChooser) -> None:
     published_block(cast.alice, "tone", "Be brief.")
     draft = PROMPT_BLOCKS.save(cast.alice, "tone", "Be kind.")["latestVersionId"]
-    give_beta(cast.alice, "/stored/prompt-blocks/tone", draft)
-    published_agent(cast.alice, "writer", [reference("tone")])
-    for context, text in (({}, "Be brief."), (BETA, "Be kind.")):
-        assert served(cast.vera, context=context)["instructions"] == text
-        assert (
-            cast.vera.get("/agents", requestContext=encoded(context)).body["writer"]["instructions"] == text
-        )
+    rule = start(PROMPT_BLOCK, "tone", draft)
+    published_agent(cast.alice, "writer", BY_NAME)
+    chosen, usual = in_arms(rule)
+    for contexts, end in ((chosen, "Be kind."), (usual, "Be brief.")):
+        for context in contexts[:3]:
+            whole = f"Hello, {context.get('userId', 'you')}.\n\n{end}"
+            assert served(cast.vera, context=context)["instructions"] == whole
+            listed = cast.vera.get("/agents", requestContext=encoded(context)).body
+            assert listed["writer"]["instructions"] == whole
+            assert get_editor().agent.serve("writer", context=context).instructions == whole
+    assert served(cast.alice, context=chosen[0], status="draft")["instructions"].endswith("Be kind.")
 
 
-def test_a_run_and_its_sub_agents_are_chosen_for(cast: Cast) -> None:
+def test_sub_agents_are_chosen_for(cast: Cast, chooser: ToyChooser) -> None:
     lead, writer = team(cast.alice)
-    drafts = {}
-    for agent_id in ("lead", "writer"):
-        drafts[agent_id] = AGENTS.save(cast.alice, agent_id, "chosen")["latestVersionId"]
-        give_beta(cast.alice, f"/stored/agents/{agent_id}", drafts[agent_id])
-    assert ran(cast.vera, "lead")["resolvedVersions"] == {"lead": lead, "writer": writer}
-    assert ran(cast.vera, "lead", requestContext=BETA)["resolvedVersions"] == drafts
-    assert ran(cast.vera, "writer", requestContext=BETA)["resolvedVersions"] == {"writer": drafts["writer"]}
+    draft = AGENTS.save(cast.alice, "writer", "chosen")["latestVersionId"]
+    [context, *_], [usual, *_] = in_arms(start(AGENT, "writer", draft))
+    for _ in range(2):
+        assert ran(cast.vera, "lead", requestContext=usual)["resolvedVersions"]["writer"] == writer
+        found = ran(cast.vera, "lead", requestContext=context)["resolvedVersions"]
+        assert found == {"lead": lead, "writer": draft}
 
 
-def test_an_override_is_chosen_for(cast: Cast, settings: Any) -> None:
+def test_an_override_is_chosen_for(cast: Cast, chooser: ToyChooser, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     agents = get_editor().agent
     agents.update("answers", instructions="live")
     draft = agents.update("answers", instructions="chosen", publish=False).version.version_id
-    agents.label("answers", "beta", draft)
-    assert agents.serve("answers").instructions == "live"
-    assert agents.serve("answers", context=BETA).instructions == "chosen"
+    rule = start(AGENT, "answers", draft)
+    for contexts, instructions in zip(in_arms(rule), ("chosen", "live"), strict=True):
+        assert agents.serve("answers", context=contexts[0]).instructions == instructions
+        assert served(cast.alice, "answers", contexts[0])["instructions"] == instructions
+        agree(cast.alice, contexts, "answers")
 
 
-def test_what_is_not_published_is_chosen_for_nobody(cast: Cast, writer: str) -> None:
+def test_what_is_not_published_is_chosen_for_no_caller(cast: Cast, rule: dict[str, Any]) -> None:
+    [context, *_], _ = in_arms(rule)
     assert cast.alice.post("/stored/agents/writer/unpublish").status == 200
-    assert cast.vera.get("/agents/writer", requestContext=encoded(BETA)).status == 404
-    assert served(cast.alice, context=BETA)["fallback"]["code"] == "no_published_version"
+    assert ask(cast.vera, context=context).status == 404
+    assert served(cast.alice, context=context)["fallback"]["code"] == "no_published_version"
+
+
+def test_what_the_gate_refuses_or_what_is_gone_is_not_served(cast: Cast, rule: dict[str, Any]) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "unpublished", autoPublish=False)
+    refused = AGENTS.save(cast.alice, "writer", [reference("unpublished")])["latestVersionId"]
+    with pytest.raises(Invalid):
+        start(AGENT, "writer", refused)
+    contexts, _ = in_arms(rule)
+    assert served(cast.alice, context=contexts[0])["instructions"] == "two"
+    foreign = cast.alice.get("/stored/agents/other").body["activeVersionId"]
+    for gone in (foreign, "00000000-0000-4000-8000-000000000000", "git-0123"):
+        contexts, _ = in_arms(start(AGENT, "writer", gone, checked=False))
+        assert served(cast.alice, context=contexts[0])["instructions"] == "one"
+        agree(cast.alice, contexts)
+
+
+# Cached
+
+
+def test_others_cost_what_they_cost_without_it(
+    cast: Cast, chooser: ToyChooser, other: str, rule: dict[str, Any]
+) -> None:
+    """First reads, repeated ones, with and without a context, and after changes of other resources."""
+
+    def costs() -> list[int]:
+        found = []
+        for _ in range(2):
+            AGENTS.save(cast.alice, "other", [text("{{ userId }}"), reference("plain")])
+            get_editor().cache.clear()
+            for query in ({}, {"form": "parts"}, {"requestContext": encoded({"userId": "ada"})}):
+                found += [statements(partial(cast.edgar.get, "/agents/other", **query)) for _ in range(2)]
+            AGENTS.save(cast.alice, "writer", "three")
+            found.append(statements(lambda: cast.edgar.get("/agents/other")))
+        return found
+
+    costs()
+    with_it = costs()
+    choice.unregister(chooser)
+    without_it = costs()
+    choice.register(chooser)
+    assert with_it == without_it
+    firsts, repeated, after_a_change_elsewhere = with_it[0:6:2], with_it[1:6:2], with_it[6]
+    assert (min(firsts) > 0, repeated, after_a_change_elsewhere) == (True, [0, 0, 0], 0)
+
+
+def test_answers_are_cached_for_each_arm(cast: Cast, rule: dict[str, Any]) -> None:
+    published_block(cast.alice, "tone", "Be brief.")
+    of_block = start(
+        PROMPT_BLOCK, "tone", PROMPT_BLOCKS.save(cast.alice, "tone", "Be kind.")["latestVersionId"]
+    )
+    published_agent(cast.alice, "greeter", BY_NAME)
+    greeter = start(AGENT, "greeter", AGENTS.save(cast.alice, "greeter", BY_NAME[:1])["latestVersionId"])
+    known: set[Any] = set()
+    for user in toy_choice.USERS:
+        context = {"userId": user}
+        arm = arm_of(greeter, context) is None, arm_of(of_block, context) is None
+        arm = arm if arm[0] else (False, True)  # that version shows no block
+        assert (statements(partial(served, cast.edgar, "greeter", context)) == 0) == (arm in known)
+        known.add(arm)
+        shown = ["Be brief." if arm[1] else "Be kind."] if arm[0] else []
+        whole = "\n\n".join([f"Hello, {user}.", *shown])
+        assert served(cast.edgar, "greeter", context)["instructions"] == whole
+    assert len(known) == 3
+    assert [statements(lambda: served(cast.edgar, "greeter")) for _ in range(2)][1] == 0
+
+
+def test_the_next_read_follows_a_change_of_the_rule(cast: Cast, rule: dict[str, Any]) -> None:
+    [context, *_], [_, usual, *_] = in_arms(rule)
+    draft = rule["arms"][0]["resolvedVersionId"]
+
+    def texts() -> list[str]:
+        return [served(cast.edgar, context=one)["instructions"] for one in (context, usual, context, usual)]
+
+    assert texts() == ["two", "one"] * 2
+    start(AGENT, "writer", draft, weight=10_000)
+    assert texts() == ["two"] * 4
+    stop(AGENT, "writer")
+    assert texts() == ["one"] * 4
+    start(AGENT, "writer", draft)
+    assert texts() == ["two", "one"] * 2
+    AGENTS.publish(cast.alice, "writer", AGENTS.save(cast.alice, "writer", "three")["latestVersionId"])
+    assert texts() == ["two", "three"] * 2
+
+
+# In parts
+
+
+def agree(api: Api, contexts: list[dict[str, Any]], agent_id: str = "writer") -> None:
+    """Evaluate an agent as clients do, and as the server does."""
+    parts = ask(api, agent_id, form="parts").body
+    for context in contexts:
+        answer = ask(api, agent_id, context)
+        assert json.dumps(evaluate(parts, context)) == json.dumps(answer.body)
+
+
+def test_clients_choose_as_the_server_does(cast: Cast, rule: dict[str, Any]) -> None:
+    published_block(cast.alice, "tone", "Be brief.")
+    published_block(cast.alice, "extra", "More.")
+    kind = PROMPT_BLOCKS.save(cast.alice, "tone", "{{ userId }}: be kind.")["latestVersionId"]
+    start(PROMPT_BLOCK, "tone", kind, weight=5_000)
+    schema = {"type": "object", "required": ["plan"]}
+    first = published_agent(cast.alice, "greeter", BY_NAME, requestContextSchema=schema)
+    arms = [
+        AGENTS.save(cast.alice, "greeter", [*BY_NAME, reference("extra")], name="Second")["latestVersionId"],
+        AGENTS.save(cast.alice, "greeter", [text("Third."), reference("gone")])["latestVersionId"],
+    ]
+    start(AGENT, "greeter", *arms, first, checked=False)
+    users = [
+        {},
+        {"userId": ""},
+        {"userId": 42},
+        {"userId": 1.0},
+        *({"userId": one} for one in toy_choice.USERS),
+    ]
+    for api in (cast.alice, cast.vera):
+        agree(api, users, "greeter")
+        agree(api, users, "other")
+    parts = ask(cast.vera, "greeter", form="parts").body
+    assert [arm["omittedBlocks"] for arm in parts["rollout"]["arms"]] == [{}, {"gone": "missing"}, {}]
+    assert list(parts["blockRollouts"]) == ["tone"]
+    draft = ask(cast.alice, "greeter", form="parts", status="draft").body
+    assert (draft["rollout"], draft["blockRollouts"]) == (None, {})
+
+
+def test_parts_are_refused_for_what_clients_cannot_choose_alone(
+    cast: Cast, chooser: ToyChooser, rule: dict[str, Any]
+) -> None:
+    chooser.has_parts = False
+    get_editor().cache.clear()
+    refused = ask(cast.alice, form="parts")
+    assert (refused.status, refused.code) == (409, "parts_unavailable")
+    assert ask(cast.alice, form="parts", status="draft").status == 200
+    agree(cast.alice, [{}, {"userId": "ada"}], "other")

@@ -104,7 +104,7 @@ def said(answer: Any) -> Any:
     return prompts_of(answer.body)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0])
 def test_a_lock_gives_the_same_bytes_or_nothing(cast: Cast, seed: int) -> None:
     world = World(cast, seed)
     made: list[tuple[str, str, dict[str, Any], Any]] = []

@@ -11,6 +11,7 @@ import pytest
 from editor_client.shared import canonical
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.locks import by_lock, lock, locked, prompts_of
 from tests.support.people import give_role
@@ -302,8 +303,7 @@ def test_ids_are_nothing_but_ids(alice: Api, name: str) -> None:
 def test_a_lock_holds_a_thousand_blocks_and_not_more_than_it_may(alice: Api) -> None:
     agent(alice, "writer", [text("Write.")])
     names = [f"block-{number}" for number in range(1000)]
-    for name in names:
-        published_block(alice, name, name)
+    insert_resources(PROMPT_BLOCKS, names)
     agent(alice, "lead", [reference(name) for name in names])
     made = locked(alice, "lead")
     assert len(made["promptBlocks"]) == 1000 and len(json.dumps(made)) < 1024 * 1024

@@ -16,6 +16,8 @@ from versioning.domain.access import Role
 from versioning.domain.errors import NotFound
 from versioning.runtime import Agent
 
+pytestmark = pytest.mark.both_kinds
+
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 LEADS = {"answers": "leads-answers", "notes": "leads-notes"}
 ARGUMENTS = {"status": "status", "versionId": "version_id", "label": "label"}

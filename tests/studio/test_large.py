@@ -38,8 +38,8 @@ def draft(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 
 def test_scattered_changes_of_a_long_list_are_shown_in_part_and_counted(cast: Cast) -> None:
-    old = list(range(40_000))
-    new = [-item if item % 100 == 7 else item for item in old]
+    old = list(range(8_000))
+    new = [-item if item % 20 == 7 else item for item in old]
     two_versions(cast, {"memory": {"list": old}}, {"memory": {"list": new}})
     answer = Visitor("paula").get(page_of(AGENTS, "compare"))
     assert answer.content.count(b'class="difference-part"') == PageBudget().changes == 300

@@ -283,8 +283,9 @@ def test_an_unknown_word_is_refused_beside_its_field(three: Kind, field: str, va
 def test_odd_texts_find_nothing_and_break_nothing(three: Kind, value: str) -> None:
     edgar = Window.of("edgar")
     address = KINDS[three].address("changelist")
-    for field in ("q", "author", "label", "folder", "page"):
-        assert edgar.get(address, **{field: value}).status == 200
+    assert edgar.get(address, q=value).status == 200
+    odd = dict.fromkeys(("author", "label", "folder", "page"), value)
+    assert edgar.get(address, **odd).status == 200
 
 
 def test_a_viewer_sees_the_live_half_only(cast: Cast, three: Kind) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from editor_client.shared.configurations import EDIT_MESSAGE
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
@@ -12,7 +13,6 @@ from tests.support.configurations import FOR_GOLD
 from tests.support.forms import Person
 from tests.support.served import reference, text
 from tests.support.studio import words_of
-from versioning.domain.snapshots import EDIT_MESSAGE
 
 LINES = [f"Line {number} of the tone." for number in range(1, 5)]
 THEIRS = "words of another workspace"

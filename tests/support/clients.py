@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from editor_client import AsyncClient, Client
+from editor_client.methods import Handle
 
 SECONDS_TO_WAIT = 120
 
@@ -60,7 +61,7 @@ class Waiting:
             return self._loop.wait_for(result)
         if isinstance(result, AsyncIterator):
             return self._each(result)
-        return Waiting(result, self._loop) if hasattr(result, "_calls") else result
+        return Waiting(result, self._loop) if isinstance(result, Handle) else result
 
     def _each(self, results: Any) -> Iterator[Any]:
         try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from editor_client.shared.instructions import BlockReport
 from rest_framework.request import Request
@@ -26,8 +26,8 @@ from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
-from versioning.domain.selectors import PUBLISHED, Selector
-from versioning.serving.answer_cache import dependencies_of, dependencies_of_parts
+from versioning.domain.selectors import Selector
+from versioning.serving.answer_cache import dependencies_of
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -43,10 +43,11 @@ class ServedAgentViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """Return the published version of every agent that the caller may read, resolved, by id."""
         context = parameters.context(request.query_params)
-        editor = get_editor()
-        if editor.is_cached(PUBLISHED, context):
+        if not context:
             self.depends_on((AGENT.slug, None), (PROMPT_BLOCK.slug, None))
-        agents = editor.agent.serve_all(context=context, by=self.caller)
+        agents = get_editor().agent.serve_all(context=context, by=self.caller)
+        if not context:
+            self.depends_on(*(one for agent in agents for one in agent.depends_on))
         found = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():
@@ -57,35 +58,23 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the agent that the selector names, resolved or in parts; the published one without."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        make = partial(_in_parts if "form" in request.query_params else _resolved, selector, context)
-        if get_editor().is_cached(selector, context):
-            return self.about(id, make)
-        return tagged(request, make(id, self.caller, lambda *_: None))
+        if "form" not in request.query_params and context:
+            agent = get_editor().serve(id, selector, context=context, by=self.caller, identity=None)
+            return tagged(request, ResolvedAgentAnswer.dump(agent))
+        return self.about(id, partial(_in_parts if "form" in request.query_params else _resolved, selector))
 
 
-def _resolved(
-    selector: Selector,
-    context: Mapping[str, Any],
-    agent_id: str,
-    caller: Caller,
-    depends_on: Callable[..., None],
-) -> Json:
+def _resolved(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
     depends_on((AGENT.slug, agent_id))
-    agent = get_editor().agent.serve(agent_id, selector, context=context, by=caller)
+    agent = get_editor().agent.serve(agent_id, selector, by=caller)
     depends_on(*dependencies_of(agent))
     return ResolvedAgentAnswer.dump(agent)
 
 
-def _in_parts(
-    selector: Selector,
-    _context: Mapping[str, Any],
-    agent_id: str,
-    caller: Caller,
-    depends_on: Callable[..., None],
-) -> Json:
+def _in_parts(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
     depends_on((AGENT.slug, agent_id))
     parts = get_editor().agent.parts(agent_id, selector, by=caller)
-    depends_on(*dependencies_of_parts(parts))
+    depends_on(*parts.depends_on)
     return AgentPartsAnswer.dump(parts)
 
 

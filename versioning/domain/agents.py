@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 
+from editor_client.shared.configurations import keys
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
@@ -173,23 +174,9 @@ class AgentConfig(AgentFields):
     instructions: Instructions
 
 
-def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every sub-agent, conditional variants included."""
-    return _keys(config, "agents")
-
-
 def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
     """Yield (field, name) for every tool, conditional variants included."""
-    return _keys(config, "tools")
-
-
-def _keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
-    value = config.get(field) or {}
-    if not isinstance(value, list):
-        yield from ((f"{field}.{key}", key) for key in value)
-        return
-    for position, variant in enumerate(value):
-        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
+    return keys(config, "tools")
 
 
 OVERRIDE: Final = ConfigSchema(edit=AgentFields, whole=AgentFields)
@@ -204,6 +191,7 @@ AGENT: Final = ResourceKind(
     icon="smart_toy",
     text_field="instructions",
     schema=ConfigSchema(edit=AgentFields, whole=AgentConfig),
+    studio_words="studio.kind_words.AGENT",
     override_schema=OVERRIDE,
     publishes_at_once=True,
     has_visibility=True,

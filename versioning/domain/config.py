@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from editor_client.shared import canonical
+from editor_client.shared.configurations import changed_fields, differs, merged
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -21,6 +22,7 @@ from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
 Config = dict[str, Any]
 
 EXCERPT_LENGTH = 240
+_TEXT_FIELDS_OF_0013 = ("instructions", "content")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ConfigSchema:
         except ValueError as error:
             raise Invalid.field("body", str(error)) from None
         config = self.merged(current, changes)
-        looked_at = self._required | {name for name in config if _differ(name, current, config)}
+        looked_at = self._required | {name for name in config if differs(name, current, config)}
         raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
         schema = changes.get(SCHEMA_FIELD)
         schema_issue = None if schema is None else schema_problem(schema)
@@ -63,25 +65,15 @@ class ConfigSchema:
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration with the changes applied, without validating the result."""
-        clearable = set(self.names) - self._required
-        merged = {**current, **changes}
-        return {key: value for key, value in merged.items() if value is not None or key not in clearable}
+        return merged(current, changes, set(self.names) - self._required)
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""
-        return [name for name in self.names if _differ(name, before, after)]
+        return changed_fields(self.names, before, after)
 
     @property
     def _required(self) -> set[str]:
         return {str(field.alias) for field in self.whole.model_fields.values() if field.is_required()}
-
-
-def _differ(name: str, before: Config, after: Config) -> bool:
-    """Say whether a field differs; an edit hands on most of them as the very same objects."""
-    if (name in before) != (name in after):
-        return True
-    old, new = before.get(name), after.get(name)
-    return old is not new and not canonical.same(old, new)
 
 
 def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
@@ -96,38 +88,15 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
-class Searchable(NamedTuple):
-    """The texts in which a search looks."""
+def excerpt_of(config: Config, text_field: str | None = None) -> str:
+    """Return how the text of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
 
-    id: str
-    name: str
-    description: str
-    text: str
-    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
-
-
-def searchable(resource_id: str, config: Config) -> Searchable:
-    """Return the texts of a configuration in which a search looks."""
-    instructions = config.get("instructions", config.get("content", ""))
-    if isinstance(instructions, list):
-        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    return Searchable(
-        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
-    )
-
-
-def searchable_text(resource_id: str, config: Config) -> str:
-    """Return the texts in which a search looks as one, case-folded."""
-    return "\n".join(searchable(resource_id, config)).casefold()
-
-
-def excerpt_of(config: Config) -> str:
-    """Return how the prompt of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
-
-    Of a prompt block that the prompt refers to it has the id, in square brackets.
+    Of a prompt block that the text refers to it has the id, in square brackets. Only migration 0013 does not
+    say which field has the text.
     """
-    prompt: Any = config.get("instructions", config.get("content", ""))
-    blocks = prompt if isinstance(prompt, list) else [{"content": prompt}]
+    fields = _TEXT_FIELDS_OF_0013 if text_field is None else (text_field,)
+    text: Any = next((config[name] for name in fields if name in config), "")
+    blocks = text if isinstance(text, list) else [{"content": text}]
     line = ""
     for block in blocks:
         part = block["content"] if "content" in block else f"[{block.get('id', '')}]"

@@ -92,7 +92,7 @@ class InUse(Conflict):
 
 
 class PartsUnavailable(Conflict):
-    """An agent cannot be given in parts, because an application chooses versions by the request context."""
+    """An agent cannot be given in parts, because no client can choose its versions by the request context."""
 
     code = "parts_unavailable"
 

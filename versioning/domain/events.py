@@ -101,8 +101,9 @@ def register(subject: str, audience: Audience, *names: str) -> None:
         event_type = f"{subject}.{name}"
         if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
             raise ValueError(f"{event_type!r} is no type of event")
-        if _AUDIENCES.setdefault(event_type, audience) != audience:
+        if types().get(event_type, audience) != audience:
             raise ValueError(f"{event_type!r} is declared with another audience")
+        _AUDIENCES[event_type] = audience
 
 
 def types() -> Mapping[str, Audience]:

@@ -33,6 +33,8 @@ class ResourceKind:
     text_field: str
     """The snapshot field with the text that people come to edit."""
     schema: ConfigSchema
+    studio_words: str = ""
+    """Where the words of the studio about the kind are, a dotted path: a `studio.kind_words.KindWords`."""
     override_schema: ConfigSchema | None = None
     """What the snapshots of an override hold, of a kind that code can define; None for other kinds."""
     publishes_at_once: bool = False

@@ -55,6 +55,8 @@ class ResolvedAgent:
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
     unresolved_blocks: tuple[str, ...] = ()
     """The prompt blocks whose selected version does not exist, or may not be read by whoever selected it."""
+    depends_on: tuple[tuple[str, str | None], ...] = ()
+    """What it depends on besides the agent and its blocks, because an application chooses their versions."""
 
 
 class Involving(Protocol):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from editor_client.shared.configurations import EDIT_MESSAGE, INITIAL_MESSAGE
+
 SHORT_COMMIT: Final = 7
 SHORT_ID: Final = 11
-INITIAL_MESSAGE: Final = "Initial version"
-EDIT_MESSAGE: Final = "Auto-saved after edit"
 RESTORED: Final = "Restored from {version}"
 _IN_GIT: Final = "git-"
 _IN_FILE: Final = "file-"

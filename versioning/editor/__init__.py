@@ -42,10 +42,11 @@ from versioning.editor.locks import make_lock
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models import LockKey
-from versioning.serving import choice, grants
+from versioning.serving import grants
 from versioning.serving.answer_cache import AnswerCache, dependencies_of
 from versioning.serving.consistent import consistently
 from versioning.serving.followed_log import Dependency
+from versioning.serving.parts import AgentParts
 from versioning.sources.overrides import OverrideSource
 
 __all__ = [
@@ -143,13 +144,16 @@ class Editor:
                 blocks=blocks,
             )
 
-        if blocks or not self.is_cached(selector, values):
+        asked = selector, identity, caller.rights
+        if blocks:
             return make()
-        return self.cache.resolved(agent_id, (selector, identity, caller.rights), make)
+        if not values:
+            return self.cache.resolved(agent_id, asked, make)
 
-    def is_cached(self, selector: Selector, context: Mapping[str, Any]) -> bool:
-        """Say whether a resolved agent depends on nothing but what is stored and what its caller may do."""
-        return bool(settings.EDITOR_CACHE_BYTES) and not context and not choice.has_choosers()
+        def make_parts() -> AgentParts:
+            return self.agent.parts(agent_id, selector, context=values, by=caller, identity=identity)
+
+        return self.cache.parts(agent_id, asked, values, make_parts).evaluated(Evaluation.of(context))
 
     def lock(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from editor_client.shared import canonical
+from editor_client.shared.configurations import merged_metadata, message_or
 from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -13,7 +14,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.domain.events import Target
 from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
-from versioning.editor.inputs import NOTHING, Fields, merged_metadata, message_or
+from versioning.editor.inputs import NOTHING, Fields
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.serving.dependents import agents_that_show

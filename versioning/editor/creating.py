@@ -8,23 +8,21 @@ from typing import Any, TypeVar
 
 from django.db import IntegrityError
 from editor_client.shared import ids
+from editor_client.shared.configurations import (
+    INITIAL_MESSAGE,
+    check_id,
+    id_of_new,
+    merged_metadata,
+    message_or,
+)
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.domain.selectors import PUBLISHED, Selector
-from versioning.domain.snapshots import INITIAL_MESSAGE
 from versioning.editor import gate
 from versioning.editor.changes import record as record_event
 from versioning.editor.changes import visibility_of_new
-from versioning.editor.inputs import (
-    NOTHING,
-    Fields,
-    check_id,
-    id_of_new,
-    merged_fields,
-    merged_metadata,
-    message_or,
-)
+from versioning.editor.inputs import NOTHING, Fields, merged_fields
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate
 from versioning.editor.reading import get

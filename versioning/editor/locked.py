@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from editor_client.shared import canonical
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import referenced_agents
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.locks import Lock, LockBroken, Pin
 from versioning.domain.resolved_agent import ResolvedAgent

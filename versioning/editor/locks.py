@@ -5,26 +5,31 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Final
 from uuid import UUID
 
 from editor_client.shared import canonical
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.evaluation import MAX_CHARACTERS_READ, Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
-from versioning.domain.agents import referenced_agents
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.locks import MAX_ENTRIES, Lock, Pin, Terms
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.editor.resources import Resources
 from versioning.editor.serving import candidate_for
 from versioning.models import Agent, PromptBlock, SubAgentReference
+from versioning.serving import choice
 from versioning.serving.assembly import require_instructions
 from versioning.serving.blocks import find_blocks, shown_texts
 from versioning.serving.candidates import Candidate
 from versioning.serving.grants import granted, granted_to_code
 from versioning.serving.resolution import select
+
+_CHOOSES: Final = partial(choice.chosen, context={})
+"""A lock holds what a request without a context gets."""
 
 AT_ONCE: Final = 50
 """How many configurations are in memory at the same time; each can be a megabyte."""
@@ -116,7 +121,7 @@ class _Maker:
         """Add the named agents, and then all that can be reached, level by level."""
         for agent_id in named:
             self._agents[agent_id] = None
-            candidate = candidate_for(self._resources, agent_id, self._selector, self._by, {})
+            candidate = candidate_for(self._resources, agent_id, self._selector, self._by, _CHOOSES)
             require_instructions(candidate)
             self._read_later(candidate, is_own=True)
         self._read()
@@ -196,7 +201,9 @@ class _Maker:
             selectors = [self._reached]
         for selector in dict.fromkeys(selectors):
             try:
-                found = candidate_for(self._resources, agent_id, selector, self._by, {}, identity=identity)
+                found = candidate_for(
+                    self._resources, agent_id, selector, self._by, _CHOOSES, identity=identity
+                )
                 require_instructions(found)
             except (NotFound, Forbidden):
                 continue

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
@@ -12,7 +11,7 @@ from versioning.domain.overrides import CodeAgent
 from versioning.domain.selectors import Selector, Status
 from versioning.editor.resources import Resources
 from versioning.models import VersionedResource
-from versioning.serving import choice
+from versioning.serving.choice import Chooses, nothing
 from versioning.serving.releases import OpenRelease, open_release
 from versioning.serving.resolution import Resolved, require_drafts, select
 
@@ -37,11 +36,11 @@ def selected_override(
     selector: Selector,
     by: Caller,
     *,
-    context: Mapping[str, Any] | None = None,
+    chooses: Chooses = nothing,
 ) -> SelectedOverride[R]:
     """Return the version of an override that the selector names.
 
-    `context` is the request context, which a chooser may need. Raises `NotFound` for a version or a label
+    `chooses` may replace the active version. Raises `NotFound` for a version or a label
     that does not exist, and what `require_drafts` raises.
     """
     row = resources.backend.override(agent)
@@ -54,8 +53,7 @@ def selected_override(
         raise NotFound
     if counted is None or (selector.status is Status.PUBLISHED and counted.active_id is None):
         return SelectedOverride(row=row, override=None)
-    chosen = {} if context is None else choice.chosen([counted], context)
-    override = select(counted, selector, by, chosen=chosen.get(counted.pk))
+    override = select(counted, selector, by, chosen=chooses([counted]).get(counted.pk))
     return SelectedOverride(row=row, override=override)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from editor_client.shared.configurations import message_or
+
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid
-from versioning.editor.inputs import message_or
 from versioning.editor.reading import find, known_fields
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent

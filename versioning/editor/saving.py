@@ -11,16 +11,17 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from editor_client.shared.configurations import EDIT_MESSAGE, message_or
 from pydantic.alias_generators import to_camel
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
-from versioning.domain.snapshots import EDIT_MESSAGE, Snapshot
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.changes import append, append_copy, append_draft, append_next, edit_record
 from versioning.editor.creating import create
-from versioning.editor.inputs import NOTHING, Fields, merged_fields, message_or
+from versioning.editor.inputs import NOTHING, Fields, merged_fields
 from versioning.editor.locking import changing, retried
 from versioning.editor.overriding import is_as_code_says
 from versioning.editor.publishing import activate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -22,11 +23,12 @@ from versioning.editor.overriding import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
 from versioning.serving import choice
-from versioning.serving.answer_cache import dependencies_of, dependencies_of_parts
+from versioning.serving.answer_cache import dependencies_of
 from versioning.serving.assembly import all_assembled, assembled, require_instructions, texts_for
 from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.choice import Chooses
 from versioning.serving.consistent import consistently
-from versioning.serving.parts import AgentParts, parts_of
+from versioning.serving.parts import AgentParts, parts_for_clients, parts_of
 from versioning.serving.resolution import select
 
 
@@ -55,7 +57,8 @@ def serve(
 
     def read() -> ResolvedAgent:
         evaluation = Evaluation.of(context or {})
-        candidate = candidate_for(resources, agent_id, selector, by, evaluation.context, identity=identity)
+        chooses = partial(choice.chosen, context=evaluation.context)
+        candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
     if isinstance(context, Evaluation):  # whoever shares it reads several agents, and sees to it
@@ -64,16 +67,30 @@ def serve(
 
 
 def parts(
-    resources: Resources[Agent], agent_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION
+    resources: Resources[Agent],
+    agent_id: str,
+    selector: Selector = PUBLISHED,
+    *,
+    context: Mapping[str, Any] | None = None,
+    by: Who = APPLICATION,
+    identity: UUID | None = None,
 ) -> AgentParts:
-    """Return what `serve` would evaluate, for a caller who evaluates it in contexts of its own.
+    """Return what `serve` would evaluate in a context; without one in any, for clients that evaluate it.
 
-    Raises `NotFound` and `Forbidden` as `serve` does, and what `parts_of` raises.
+    `identity` is as in `serve`. Raises `NotFound` and `Forbidden` as `serve` does, and what `parts_of` and
+    `parts_for_clients` raise.
     """
     by = caller_of(by)
-    return consistently(
-        lambda: parts_of(candidate_for(resources, agent_id, selector, by, {}), by), dependencies_of_parts
-    )
+
+    def candidate_with(chooses: Chooses) -> Candidate:
+        return candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
+
+    def read() -> AgentParts:
+        if context is None:
+            return parts_for_clients(candidate_with, by)
+        return parts_of(candidate_with(partial(choice.chosen, context=context)), by, context)
+
+    return consistently(read, lambda made: made.depends_on)
 
 
 def preview(
@@ -136,7 +153,10 @@ def serve_all(
     by = caller_of(by)
     return consistently(
         lambda: _all_served(resources, Evaluation(context or {}), by),
-        lambda _: ((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
+        lambda agents: (
+            *((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
+            *(one for agent in agents for one in agent.depends_on),
+        ),
     )
 
 
@@ -172,7 +192,7 @@ def _as_if_published(
     drafts_of_blocks: bool,
 ) -> Candidate:
     """Return the candidate of a version, with the prompt blocks that it would show once published."""
-    candidate = candidate_for(resources, agent_id, selector, by, context)
+    candidate = candidate_for(resources, agent_id, selector, by, partial(choice.chosen, context=context))
     if drafts_of_blocks:
         return replace(candidate, policy=Blocks.DRAFTS)
     if candidate.policy is Blocks.DRAFTS:
@@ -185,13 +205,13 @@ def candidate_for(
     agent_id: str,
     selector: Selector,
     by: Caller,
-    context: Mapping[str, Any],
+    chooses: Chooses,
     *,
     identity: UUID | None = None,
 ) -> Candidate:
-    """Return the configuration that the selector names, for a request with this context."""
+    """Return the configuration that the selector names; `chooses` may replace the active version."""
     if resources.code.get(agent_id) is not None:
-        return _code_candidate(resources, agent_id, selector, by, context, identity=identity)
+        return _code_candidate(resources, agent_id, selector, by, chooses, identity=identity)
     if identity is None:
         row = resources.backend.find(agent_id, by, label=selector.label, authors=False)
     else:
@@ -200,7 +220,7 @@ def candidate_for(
         if granted is None or (selector.status is Status.PUBLISHED and granted.active_id is None):
             raise NotFound
         row = granted
-    chosen = choice.chosen([row], context) if selector.status is Status.PUBLISHED else {}
+    chosen = chooses([row]) if selector.status is Status.PUBLISHED else {}
     return Candidate.stored(select(row, selector, by, chosen=chosen.get(row.pk)))
 
 
@@ -209,7 +229,7 @@ def _code_candidate(
     agent_id: str,
     selector: Selector,
     by: Caller,
-    context: Mapping[str, Any],
+    chooses: Chooses,
     *,
     identity: UUID | None,
 ) -> Candidate:
@@ -219,7 +239,7 @@ def _code_candidate(
     if identity not in {None, IN_CODE}:
         raise NotFound
     agent = code.agents[agent_id]
-    found = selected_override(resources, agent, selector, by, context=context)
+    found = selected_override(resources, agent, selector, by, chooses=chooses)
     return Candidate.code(
         agent,
         selector,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import ids
+from editor_client.shared.configurations import check_id, id_of_new
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.editor.inputs import check_id, id_of_new
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events

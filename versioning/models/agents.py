@@ -6,6 +6,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
+from editor_client.shared.configurations import referenced_agents
 
 from versioning.domain import agents
 from versioning.domain.access import Caller
@@ -53,7 +54,7 @@ class SubAgentReference(Reference):
     version = models.ForeignKey(AgentVersion, on_delete=models.CASCADE, related_name="sub_agents")
 
     fixed_by_code = True
-    find = staticmethod(agents.referenced_agents)
+    find = staticmethod(referenced_agents)
 
     class Meta:
         constraints = [

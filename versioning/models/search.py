@@ -19,9 +19,10 @@ from typing import Any, Final
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import StrIndex
 from django.db.models.lookups import Exact, GreaterThan
+from editor_client.shared.configurations import searchable_text
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.config import Config, searchable_text
+from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.models.querysets import within
 
@@ -72,10 +73,10 @@ def equals(text: Any, sought: Any) -> Q:
     return Q(Exact(text, sought))
 
 
-def occurs(text: str, resource_id: str, config: Config) -> bool:
+def occurs(text: str, resource_id: str, config: Config, text_field: str) -> bool:
     """Say whether a configuration or its id contains the text; raises `Invalid`."""
     check_length(text)
-    return text.casefold() in searchable_text(resource_id, config)
+    return text.casefold() in searchable_text(resource_id, config, text_field)
 
 
 def check_length(text: str) -> None:

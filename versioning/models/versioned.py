@@ -20,10 +20,11 @@ from django.db import models
 from django.utils import timezone
 from django.utils.functional import classproperty
 from editor_client.shared import canonical
+from editor_client.shared.configurations import searchable_text
 from editor_client.shared.tags import tags_of
 
 from versioning.domain import kinds
-from versioning.domain.config import Config, excerpt_of, searchable_text
+from versioning.domain.config import Config, excerpt_of
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
@@ -269,8 +270,8 @@ class VersionedResource(models.Model):
             config_json=canonical.dump(config),
             digest=canonical.digest(config),
             name=config.get("name", ""),
-            search_text=searchable_text(self.pk, config),
-            excerpt=excerpt_of(config),
+            search_text=searchable_text(self.pk, config, self.kind.text_field),
+            excerpt=excerpt_of(config, self.kind.text_field),
             changed_fields=changed_fields,
             change_message=message,
             author_id=author_id,

@@ -10,13 +10,14 @@ from __future__ import annotations
 import marshal
 import pickle
 import zlib
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from versioning.domain.agents import AGENT
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.serving import choice
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
 from versioning.serving.parts import AgentParts
 
@@ -31,6 +32,9 @@ _COMPRESSED: Final = 0x78
 
 UNPACKED_SHARE: Final = 16
 """One of so many bytes is for the answers that were given last, unpacked: unpacking takes 6 µs."""
+
+_SHOWN: Final = "shown"
+"""The question to which prompt blocks an agent refers."""
 
 Fingerprints = tuple[tuple[Dependency, Hashable], ...]
 
@@ -160,7 +164,7 @@ class AnswerCache:
 
     def resolved(self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]) -> ResolvedAgent:
         """Return a resolved agent, made or cached; a copy, which is the caller's own to change."""
-        now = self.log.follow()
+        now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
         question = agent_id, asked
@@ -172,8 +176,31 @@ class AnswerCache:
         draft.depends_on((AGENT.slug, agent_id))
         made = make()
         draft.depends_on(*dependencies_of(made))
-        pickled = pickle.dumps(made)
-        draft.finish(question, pickled)
+        draft.finish(question, pickle.dumps(made))
+        return made
+
+    def parts(
+        self, agent_id: str, asked: Hashable, context: Mapping[str, Any], make: Callable[[], AgentParts]
+    ) -> AgentParts:
+        """Return the parts of an agent for a context, made or cached: once for each arm."""
+        now = self.log.follow() if self._packed.size else None
+        if now is None:
+            return make()
+        question = agent_id, asked, choice.arms(AGENT, [agent_id], context)
+        is_varied = choice.speaks_of(PROMPT_BLOCK)  # then it has to be known which blocks the agent shows
+        shown = self.get((question, _SHOWN), now) if is_varied else ()
+        if shown is not None:
+            pickled = self.get((question, choice.arms(PROMPT_BLOCK, shown, context)), now)
+            if pickled is not None:
+                held: AgentParts = pickle.loads(pickled)  # noqa: S301  was made below
+                return held
+        draft = Draft(self, now)
+        draft.depends_on((AGENT.slug, agent_id))
+        made = make()
+        draft.depends_on(*made.depends_on)
+        if is_varied:
+            draft.finish((question, _SHOWN), tuple(made.texts))
+        draft.finish((question, choice.arms(PROMPT_BLOCK, made.texts, context)), pickle.dumps(made))
         return made
 
 
@@ -183,10 +210,4 @@ def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
     for report in agent.blocks:
         if report.id is not None:
             yield PROMPT_BLOCK.slug, report.id
-
-
-def dependencies_of_parts(parts: AgentParts) -> Iterable[Dependency]:
-    """Return what the parts of an agent depend on: itself, and every block that it refers to."""
-    yield AGENT.slug, parts.candidate.id
-    for block_id in parts.texts:
-        yield PROMPT_BLOCK.slug, block_id
+    yield from agent.depends_on

@@ -13,11 +13,15 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import AGENT
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Invalid, NoInstructions
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
+from versioning.serving import choice
 from versioning.serving.blocks import Found, Texts, find_blocks, shown_texts
 from versioning.serving.candidates import Candidate
+from versioning.serving.choice import Chooses
 
 logger = logging.getLogger(__name__)
 
@@ -32,12 +36,19 @@ def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> R
     return replace(build(candidate, evaluation, texts), unresolved_blocks=tuple(unresolved))
 
 
-def texts_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> Texts:
-    """Return the prompt blocks that a candidate may show; raises `Invalid` if they are too much to read."""
-    return _shown(candidate, _blocks_for(candidate, evaluation, caller))
+def texts_for(
+    candidate: Candidate, evaluation: Evaluation, caller: Caller, chooses: Chooses | None = None
+) -> Texts:
+    """Return the prompt blocks that a candidate may show; raises `Invalid` if they are too much to read.
+
+    `chooses` is as in `find_blocks`.
+    """
+    return _shown(candidate, _blocks_for(candidate, evaluation, caller, chooses))
 
 
-def _blocks_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> Found:
+def _blocks_for(
+    candidate: Candidate, evaluation: Evaluation, caller: Caller, chooses: Chooses | None = None
+) -> Found:
     wanted = {target for _, target in referenced_blocks(candidate.config)}
     evaluation.field = "instructions"
     if not wanted:
@@ -49,6 +60,7 @@ def _blocks_for(candidate: Candidate, evaluation: Evaluation, caller: Caller) ->
         evaluation,
         selected=candidate.selected_blocks,
         release=candidate.release,
+        chooses=chooses,
     )
 
 
@@ -128,6 +140,12 @@ def build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolve
             *context_notices(config.get(SCHEMA_FIELD), evaluation),
         ),
         blocks=tuple(agent.blocks),
+        depends_on=(
+            *choice.dependencies(AGENT, [candidate.id], evaluation.context),
+            *choice.dependencies(
+                PROMPT_BLOCK, (block.id for block in agent.blocks if block.id), evaluation.context
+            ),
+        ),
     )
 
 

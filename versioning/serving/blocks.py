@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Final, cast
 from uuid import UUID
@@ -19,6 +20,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.serving import choice
 from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.choice import Chooses
 from versioning.serving.grants import granted
 from versioning.serving.releases import OpenRelease
 from versioning.serving.resolution import select
@@ -56,13 +58,14 @@ def find_blocks(
     is_paid: bool = True,
     selected: SelectedBlocks = NO_BLOCKS,
     release: OpenRelease | None = None,
+    chooses: Chooses | None = None,
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
-    Ids that are not in the result are missing or not readable. Reading is charged to the evaluation
-    unless `is_paid` is false; its context determines which published version the request gets. Those that a
-    `release` holds count as if it were published. Of a block in `selected` that version counts instead, if
-    whoever selected it may read it. A selection never makes a block readable.
+    Ids that are not in the result are missing or not readable. Reading is charged to the evaluation unless
+    `is_paid` is false; its context determines which published version the request gets, unless `chooses`
+    does. Those that a `release` holds count as if it were published. Of a block in `selected` that version
+    counts instead, if the caller who selected it may read it. A selection never makes a block readable.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # In one statement with their versions: a version could be deleted before a second query.
@@ -70,10 +73,11 @@ def find_blocks(
     pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
     rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
     found: dict[str, FoundBlock] = {}
+    choose = chooses or partial(choice.chosen, context=evaluation.context)
     ids = iter(sorted(wanted))
     while some := list(islice(ids, READ_AT_ONCE)):
         found_rows = list(rows.filter(pk__in=some))
-        chosen = {} if policy is Blocks.DRAFTS else choice.chosen(found_rows, evaluation.context)
+        chosen = {} if policy is Blocks.DRAFTS else choose(found_rows)
         held = _held(found_rows, release)
         served: dict[str, Snapshot | None] = {**chosen, **held}
         for block in found_rows:
@@ -83,7 +87,7 @@ def find_blocks(
             live = served.get(block.pk, block.active)
             usual = _usual(block, policy, caller, live, is_held=block.pk in held)
             one = selected.get(block.pk)
-            found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation)
+            found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation, choose)
     return found
 
 
@@ -116,12 +120,11 @@ def _usual(
 
 
 def _selected(
-    block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation
+    block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation, choose: Chooses
 ) -> FoundBlock:
     """Return the block in the selected version, or as usual if that cannot be resolved."""
     if one.selector == PUBLISHED:
-        chosen = choice.chosen([block], evaluation.context).get(block.pk)
-        return _found(block, chosen or block.active, is_live=True)
+        return _found(block, choose([block]).get(block.pk) or block.active, is_live=True)
     if one.selector.version_id is not None and one.selector.version_id == block.active_id:
         return _found(block, block.active, is_live=True)
     evaluation.spend(STEPS_OF_A_SELECTION)

@@ -13,7 +13,7 @@ from editor_client.shared import canonical
 from versioning.domain.config import Config
 from versioning.domain.overrides import IN_CODE, CodeAgent, applied, laid_over
 from versioning.domain.resolved_agent import Notice
-from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
+from versioning.domain.selectors import SelectedBlocks, Selector, Status
 from versioning.models import Agent
 from versioning.serving.releases import OpenRelease
 from versioning.serving.resolution import Resolved
@@ -51,7 +51,7 @@ class Candidate:
     fallback: Notice | None = None
     release: OpenRelease | None = None
     """A release whose prompt blocks count as if it were published."""
-    selected_blocks: SelectedBlocks = field(default_factory=lambda: NO_BLOCKS)
+    selected_blocks: SelectedBlocks = field(default_factory=dict)
     """The prompt blocks of which the request selects a version."""
 
     @property

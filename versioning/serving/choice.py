@@ -1,45 +1,78 @@
 """The choice: which version the published selector means for a request.
 
-By default it is the active version. A Django application can register a chooser in `AppConfig.ready()`.
-Everything that serves published versions asks it: a published read, the plan of a run with all its
-sub-agents, the list of agents, and the prompt blocks shown in any of them. Records, exports and comparisons
-show what is stored and never ask a chooser; an explicit selector is never overruled.
+By default it is the active version. An application can choose another one for some requests: a published
+read, the plan of a run with all its sub-agents, the list of agents, and the prompt blocks shown in any of
+them. Records, exports and comparisons show what is stored and never ask a chooser; an explicit selector is
+never overruled.
 
-Nobody asks for rights after the choice: a chosen version is shown to whoever may read what is published.
-So a chooser names only what has passed the gate (`versioning.editor.gate`), such as a version with a
-released label. While anybody chooses, resolved agents are not cached, and clients cannot evaluate them by
-themselves (`versioning.serving.parts`).
+A chooser says of which resources it speaks. Everything else is served and cached as if it did not exist.
+Nothing checks rights after the choice: a chosen version is shown to every caller who may read what is
+published. So a chooser names only versions that have passed the gate (`versioning.editor.gate`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Protocol
+from uuid import UUID
 
+from versioning.domain.errors import NotFound
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.registering import require_callable
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.uuids import uuid_of
 from versioning.models import VersionedResource
+from versioning.serving.followed_log import Dependency
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a chooser says of one resource, for one request context."""
+
+    version: str | None = None
+    """The id of the version that is served; None for the active one. So is an id that the resource lacks."""
+    varies_by: str = ""
+    """Which of its answers this is, such as the name of an arm: one answer is cached for each."""
+    depends_on: Sequence[Dependency] = ()
+    """What else than the resource itself an answer with this choice depends on."""
+    parts: Mapping[str, Any] | None = None
+    """The rule for all contexts, as `editor_client.shared.arms` follows it, with the `resolvedVersionId` of
+    each arm. None for a choice that no client can make: only the server evaluates such an agent."""
 
 
 class Chooser(Protocol):
-    """A function of an application that chooses versions."""
+    """What an application chooses. It is asked by every read, and therefore holds its answers in memory.
 
-    def __call__(
-        self, resources: Sequence[VersionedResource], context: Mapping[str, Any]
-    ) -> Mapping[str, Snapshot]:
-        """Return, by id, the versions that a request with this context gets instead of the active ones.
+    `versioning.serving.followed_log.FollowedValue` holds what is read from the database until the log tells
+    of a change. Whenever a resource begins or ceases to be spoken of, or its rule changes, the application
+    records an event about that resource, which everybody who reads it may see: this outdates what is cached
+    of it.
+    """
 
-        `resources` are published and of one kind, all that the request needs at once, so that a chooser can
-        read what it needs in one query. A resource that is not in the result is served as it is.
+    def speaks_of(self, kind: ResourceKind) -> Collection[str]:
+        """Return the ids of the resources of a kind for which it may choose."""
+
+    def choose(
+        self, kind: ResourceKind, ids: Collection[str], context: Mapping[str, Any]
+    ) -> Mapping[str, Choice]:
+        """Return, by id, the choices for a request with this context, for resources that it speaks of.
+
+        A resource that is missing in the result is served in its active version.
         """
 
+
+Chooses = Callable[[Sequence[VersionedResource]], Mapping[str, Snapshot]]
+"""Returns, by id, the versions that a request gets instead of the active ones."""
 
 _choosers: list[Chooser] = []
 
 
 def register(chooser: Chooser) -> None:
-    """Add a chooser; if two choose for the same resource, the one registered first wins."""
-    require_callable(chooser, by="choice.register()")
+    """Add a chooser; if two speak of the same resource, the one registered first chooses."""
+    for method in ("speaks_of", "choose"):
+        require_callable(getattr(chooser, method, None), by=f"choice.register() with its method {method}")
     _choosers.append(chooser)
 
 
@@ -48,15 +81,66 @@ def unregister(chooser: Chooser) -> None:
     _choosers.remove(chooser)
 
 
-def has_choosers() -> bool:
-    """Say whether anybody chooses: then what is served depends on more than the pointers."""
-    return bool(_choosers)
+def speaks_of(kind: ResourceKind) -> bool:
+    """Say whether any chooser speaks of a resource of this kind."""
+    return any(chooser.speaks_of(kind) for chooser in _choosers)
+
+
+def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> dict[str, Choice]:
+    """Return the choices for a request, by id; resources that no chooser speaks of are not in the result."""
+    found: dict[str, Choice] = {}
+    for chooser in _choosers:
+        spoken = chooser.speaks_of(kind)
+        asked = [one for one in ids if one in spoken and one not in found] if spoken else []
+        if asked:
+            chosen = chooser.choose(kind, asked, context)
+            found |= {one: chosen.get(one, Choice()) for one in asked}
+    return found
 
 
 def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -> dict[str, Snapshot]:
-    """Return, by id, the versions that a request gets instead of the active ones."""
+    """Return, by id, the versions of published resources of one kind that a request gets instead."""
     published = [one for one in resources if one.active_id is not None] if _choosers else []
-    found: dict[str, Snapshot] = {}
-    for chooser in reversed(_choosers if published else []):
-        found |= chooser(published, context)
-    return found
+    if not published:
+        return {}
+    active = {one.pk: one.active_id for one in published}
+    made = choices(published[0].kind, active, context)
+    named = {
+        (one, choice.version) for one, choice in made.items() if choice.version not in {None, active[one]}
+    }
+    return {one: version for (one, _), version in versions(type(published[0]), named).items()}
+
+
+def nothing(_resources: Sequence[VersionedResource]) -> dict[str, Snapshot]:
+    """Choose nothing: the active versions are served."""
+    return {}
+
+
+def always(resources: Sequence[VersionedResource], version: Snapshot) -> dict[str, Snapshot]:
+    """Choose a version of the one resource for every context."""
+    return {resource.pk: version for resource in resources}
+
+
+def versions(
+    model: type[VersionedResource], named: Collection[tuple[str, str | None]]
+) -> dict[tuple[str, str], Snapshot]:
+    """Return those versions that exist, by the ids of their resource and of themselves."""
+    ids: list[UUID] = []
+    for _, version_id in named:
+        with suppress(NotFound):  # no id of a row
+            ids.append(uuid_of(version_id or ""))
+    rows = model.version_model.objects.defer("search_text").filter(pk__in=ids) if ids else ()
+    found = {(row.resource_id, row.version_id): row for row in rows}
+    return {name: row for name, row in found.items() if name in named}
+
+
+def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return which answer of the choosers a request gets, for each resource that they speak of."""
+    return tuple((one, choice.varies_by) for one, choice in choices(kind, ids, context).items())
+
+
+def dependencies(
+    kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]
+) -> tuple[Dependency, ...]:
+    """Return what answers about these resources depend on besides the resources, because of choices."""
+    return tuple(one for choice in choices(kind, ids, context).values() for one in choice.depends_on)

@@ -7,6 +7,8 @@ What is held depends on resources, on all resources of a kind, on what is not ve
 rights of API keys:
 
     ("agent", "writer")     ("agent", None)     all_but_drafts("agent")     RIGHTS
+
+A type of event is a dependency, too: `("pilot", None)` is whatever events like `pilot.ended` tell of.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from django.db import connection
 
 from versioning.models import log_position
 from versioning.models.events import Change, changes
@@ -32,6 +36,8 @@ _MAX_ENTRIES: Final = 1000
 _MAX_CHANGES: Final = 10_000
 _SUBJECTS_OF_RIGHTS: Final = frozenset({"member", "key"})
 _NEW_DRAFT: Final = "versionCreated"
+
+T = TypeVar("T")
 
 
 def all_but_drafts(kind_slug: str) -> Dependency:
@@ -78,7 +84,7 @@ class FollowedLog:
         if position is None or position != self._position:
             return None
         # Whoever follows the log further meanwhile changes the position last.
-        return Moment(self._step, self._clock())
+        return self.reached
 
     def follow(self) -> Moment | None:
         """Follow the log to where it is, and return this moment.
@@ -90,7 +96,7 @@ class FollowedLog:
         if position is None:
             return None
         if position == self._position:
-            return Moment(self._step, self._clock())
+            return self.reached
         with self._lock:
             if self._position is not None and position < self._position:
                 # Another thread has followed the log further meanwhile, or the database was restored.
@@ -99,7 +105,12 @@ class FollowedLog:
                     return None
             if position != self._position:
                 self._take_step(position)
-            return Moment(self._step, self._clock())
+            return self.reached
+
+    @property
+    def reached(self) -> Moment:
+        """The moment to which this process has followed the log; asks the database for nothing."""
+        return Moment(self._step, self._clock())
 
     def is_right(self, made: Moment, dependencies: Iterable[Dependency], now: Moment) -> bool:
         """Say whether what was made of the state of a moment, or of a later one, is right at another."""
@@ -150,11 +161,35 @@ def _dependencies_on(entry: Change) -> set[Dependency] | None:
         return {RIGHTS}
     if not entry.resource_kind:
         return None
-    about: set[Dependency] = {(entry.resource_kind, entry.resource_id), (entry.resource_kind, None)}
-    if entry.type != f"{entry.resource_kind}.{_NEW_DRAFT}":
-        about.add(all_but_drafts(entry.resource_kind))
+    kind, subject = entry.resource_kind, entry.type.partition(".")[0]
+    about: set[Dependency] = {(kind, entry.resource_id), (kind, None), (subject, None)}
+    if entry.type != f"{kind}.{_NEW_DRAFT}":
+        about.add(all_but_drafts(kind))
     return about
 
 
 log: Final = FollowedLog()
 """The log as this process has followed it."""
+
+
+class FollowedValue(Generic[T]):
+    """A value that is read from the database, and held until the log tells of a change.
+
+    Asking for it costs no statement, because every read follows the log before it reads anything else. Inside
+    a transaction, which may see changes of its own, it is read whenever it is asked for.
+    """
+
+    def __init__(self, read: Callable[[], T], *dependencies: Dependency, followed: FollowedLog = log) -> None:
+        self._read = read
+        self._dependencies = dependencies
+        self._log = followed
+        self._held: tuple[Moment, T] | None = None
+
+    def get(self) -> T:
+        """Return the value."""
+        if connection.in_atomic_block:
+            return self._read()
+        now, held = self._log.reached, self._held
+        if held is None or not self._log.is_right(held[0], self._dependencies, now):
+            held = self._held = now, self._read()
+        return held[1]

@@ -1,27 +1,40 @@
-"""The parts of an agent: what is evaluated in a request context, for clients that evaluate it themselves.
+"""The parts of an agent: what is evaluated in a request context, before it is.
 
+Clients get them for all contexts, with the rule by which versions are chosen, and evaluate them themselves.
 The client's evaluation (`editor_client.parts`) and the service's own give the same answer, because both
 evaluate with the functions of `editor_client.shared`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 from editor_client.shared.agents import EVALUATED_FIELDS
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import AGENT
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import PartsUnavailable
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.domain.selectors import Status
+from versioning.domain.snapshots import Snapshot
+from versioning.models import Agent, PromptBlock
 from versioning.serving import choice
-from versioning.serving.assembly import name_of, require_instructions, texts_for
+from versioning.serving.assembly import build, name_of, require_instructions, texts_for
 from versioning.serving.blocks import Texts
-from versioning.serving.candidates import Candidate
+from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.choice import Chooses
+from versioning.serving.followed_log import Dependency
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +42,24 @@ class AgentParts:
     """A configuration that is to be evaluated, and the prompt blocks that it may show."""
 
     candidate: Candidate
-    config: Config
-    """The fields that are evaluated."""
     texts: Texts
     """Every prompt block that the instructions refer to: its text, or why there is none to show."""
+    characters: int
+    """How much text was read for it."""
+    depends_on: Sequence[Dependency]
+    arms: Sequence[AgentParts] = ()
+    """The agent in the versions that some contexts get instead, for clients."""
+    rule: Mapping[str, Any] | None = None
+    """Which contexts these are, with what is served in each arm."""
+    block_rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The same for prompt blocks, by id."""
+
+    @property
+    def config(self) -> Config:
+        """The fields that are evaluated."""
+        config = self.candidate.config
+        fields = {field: config[field] for field in EVALUATED_FIELDS if field in config}
+        return {**fields, "name": name_of(self.candidate)}
 
     @property
     def request_context_schema(self) -> Any:
@@ -41,31 +68,105 @@ class AgentParts:
 
     @property
     def shown(self) -> dict[str, BlockText | None]:
-        """The prompt blocks, by id; None for one that is left out in every context."""
-        return {
-            block_id: text if isinstance(text, BlockText) else None for block_id, text in self.texts.items()
-        }
+        """The prompt blocks that any of its versions refers to, by id; None for those never shown."""
+        found: dict[str, BlockText | None] = {}
+        for one in (self, *self.arms):
+            for block_id, text in one.texts.items():
+                found[block_id] = found.get(block_id) or (text if isinstance(text, BlockText) else None)
+        return dict(sorted(found.items()))
 
     @property
     def omitted(self) -> Mapping[str, str]:
         """Why a prompt block is left out in every context, by id: `missing` or `unpublished`."""
         return {block_id: text for block_id, text in self.texts.items() if isinstance(text, str)}
 
+    def evaluated(self, evaluation: Evaluation) -> ResolvedAgent:
+        """Return the served agent; raises `Invalid` if that is too much to read or to evaluate."""
+        evaluation.field = "instructions"
+        evaluation.read(self.characters)
+        return build(self.candidate, evaluation, self.texts)
 
-def parts_of(candidate: Candidate, caller: Caller) -> AgentParts:
-    """Return the parts of a candidate, as its caller would get it evaluated.
 
-    Raises `PartsUnavailable` where an application chooses versions by the context, `NoInstructions`, and
+def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
+    """Return the parts of a candidate, with the prompt blocks that it shows in a context.
+
+    Without a context, it shows the active versions, whatever is chosen. Raises `NoInstructions`, and
     `Invalid` for prompt blocks that are too much to read.
     """
-    if choice.has_choosers() and not candidate.selector.asks_for_draft:
-        raise PartsUnavailable
     require_instructions(candidate)
-    found = texts_for(candidate, Evaluation({}), caller)
+    evaluation = Evaluation(context or {})
+    left = evaluation.characters_left
+    chooses = choice.nothing if context is None else partial(choice.chosen, context=context)
+    found = texts_for(candidate, evaluation, caller, chooses)
     wanted = sorted({target for _, target in referenced_blocks(candidate.config)})
-    fields = {field: candidate.config[field] for field in EVALUATED_FIELDS if field in candidate.config}
     return AgentParts(
-        candidate=candidate,
-        config={**fields, "name": name_of(candidate)},
+        candidate=replace(candidate, release=None),
         texts={block_id: found.get(block_id, "missing") for block_id in wanted},
+        characters=left - evaluation.characters_left,
+        depends_on=(
+            (AGENT.slug, candidate.id),
+            *((PROMPT_BLOCK.slug, block_id) for block_id in wanted),
+            *choice.dependencies(AGENT, [candidate.id], context or {}),
+            *choice.dependencies(PROMPT_BLOCK, wanted, context or {}),
+        ),
     )
+
+
+def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Caller) -> AgentParts:
+    """Return the parts of an agent for all contexts.
+
+    `candidate_with` returns the candidate, in the version that is chosen. Raises as `parts_of` does, and
+    `PartsUnavailable` where versions are chosen in a way that clients cannot follow.
+    """
+    candidate = candidate_with(choice.nothing)
+    made = parts_of(candidate, caller)
+    arms: dict[str | None, AgentParts] = {}
+    rule = None
+    if candidate.selector.status is Status.PUBLISHED and candidate.active_version_id is not None:
+        rule = _rules(AGENT, [candidate.id]).get(candidate.id)
+        for version in choice.versions(Agent, _named({candidate.id: rule} if rule else {})).values():
+            other = candidate_with(partial(choice.always, version=version))
+            arms[version.version_id] = parts_of(other, caller)
+    made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _of_agent))
+    shown = [block_id for block_id, text in made.shown.items() if text is not None]
+    rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown)
+    if rules and candidate.release is not None:
+        raise PartsUnavailable
+    versions = choice.versions(PromptBlock, _named(rules))
+    block_rules = {
+        block_id: _with_arms(
+            rule, {version: found for (one, version), found in versions.items() if one == block_id}, _of_block
+        )
+        for block_id, rule in rules.items()
+    }
+    depends_on = dict.fromkeys(one for parts in (made, *made.arms) for one in parts.depends_on)
+    return replace(made, block_rules=block_rules, depends_on=tuple(depends_on))
+
+
+def _rules(kind: ResourceKind, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the rules by which versions are chosen; raises `PartsUnavailable` for other choices."""
+    rules = {one: made.parts for one, made in choice.choices(kind, ids, {}).items()}
+    if None in rules.values():
+        raise PartsUnavailable
+    return {one: rule for one, rule in rules.items() if rule is not None}
+
+
+def _named(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
+    return {(one, arm["resolvedVersionId"]) for one, rule in rules.items() for arm in rule["arms"]}
+
+
+def _with_arms(
+    rule: Mapping[str, Any], found: Mapping[str | None, T], show: Callable[[T], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a rule with what is served in each of its arms, without the arms whose version is gone."""
+    arms = [arm for arm in rule["arms"] if arm["resolvedVersionId"] in found]
+    return {**rule, "arms": [{**arm, **show(found[arm["resolvedVersionId"]])} for arm in arms]}
+
+
+def _of_agent(parts: AgentParts) -> dict[str, Any]:
+    schema = parts.request_context_schema
+    return {"config": parts.config, "requestContextSchema": schema, "omittedBlocks": dict(parts.omitted)}
+
+
+def _of_block(version: Snapshot) -> dict[str, Any]:
+    return {"config": {"content": version.config["content"], "rules": version.config.get("rules")}}

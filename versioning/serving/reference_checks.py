@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Final
 
 from django.db.models import Q
+from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Rights
-from versioning.domain.agents import referenced_agents, referenced_tools
+from versioning.domain.agents import referenced_tools
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import not_applied

@@ -1,71 +1,83 @@
-"""What the editor in memory does with stored agents and prompt blocks."""
+"""What the editor in memory does with stored resources, by the rules of `editor_client.shared`; its log."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final
 
 from editor_client.shared import canonical, ids
-from editor_client.shared.errors import Invalid, Issue
-from editor_client.shared.instructions import referenced_blocks
-from editor_client.testing.log import Log, now
-from editor_client.testing.refusals import Refused, not_found, refuse_unknown
-from editor_client.testing.resources import (
-    AGENT,
-    PROMPT_BLOCK,
+from editor_client.shared.configurations import (
+    EDIT_MESSAGE,
+    INITIAL_MESSAGE,
     Config,
-    Kind,
-    Label,
-    Resource,
-    Version,
     changed_fields,
-    edited,
+    check_id,
     id_of_new,
+    merged,
     merged_metadata,
     message_or,
+    referenced_agents,
 )
+from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.instructions import referenced_blocks
+from editor_client.stored_agents import AGENTS
+from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
+from editor_client.testing.protocol import Json, Refused, not_found, number, refuse_unknown, required
+from editor_client.testing.resources import AnyKind, Label, Resource, Version, now
 
 Body = Mapping[str, Any]
-NOT_A_FIELD = "is not a field that can be set here"
-SAVED = ("autoPublish", "bypassReview", "changeMessage", "metadata")
+Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+"""From an agent, as `GET /agents/:id` answers it, and the body of a run, to the text that it answers."""
+SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "metadata")
+MAX_LIMIT: Final = 1000
+_WORKSPACE_MADE: Final = 1  # a position at which no event is returned
 
 
 class Editor:
-    """Resources of one workspace, and one person who may do everything there."""
+    """Resources of one workspace, the log, and one person who may do everything there."""
 
-    def __init__(self, log: Log, *, workspace: str, username: str) -> None:
-        self.log = log
+    def __init__(self, workspace: str, username: str, generate: Generate) -> None:
         self.workspace = workspace
         self.username = username
-        self.resources: dict[tuple[str, str], Resource] = {}
+        self.generate = generate
+        self.key_prefix = ""
+        """The beginning of the key with which the next change is made."""
         self.secret = uuid.uuid4().hex
         """What signs its locks."""
+        self._resources: dict[tuple[str, str], Resource] = {}
+        self._events: list[Json] = []
 
-    def find(self, kind: Kind, resource_id: str) -> Resource:
+    def find(self, kind: AnyKind, resource_id: str) -> Resource:
         """Return a resource; raises `Refused` if there is none."""
-        found = self.resources.get((kind.word, resource_id))
+        found = self.get(kind, resource_id)
         if found is None:
             raise not_found()
         return found
 
-    def all(self, kind: Kind) -> list[Resource]:
+    def get(self, kind: AnyKind, resource_id: str) -> Resource | None:
+        """Return a resource, or None."""
+        return self._resources.get((kind.slug, resource_id))
+
+    def all(self, kind: AnyKind) -> list[Resource]:
         """Return all resources of a kind, the newest first."""
-        return [one for one in reversed(self.resources.values()) if one.kind is kind]
+        return [one for one in reversed(self._resources.values()) if one.kind is kind]
 
     # Changes
 
-    def create(self, kind: Kind, body: Body) -> Resource:
+    def create(self, kind: AnyKind, body: Body) -> Resource:
         """Make a resource with its first version."""
-        _check_members(kind, body, "id", "workspaceId")
-        config = edited(kind, {}, _fields(kind, body))
-        resource_id = id_of_new(body)
+        config = _edited(kind, {}, body, "id", "workspaceId")
+        given = str(body["id"]) if "id" in body else None
+        resource_id = id_of_new(given, body)
+        check_id(resource_id, given=given)
         if body.get("workspaceId", self.workspace) != self.workspace:
-            raise Refused(
-                403, "forbidden", f"You may not save drafts in the workspace {body['workspaceId']!r}."
-            )
-        if (kind.word, resource_id) in self.resources:
+            sentence = f"You may not save drafts in the workspace {body['workspaceId']!r}."
+            raise Refused(403, "forbidden", sentence)
+        if self.get(kind, resource_id) is not None:
             raise Refused(409, "id_taken", f"The id {resource_id!r} is taken.")
+        publishes = body.get("autoPublish", kind is AGENTS)
         resource = Resource(
             kind=kind,
             id=resource_id,
@@ -74,53 +86,47 @@ class Editor:
             visibility=_visibility(body) or "private",
             metadata=merged_metadata({}, body.get("metadata")),
         )
-        version = resource.append(
-            config, changed_fields(kind, {}, config), message_or("Initial version", body), self.username
-        )
-        if body.get("autoPublish", kind is AGENT):
-            self.check_blocks(version.config)
-        self.resources[kind.word, resource_id] = resource
+        message = message_or(INITIAL_MESSAGE, body.get("changeMessage"))
+        version = resource.append(config, changed_fields(kind.names, {}, config), message)
+        if publishes:
+            self.check_blocks(config)
+        self._resources[kind.slug, resource_id] = resource
         self._record("created", resource, version)
-        if body.get("autoPublish", kind is AGENT):
+        if publishes:
             self.publish(resource, version)
         return resource
 
     def edit(self, resource: Resource, body: Body) -> None:
         """Save an edit, as a draft unless `autoPublish` is true."""
-        _check_members(resource.kind, body)
-        before = resource.latest
-        config = edited(resource.kind, before.config, _fields(resource.kind, body))
-        message = message_or("Auto-saved after edit", body)
-        changed = changed_fields(resource.kind, before.config, config)
+        config = _edited(resource.kind, resource.latest.config, body)
+        message = message_or(EDIT_MESSAGE, body.get("changeMessage"))
         if body.get("autoPublish"):
             self.check_blocks(config)
         self._edit_record(resource, body)
-        if changed:
-            version = resource.append(config, changed, message, self.username)
-            self._record("versionCreated", resource, version, detail={"changedFields": changed})
+        if self._changed(resource, config):
+            self.append(resource, config, message)
         if body.get("autoPublish"):
             self.publish(resource, resource.latest)
 
     def _edit_record(self, resource: Resource, body: Body) -> None:
-        fields = []
+        detail: Json = {"fields": []}
         metadata = merged_metadata(resource.metadata, body.get("metadata", {}))
-        detail: dict[str, Any] = {}
         if not canonical.same(metadata, resource.metadata):
             resource.metadata = metadata
-            fields.append("metadata")
+            detail["fields"].append("metadata")
         visibility = _visibility(body) or resource.visibility
         if visibility != resource.visibility:
-            detail = {"from": resource.visibility, "to": visibility}
+            detail |= {"from": resource.visibility, "to": visibility}
+            detail["fields"].append("visibility")
             resource.visibility = visibility
-            fields.append("visibility")
-        if fields:
+        if detail["fields"]:
             resource.touch()
-            self._record("updated", resource, detail={"fields": fields, **detail})
+            self._record("updated", resource, detail=detail)
 
-    def copy_version(self, resource: Resource, source: Version, message: str, **detail: Any) -> Version:
-        """Add a draft with the whole configuration of a version."""
-        changed = changed_fields(resource.kind, resource.latest.config, source.config)
-        version = resource.append(source.config, changed, message, self.username)
+    def append(self, resource: Resource, config: Config, message: str, **detail: Any) -> Version:
+        """Add a draft."""
+        changed = self._changed(resource, config)
+        version = resource.append(config, changed, message)
         self._record("versionCreated", resource, version, detail={"changedFields": changed, **detail})
         return version
 
@@ -129,8 +135,7 @@ class Editor:
         if version is resource.active:
             return
         self.check_blocks(version.config)
-        previous = resource.active and resource.active.id
-        self._record("published", resource, version, previousVersionId=previous)
+        self._record("published", resource, version, previousVersionId=_id(resource.active))
         resource.active, resource.published_at = version, now()
         resource.touch()
 
@@ -143,12 +148,19 @@ class Editor:
 
     def delete(self, resource: Resource) -> None:
         """Delete a resource with its versions and labels."""
-        self._record("deleted", resource, previousVersionId=resource.active and resource.active.id)
-        del self.resources[resource.kind.word, resource.id]
+        self._record("deleted", resource, previousVersionId=_id(resource.active))
+        del self._resources[resource.kind.slug, resource.id]
 
     def delete_version(self, resource: Resource, version: Version) -> None:
-        """Delete a version that nothing holds."""
-        obstacle = resource.obstacle_to_deleting(version)
+        """Delete a version that is neither published nor labelled nor the only one."""
+        obstacle = None
+        named = next((name for name, label in resource.labels.items() if label.version is version), None)
+        if version is resource.active:
+            obstacle = "is published: publish another one or unpublish it first"
+        elif named is not None:
+            obstacle = f"carries the label {named!r}: move or remove the label first"
+        elif len(resource.versions) == 1:
+            obstacle = "is the only version: delete the whole resource instead"
         if obstacle is not None:
             raise Invalid.field("versionId", obstacle, code="version_in_use")
         self._record("versionDeleted", resource, version)
@@ -157,22 +169,20 @@ class Editor:
 
     def set_label(self, resource: Resource, name: str, body: Body) -> None:
         """Set a label on a version, or move it there."""
-        refuse_unknown(body, ("versionId", "released", "bypassReview"), message=NOT_A_FIELD)
+        refuse_unknown(body, ("versionId", "released", "bypassReview"))
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
-        if "versionId" not in body:
-            raise Invalid.field("versionId", "is required")
-        version, before = resource.version(body["versionId"]), resource.labels.get(name)
+        [version_id] = required(body, "versionId")
+        version, before = resource.version(version_id), resource.labels.get(name)
         released = bool(body.get("released", before is not None and before.released))
         if before is not None and (before.version, before.released) == (version, released):
             return
         if released:
             self.check_blocks(version.config)
-        previous = before and before.version.id
         resource.labels[name] = Label(version=version, released=released, updated_at=now())
         resource.touch()
-        detail = {"released": released}
+        detail, previous = {"released": released}, before and before.version.id
         self._record("labelMoved", resource, version, label=name, previousVersionId=previous, detail=detail)
 
     def remove_label(self, resource: Resource, name: str) -> None:
@@ -183,34 +193,112 @@ class Editor:
         if label is None:
             raise not_found()
         resource.touch()
-        detail = {"released": label.released}
-        self._record("labelRemoved", resource, label=name, previousVersionId=label.version.id, detail=detail)
+        detail, previous = {"released": label.released}, label.version.id
+        self._record("labelRemoved", resource, label=name, previousVersionId=previous, detail=detail)
 
     def check_blocks(self, config: Config) -> None:
-        """Raise `Invalid` naming every prompt block that the instructions refer to and nobody published."""
-        blocks = {one.id: one for one in self.all(PROMPT_BLOCK)}
-        absent = "does not exist, or you may not read it"
-        issues = [
-            Issue(field, f"the prompt block {target!r} {'is not published' if target in blocks else absent}")
-            for field, target in referenced_blocks(config)
-            if target not in blocks or blocks[target].active is None
-        ]
+        """Raise `Invalid` naming each prompt block in the instructions that is not published."""
+        issues = []
+        for field, target in referenced_blocks(config):
+            block = self.get(PROMPT_BLOCKS, target)
+            problem = "is not published" if block else "does not exist, or you may not read it"
+            if block is None or block.active is None:
+                issues.append(Issue(field, f"the prompt block {target!r} {problem}"))
         if issues:
             raise Invalid(issues, code="unpublished_blocks")
 
+    def dependents(self, resource: Resource, status: str = "published") -> list[Json]:
+        """Return the agents that refer to a resource, in their published versions or the latest ones."""
+        versions = {
+            agent: agent.latest if status == "draft" else agent.active
+            for agent in sorted(self.all(AGENTS), key=lambda one: one.id)
+        }
+        return [
+            {"id": agent.id, "name": version.config["name"]}
+            for agent, version in versions.items()
+            if version is not None and agent is not resource
+            if (resource.kind, resource.id) in references(version.config)
+        ]
+
+    def _changed(self, resource: Resource, config: Config) -> list[str]:
+        return changed_fields(resource.kind.names, resource.latest.config, config)
+
+    # The log
+
+    def events(self, query: Mapping[str, str]) -> Json:
+        """Return a page of the log, as `GET /events` does."""
+        if "before" in query and "after" in query:
+            raise Invalid.field("before", "cannot be combined with after")
+        limit, newest = number(query, "limit", 100, "a position, "), _WORKSPACE_MADE + len(self._events)
+        if not 1 <= limit <= MAX_LIMIT:
+            raise Invalid.field("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
+        found = [event for event in self._events if _matches(event, query)]
+        if "before" in query:
+            before, end = number(query, "before", 0, "a position, "), 0
+            found = [event for event in reversed(found) if event["position"] < before]
+        else:
+            after = newest if query.get("after") == "now" else number(query, "after", 0, "a position, ")
+            if after > newest:
+                message = (
+                    f"The log ends at {newest}, before this position: an earlier state of it was restored. "
+                    "Take all that you hold for stale, and begin anew."
+                )
+                raise Refused(410, "cursor_ahead", message, newest=newest)
+            found, end = [event for event in found if event["position"] > after], newest
+        page, has_more = found[:limit], len(found) > limit
+        return {"events": page, "next": page[-1]["position"] if has_more else end, "hasMore": has_more}
+
     def _record(self, what: str, resource: Resource, version: Version | None = None, **about: Any) -> None:
-        numbered = {} if version is None else {"versionId": version.id, "versionNumber": version.number}
-        event_type = f"{resource.kind.word}.{what}"
-        self.log.record(event_type, resource.reference, resource.workspace, **numbered, **about)
+        self._events.append(
+            {
+                "position": _WORKSPACE_MADE + len(self._events) + 1,
+                "id": str(uuid.uuid4()),
+                "type": f"{resource.kind.slug}.{what}",
+                "createdAt": now(),
+                "workspaceId": resource.workspace,
+                "resource": {"kind": resource.kind.slug, "id": resource.id},
+                "versionId": _id(version),
+                "versionNumber": version and version.number,
+                "previousVersionId": None,
+                "label": None,
+                "actor": {"id": self.username, "via": "api", "keyPrefix": self.key_prefix},
+                "detail": {},
+                **about,
+            }
+        )
 
 
-def _check_members(kind: Kind, body: Body, *more: str) -> None:
-    known = {*kind.names, *SAVED, *more, *(("visibility",) if kind is AGENT else ())}
-    refuse_unknown(body, known, message=NOT_A_FIELD)
+def references(config: Config) -> list[tuple[AnyKind, str]]:
+    """Return the sub-agents and prompt blocks that a configuration names, in whichever context."""
+    agents = {(AGENTS, agent_id) for _, agent_id in referenced_agents(config)}
+    blocks = {(PROMPT_BLOCKS, block_id) for _, block_id in referenced_blocks(config)}
+    found: Iterable[tuple[AnyKind, str]] = agents | blocks
+    return sorted(found, key=lambda one: (one[0].slug, one[1]))
 
 
-def _fields(kind: Kind, body: Body) -> Config:
-    return {name: value for name, value in body.items() if name in kind.names}
+def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
+    """Return a configuration after an edit; what is inside of a field is not checked.
+
+    Raises `Invalid` for unknown fields, and for missing ones that are required.
+    """
+    names = kind.names
+    own = ("visibility",) if kind.has_visibility else ()
+    refuse_unknown(body, {*names, *SAVED, *more, *own})
+    needed = ("name", kind.text)
+    changes = {name: value for name, value in body.items() if name in names}
+    config = merged(current, changes, set(names) - set(needed))
+    issues = []
+    for name in needed:
+        value = config.get(name)
+        if name not in config:
+            issues.append(Issue(name, "is required"))
+        elif not isinstance(value, str) and not (name == "instructions" and isinstance(value, list)):
+            issues.append(Issue(name, "must be text"))
+        elif isinstance(value, str) and name != "content" and not value.strip():
+            issues.append(Issue(name, "must not be blank"))
+    if issues:
+        raise Invalid(issues)
+    return config
 
 
 def _visibility(body: Body) -> str | None:
@@ -218,3 +306,15 @@ def _visibility(body: Body) -> str | None:
     if visibility not in {None, "private", "public"}:
         raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
     return visibility
+
+
+def _id(version: Version | None) -> str | None:
+    return version.id if version else None
+
+
+def _matches(event: Json, query: Mapping[str, str]) -> bool:
+    about = {**event["resource"], "workspaceId": event["workspaceId"], "actor": event["actor"]["id"]}
+    types = query.get("type", "*").split(",")
+    return any(fnmatchcase(event["type"], one) for one in types) and all(
+        query.get(name, value) == value for name, value in about.items()
+    )

@@ -1,298 +1,371 @@
-"""The routes of the editor in memory: from a request to the JSON of the answer."""
+"""The routes of the editor in memory: each answers a request as the service does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
-from editor_client.shared import tags
-from editor_client.shared.errors import Invalid, Issue
+from editor_client.calls import CONTEXT
+from editor_client.kinds import KINDS
+from editor_client.shared import canonical, ids, tags
+from editor_client.shared.configurations import changed_fields, message_or, searchable_text
+from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
-from editor_client.testing import locks, reading, serving
-from editor_client.testing.asked import CONTEXT, Answer, Asked, page_of
-from editor_client.testing.editor import NOT_A_FIELD
-from editor_client.testing.log import PARAMETERS
-from editor_client.testing.refusals import refuse_unknown
-from editor_client.testing.resources import PROMPT_BLOCK, Resource, Version, message_or
+from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
+from editor_client.testing import serving
+from editor_client.testing.editor import Editor
+from editor_client.testing.protocol import (
+    Answer,
+    Json,
+    Refused,
+    Request,
+    done,
+    not_done,
+    refuse_unknown,
+    required,
+)
+from editor_client.testing.resources import AnyKind, Resource, Version
 
-# What a real editor takes, and this one does not.
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
+"""Parameters that a real editor takes, and this one does not."""
+PAGING: Final = ("page", "perPage")
+OWN_FILTERS: Final = ("visibility", "authorId", "workspaceId", "hasDraft")
+EVENTS: Final = ("after", "before", "limit", "type", "kind", "id", "workspaceId", "actor")
+
+Handler = Callable[[Editor, Request], Answer]
+
+
+class Route(NamedTuple):
+    """A method and an address, the parameters that it takes, and what answers."""
+
+    method: str
+    pattern: re.Pattern[str]
+    parameters: tuple[str, ...]
+    handler: Handler
+
+
+_ROUTES: list[Route] = []
+
+
+def _route(method: str, path: str, *parameters: str) -> Callable[[Handler], Handler]:
+    """Register what answers at a path, in which `*` stands for a name and `+` for the segment of a kind."""
+    pattern = re.escape(path).replace(r"\*", "([^/]+)").replace(r"\+", f"({'|'.join(KINDS)})")
+
+    def register(handler: Handler) -> Handler:
+        _ROUTES.append(Route(method, re.compile(pattern), (*parameters, CONTEXT), handler))
+        return handler
+
+    return register
+
+
+def find_route(method: str, path: str) -> tuple[Route, tuple[str, ...]]:
+    """Return the route of a request and the names in its address; raises `Refused` if there is none."""
+    for route in _ROUTES:
+        match = route.pattern.fullmatch(path) if route.method == method else None
+        if match is not None:
+            return route, tuple(map(unquote, match.groups()))
+    raise not_done(f"{method} {path}")
+
+
+def _kind(request: Request) -> AnyKind:
+    return KINDS[request.names[0]]
+
+
+def _resource(editor: Editor, request: Request) -> Resource:
+    return editor.find(_kind(request), request.names[1])
+
+
+def _changing(editor: Editor, request: Request) -> Resource:
+    """Return the resource for a change that its `If-Match` allows."""
+    resource = _resource(editor, request)
+    if request.if_match is not None and resource.etag not in request.if_match:
+        latest, active = resource.latest, resource.active
+        current = {
+            "latestVersionId": latest.id,
+            "activeVersionId": active and active.id,
+            "savedBy": latest.author,
+            "savedAt": latest.created_at,
+            "changedFields": latest.changed,
+        }
+        message = "This has changed since you read it; look at the current state and try again."
+        raise Refused(412, "edit_conflict", message, current=current)
+    return resource
+
+
+def _selected(editor: Editor, request: Request) -> tuple[Resource, Version]:
+    resource = _resource(editor, request)
+    return resource, serving.select(resource, serving.selector_of(request.query))[0]
+
+
+def _saved(resource: Resource, status: int = 200) -> Answer:
+    return Answer({**resource.record(resource.latest), "warnings": []}, status, resource.shown_etag)
 
 
 # Records
 
 
-def _list(asked: Asked) -> Answer:
-    default = "published" if asked.kind.word == "agent" else "all"
-    status = asked.query.get("status", default)
-    rows = [
-        one for one in asked.editor.all(asked.kind) if status == "all" or one.record()["status"] == status
-    ]
-    rows = [one for one in rows if reading.holds_text(one, asked.query.get("search", ""))]
-    if asked.query.get("favoritedOnly") == "true":
-        rows = [one for one in rows if one.is_favorited]
-    if "tag" in asked.query:
-        wanted = set(tags.asked_for(asked.query["tag"]))
-        rows = [one for one in rows if wanted <= set(tags.tags_of(one.metadata))]
-    own = {"visibility": None, "authorId": None, "workspaceId": None, "hasDraft": None}
-    for name in own.keys() & asked.query.keys():
-        rows = [one for one in rows if str(one.record().get(name)).lower() == asked.query[name].lower()]
-    return Answer(content=page_of(asked, asked.kind.list_key, [one.record() for one in rows], size=100))
+@_route("POST", "/stored/agents/preview-instructions")
+def _preview(editor: Editor, request: Request) -> Answer:
+    refuse_unknown(request.body, ("blocks", "context"))
+    evaluation = Evaluation(request.body.get("context") or {})
+    evaluation.field = "blocks"
+    found = {
+        block.id: BlockText(version_id=block.latest.id, config=block.latest.config)
+        for block in editor.all(PROMPT_BLOCKS)
+    }
+    text, reports = assemble(request.body["blocks"], evaluation, found, field="blocks")
+    blocks = [{"type": one.type, "shown": one.shown, "id": one.id, "reason": one.reason} for one in reports]
+    shown = [{name: value for name, value in block.items() if value is not None} for block in blocks]
+    return Answer({"result": text, "blocks": shown})
 
 
-def _create(asked: Asked) -> Answer:
-    return _saved(asked.editor.create(asked.kind, asked.body), status=201)
+@_route("GET", "/stored/+", *PAGING, *OWN_FILTERS, "status", "search", "tag", "favoritedOnly")
+def _list(editor: Editor, request: Request) -> Answer:
+    kind, query = _kind(request), request.query
+    status = query.get("status", "published" if kind.slug == "agent" else "all")
+    text = query.get("search", "").casefold()
+    wanted = set(tags.asked_for(query["tag"])) if "tag" in query else set()
+    found = []
+    for one in editor.all(kind):
+        record = one.record()
+        if (
+            status in {"all", record["status"]}
+            and (query.get("favoritedOnly") != "true" or one.is_favorited)
+            and wanted <= set(tags.tags_of(one.metadata))
+            and any(
+                text in searchable_text(one.id, version.config, kind.text)
+                for version in (one.active, one.latest)
+                if version
+            )
+            and all(
+                str(record.get(name)).lower() == query[name].lower() for name in OWN_FILTERS if name in query
+            )
+        ):
+            found.append(record)
+    return request.page(kind.list_member, found, size=100)
 
 
-def _read(asked: Asked) -> Answer:
-    resource = asked.resource
-    version, _ = serving.select(resource, serving.selector_of(asked.query))
-    return Answer(content=resource.record(version), tag=resource.shown_tag)
+@_route("POST", "/stored/+")
+def _create(editor: Editor, request: Request) -> Answer:
+    return _saved(editor.create(_kind(request), request.body), status=201)
 
 
-def _edit(asked: Asked) -> Answer:
-    resource = asked.changing()
-    asked.editor.edit(resource, asked.body)
+@_route("GET", "/stored/+/*", *serving.SELECTORS)
+def _read(editor: Editor, request: Request) -> Answer:
+    resource, version = _selected(editor, request)
+    return Answer(resource.record(version), etag=resource.shown_etag)
+
+
+@_route("PATCH", "/stored/+/*")
+def _edit(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    editor.edit(resource, request.body)
     return _saved(resource)
 
 
-def _saved(resource: Resource, status: int = 200) -> Answer:
-    content = {**resource.record(resource.latest), "warnings": []}
-    return Answer(content=content, status=status, tag=resource.shown_tag)
+@_route("DELETE", "/stored/+/*", "ifUnused")
+def _delete(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    found = editor.dependents(resource) if request.query.get("ifUnused") == "true" else []
+    if found:
+        named = ", ".join(agent["name"] for agent in found)
+        raise Refused(409, "in_use", f"In use by {named}.", dependents=found, hiddenCount=0)
+    editor.delete(resource)
+    kind = re.sub("([A-Z])", r" \1", resource.kind.slug).lower()
+    return done(f"The {kind} {resource.id!r} is deleted.")
 
 
-def _delete(asked: Asked) -> Answer:
-    resource = asked.changing()
-    if asked.query.get("ifUnused") == "true":
-        reading.refuse_in_use(asked.editor, resource)
-    asked.editor.delete(resource)
-    return _done(f"The {resource.kind.singular} {resource.id!r} is deleted.")
+@_route("POST", "/stored/+/*/unpublish")
+def _unpublish(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    editor.unpublish(resource)
+    return Answer(resource.record(), etag=resource.shown_etag)
 
 
-def _unpublish(asked: Asked) -> Answer:
-    resource = asked.changing()
-    asked.editor.unpublish(resource)
-    return Answer(content=resource.record(), tag=resource.shown_tag)
+@_route("POST", "/stored/+/*/clone", *serving.SELECTORS)
+def _clone(editor: Editor, request: Request) -> Answer:
+    body = request.body
+    refuse_unknown(body, ("newId", "newName", "workspaceId"))
+    [new_id] = required(body, "newId")
+    source, version = _selected(editor, request)
+    about = {"id": new_id, "metadata": source.metadata, "autoPublish": False}
+    about |= {"name": body["newName"]} if "newName" in body else {}
+    about |= {"workspaceId": body["workspaceId"]} if "workspaceId" in body else {}
+    return _saved(editor.create(_kind(request), {**version.config, **about}), status=201)
 
 
-def _clone(asked: Asked) -> Answer:
-    refuse_unknown(asked.body, ("newId", "newName", "workspaceId"), message=NOT_A_FIELD)
-    if "newId" not in asked.body:
-        raise Invalid.field("newId", "is required")
-    source = asked.resource
-    version, _ = serving.select(source, serving.selector_of(asked.query))
-    name = {"name": asked.body["newName"]} if "newName" in asked.body else {}
-    body = {**version.config, **name, "id": asked.body["newId"], "metadata": source.metadata}
-    where = {"workspaceId": asked.body["workspaceId"]} if "workspaceId" in asked.body else {}
-    copy = asked.editor.create(asked.kind, {**body, **where, "autoPublish": False})
-    return _saved(copy, status=201)
+@_route("GET", "/stored/+/*/dependents", "status")
+def _dependents(editor: Editor, request: Request) -> Answer:
+    found = editor.dependents(_resource(editor, request), request.query.get("status", "published"))
+    return Answer({"dependents": found, "hiddenCount": 0})
 
 
-def _dependents(asked: Asked) -> Answer:
-    found = reading.dependents(asked.editor, asked.resource, asked.query.get("status", "published"))
-    return Answer(content={"dependents": found, "hiddenCount": 0})
-
-
-def _export(asked: Asked) -> Answer:
-    resource = asked.resource
-    version, _ = serving.select(resource, serving.selector_of(asked.query))
-    return Answer(content=reading.export(resource, asked.body or version.config))
-
-
-def _done(message: str) -> Answer:
-    return Answer(content={"success": True, "message": message})
+@_route("POST", "/stored/+/*/export", *serving.SELECTORS)
+def _export(editor: Editor, request: Request) -> Answer:
+    resource, version = _selected(editor, request)
+    kind = resource.kind
+    config = {name: value for name, value in (request.body or version.config).items() if name in kind.names}
+    exported = {
+        kind.id_member: resource.id,
+        "fileName": f"{kind.segment}/{ids.encode(resource.id)}.json",
+        "content": canonical.file_text(config),
+        "config": config,
+    }
+    return Answer(exported)
 
 
 # Versions
 
 
-def _versions(asked: Asked) -> Answer:
-    resource = asked.resource
+@_route("GET", "/stored/+/*/versions", *PAGING)
+def _versions(editor: Editor, request: Request) -> Answer:
+    resource = _resource(editor, request)
     records = [resource.version_record(version) for version in reversed(resource.versions)]
-    return Answer(content=page_of(asked, "versions", records, size=20))
+    return request.page("versions", records, size=20)
 
 
-def _version(asked: Asked) -> Answer:
-    resource = asked.resource
-    return Answer(content=resource.version_record(resource.version(asked.names[2])))
+@_route("GET", "/stored/+/*/versions/compare", "from", "to")
+def _compare(editor: Editor, request: Request) -> Answer:
+    wanted = required(request.query, "from", "to")
+    resource = _resource(editor, request)
+    before, after = map(resource.version, wanted)
+    diffs = [
+        {
+            "field": name,
+            "previousValue": before.config.get(name),
+            "currentValue": after.config.get(name),
+        }
+        for name in changed_fields(resource.kind.names, before.config, after.config)
+    ]
+    versions = {"fromVersion": resource.version_record(before), "toVersion": resource.version_record(after)}
+    return Answer({"diffs": diffs, **versions})
 
 
-def _compare(asked: Asked) -> Answer:
-    missing = [Issue(name, "is required") for name in ("from", "to") if name not in asked.query]
-    if missing:
-        raise Invalid(missing)
-    resource = asked.resource
-    before, after = (resource.version(asked.query[name]) for name in ("from", "to"))
-    return Answer(content=reading.comparison(resource, before, after))
+@_route("GET", "/stored/+/*/versions/*")
+def _version(editor: Editor, request: Request) -> Answer:
+    resource = _resource(editor, request)
+    return Answer(resource.version_record(resource.version(request.names[2])))
 
 
-def _add_version(asked: Asked) -> Answer:
-    resource = asked.changing()
+@_route("POST", "/stored/+/*/versions")
+def _add_version(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
     source = resource.active or resource.latest
-    message = message_or("Snapshot of what is published", asked.body)
-    return _made_version(resource, asked.editor.copy_version(resource, source, message))
+    return _copied(editor, request, resource, source, "Snapshot of what is published")
 
 
-def _restore(asked: Asked) -> Answer:
-    resource = asked.changing()
-    source = resource.version(asked.names[2])
-    message = message_or(f"Restored from version {source.number}", asked.body)
-    version = asked.editor.copy_version(resource, source, message, restoredFrom=source.id)
-    return _made_version(resource, version)
+@_route("POST", "/stored/+/*/versions/*/restore")
+def _restore(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    source = resource.version(request.names[2])
+    message = f"Restored from version {source.number}"
+    return _copied(editor, request, resource, source, message, restoredFrom=source.id)
 
 
-def _made_version(resource: Resource, version: Version) -> Answer:
-    return Answer(content=resource.version_record(version), status=201)
+def _copied(
+    editor: Editor, request: Request, resource: Resource, source: Version, message: str, **detail: Any
+) -> Answer:
+    message = message_or(message, request.body.get("changeMessage"))
+    version = editor.append(resource, source.config, message, **detail)
+    return Answer(resource.version_record(version), status=201)
 
 
-def _activate(asked: Asked) -> Answer:
-    resource = asked.changing()
-    version = resource.version(asked.names[2])
-    asked.editor.publish(resource, version)
-    message = f"Version {version.number} is published."
-    content = {"success": True, "message": message, "activeVersionId": version.id, "warnings": []}
-    return Answer(content=content, tag=resource.shown_tag)
+@_route("POST", "/stored/+/*/versions/*/activate")
+def _activate(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    version = resource.version(request.names[2])
+    editor.publish(resource, version)
+    answer = done(f"Version {version.number} is published.").content
+    content = {**answer, "activeVersionId": version.id, "warnings": []}
+    return Answer(content, etag=resource.shown_etag)
 
 
-def _delete_version(asked: Asked) -> Answer:
-    resource = asked.changing()
-    asked.editor.delete_version(resource, resource.version(asked.names[2]))
-    return _done("The version is deleted.")
+@_route("DELETE", "/stored/+/*/versions/*")
+def _delete_version(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    editor.delete_version(resource, resource.version(request.names[2]))
+    return done("The version is deleted.")
 
 
-# Labels
+# Labels and favorites
 
 
-def _labels(asked: Asked) -> Answer:
-    return Answer(content={"labels": list(asked.resource.label_records())})
+@_route("GET", "/stored/+/*/labels")
+def _labels(editor: Editor, request: Request) -> Answer:
+    return Answer({"labels": list(_resource(editor, request).label_records())})
 
 
-def _set_label(asked: Asked) -> Answer:
-    resource = asked.changing()
-    asked.editor.set_label(resource, asked.names[2], asked.body)
-    return Answer(content=resource.label_record(asked.names[2]), tag=resource.shown_tag)
+@_route("PUT", "/stored/+/*/labels/*")
+def _set_label(editor: Editor, request: Request) -> Answer:
+    resource = _changing(editor, request)
+    editor.set_label(resource, request.names[2], request.body)
+    return Answer(resource.label_record(request.names[2]), etag=resource.shown_etag)
 
 
-def _remove_label(asked: Asked) -> Answer:
-    asked.editor.remove_label(asked.changing(), asked.names[2])
-    return _done(f"The label {asked.names[2]!r} is removed.")
+@_route("DELETE", "/stored/+/*/labels/*")
+def _remove_label(editor: Editor, request: Request) -> Answer:
+    editor.remove_label(_changing(editor, request), request.names[2])
+    return done(f"The label {request.names[2]!r} is removed.")
 
 
-# Favorites
+@_route("PUT", "/stored/+/*/favorite")
+def _favorite(editor: Editor, request: Request) -> Answer:
+    return _marked(_resource(editor, request), is_favorited=True)
 
 
-def _favorite(asked: Asked) -> Answer:
-    return _marked(asked.resource, is_favorited=True)
-
-
-def _unfavorite(asked: Asked) -> Answer:
-    return _marked(asked.resource, is_favorited=False)
+@_route("DELETE", "/stored/+/*/favorite")
+def _unfavorite(editor: Editor, request: Request) -> Answer:
+    return _marked(_resource(editor, request), is_favorited=False)
 
 
 def _marked(resource: Resource, *, is_favorited: bool) -> Answer:
     resource.is_favorited = is_favorited
     content = {"favorited": is_favorited, "favoriteCount": int(is_favorited)}
-    return Answer(content=content, tag=resource.shown_tag)
+    return Answer(content, etag=resource.shown_etag)
 
 
-# Agents, as applications use them
+# Agents, as applications use them, and the log
 
 
-def _agents(asked: Asked) -> Answer:
-    found = serving.all_resolved(asked.editor, asked.context)
-    if asked.query.get("partial") == "true":
+@_route("GET", "/agents", "partial")
+def _agents(editor: Editor, request: Request) -> Answer:
+    found = serving.all_resolved(editor, request.context)
+    if request.query.get("partial") == "true":
         for agent in found.values():
             del agent["instructions"], agent["blocks"]
-    return Answer(content=found)
+    return Answer(found)
 
 
-def _agent(asked: Asked) -> Answer:
-    context = asked.context
-    parts = serving.parts_of(asked.editor, asked.names[0], serving.selector_of(asked.query))
-    if asked.query.get("form", "parts") != "parts":
+@_route("GET", "/agents/*", *serving.SELECTORS, "form")
+def _agent(editor: Editor, request: Request) -> Answer:
+    context = request.context
+    parts = serving.parts_of(editor, request.names[0], serving.selector_of(request.query))
+    if request.query.get("form", "parts") != "parts":
         raise Invalid.field("form", "must be one of 'parts'")
-    return Answer(content=parts if "form" in asked.query else serving.resolved(parts, context))
+    return Answer(parts if "form" in request.query else serving.resolved(parts, context))
 
 
-def _generate(asked: Asked) -> Answer:
-    refuse_unknown(asked.body, serving.RUN_MEMBERS, message=NOT_A_FIELD)
-    body = {CONTEXT: asked.context, **asked.body}
-    versions = body.get("versions") or {}
-    parts = locks.locked_parts if locks.is_lock(versions) else serving.selected_parts
-    found = parts(asked.editor, asked.names[0], asked.query, versions)
-    return Answer(content=serving.run(found, body, asked.generate))
+@_route("POST", "/agents/*/generate", *serving.SELECTORS)
+def _generate(editor: Editor, request: Request) -> Answer:
+    refuse_unknown(request.body, serving.RUN_MEMBERS)
+    body: Json = {CONTEXT: request.context, **request.body}
+    parts = serving.parts_of_run(editor, request.names[0], request.query, body.get("versions") or {})
+    return Answer(serving.run(parts, body, editor.generate))
 
 
-def _lock(asked: Asked) -> Answer:
-    return Answer(content=locks.make(asked.editor, asked.body))
+@_route("POST", "/agents/*/stream", *serving.SELECTORS)
+def _stream(editor: Editor, request: Request) -> Answer:
+    return Answer(serving.events_of(_generate(editor, request).content), is_stream=True)
 
 
-def _stream(asked: Asked) -> Answer:
-    return Answer(content=serving.events_of(_generate(asked).content), is_stream=True)
+@_route("POST", "/locks")
+def _lock(editor: Editor, request: Request) -> Answer:
+    return Answer(serving.make_lock(editor, request.body))
 
 
-def _preview(asked: Asked) -> Answer:
-    refuse_unknown(asked.body, ("blocks", "context"), message=NOT_A_FIELD)
-    evaluation = Evaluation(asked.body.get("context") or {})
-    evaluation.field = "blocks"
-    found = {
-        block.id: BlockText(version_id=block.latest.id, config=block.latest.config)
-        for block in asked.editor.all(PROMPT_BLOCK)
-    }
-    text, reports = assemble(asked.body["blocks"], evaluation, found, field="blocks")
-    blocks = [{"type": one.type, "shown": one.shown, "id": one.id, "reason": one.reason} for one in reports]
-    shown = [{name: value for name, value in block.items() if value is not None} for block in blocks]
-    return Answer(content={"result": text, "blocks": shown})
-
-
-def _events(asked: Asked) -> Answer:
-    return Answer(content=asked.editor.log.page(asked.query))
-
-
-Handler = Callable[[Asked], Answer]
-PAGING: Final = ("page", "perPage")
-ROUTES: Final[Mapping[tuple[str, str], tuple[Handler, tuple[str, ...]]]] = {
-    ("GET", "/stored/+"): (
-        _list,
-        (
-            *PAGING,
-            "status",
-            "visibility",
-            "authorId",
-            "workspaceId",
-            "hasDraft",
-            "search",
-            "tag",
-            "favoritedOnly",
-        ),
-    ),
-    ("POST", "/stored/+"): (_create, ()),
-    ("POST", "/stored/agents/preview-instructions"): (_preview, ()),
-    ("GET", "/stored/+/*"): (_read, serving.SELECTORS),
-    ("PATCH", "/stored/+/*"): (_edit, ()),
-    ("DELETE", "/stored/+/*"): (_delete, ("ifUnused",)),
-    ("GET", "/stored/+/*/dependents"): (_dependents, ("status",)),
-    ("POST", "/stored/+/*/export"): (_export, serving.SELECTORS),
-    ("POST", "/stored/+/*/clone"): (_clone, serving.SELECTORS),
-    ("POST", "/stored/+/*/unpublish"): (_unpublish, ()),
-    ("GET", "/stored/+/*/versions"): (_versions, PAGING),
-    ("POST", "/stored/+/*/versions"): (_add_version, ()),
-    ("GET", "/stored/+/*/versions/compare"): (_compare, ("from", "to")),
-    ("GET", "/stored/+/*/versions/*"): (_version, ()),
-    ("DELETE", "/stored/+/*/versions/*"): (_delete_version, ()),
-    ("POST", "/stored/+/*/versions/*/activate"): (_activate, ()),
-    ("POST", "/stored/+/*/versions/*/restore"): (_restore, ()),
-    ("GET", "/stored/+/*/labels"): (_labels, ()),
-    ("PUT", "/stored/+/*/labels/*"): (_set_label, ()),
-    ("DELETE", "/stored/+/*/labels/*"): (_remove_label, ()),
-    ("PUT", "/stored/+/*/favorite"): (_favorite, ()),
-    ("DELETE", "/stored/+/*/favorite"): (_unfavorite, ()),
-    ("GET", "/agents"): (_agents, ("partial",)),
-    ("GET", "/agents/*"): (_agent, (*serving.SELECTORS, "form")),
-    ("POST", "/locks"): (_lock, ()),
-    ("POST", "/agents/*/generate"): (_generate, serving.SELECTORS),
-    ("POST", "/agents/*/stream"): (_stream, serving.SELECTORS),
-    ("GET", "/events"): (_events, PARAMETERS),
-}
-"""What is done: `*` stands for a name, `+` for the segment of a kind."""
+@_route("GET", "/events", *EVENTS)
+def _events(editor: Editor, request: Request) -> Answer:
+    return Answer(editor.events(request.query))

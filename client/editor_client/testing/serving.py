@@ -1,10 +1,11 @@
-"""Agents of the editor in memory as applications use them: resolved, in parts, and run."""
+"""Agents of the editor in memory as applications use them: selected, resolved, in parts, run and locked."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from editor_client.context_schema import refusals
@@ -14,16 +15,15 @@ from editor_client.shared import canonical
 from editor_client.shared.agents import EVALUATED_FIELDS
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
-from editor_client.testing.editor import Body, Editor
-from editor_client.testing.refusals import Refused, not_done, not_found
-from editor_client.testing.resources import AGENT, PROMPT_BLOCK, Resource, Version
-
-Json = dict[str, Any]
-Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
-"""From an agent, as `GET /agents/:id` answers it, and the body of a run, to the text that it answers."""
+from editor_client.stored_agents import AGENTS
+from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
+from editor_client.testing.editor import Body, Editor, Generate, references
+from editor_client.testing.protocol import Json, Refused, not_done, not_found, refuse_unknown
+from editor_client.testing.resources import AnyKind, Resource, Version
 
 SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
+LOCK_MEMBERS: Final = frozenset({"lockVersion", "digest", "signature"})
 NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 NEVER_PUBLISHED: Final = {
     "code": "no_published_version",
@@ -64,14 +64,14 @@ def select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Js
 
 def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json:
     """Return an agent in parts."""
-    resource = editor.find(AGENT, agent_id)
+    resource = editor.find(AGENTS, agent_id)
     version, fallback = select(resource, selector)
     drafts = selector.get("status") == "draft" or selector.get("label") == "latest"
-    blocks = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCK)}
-    return parts_with(resource, version, blocks, selector=selector, fallback=fallback)
+    blocks = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCKS)}
+    return _parts(resource, version, blocks, selector=selector, fallback=fallback)
 
 
-def parts_with(
+def _parts(
     resource: Resource,
     version: Version,
     found: Mapping[str, Version | None],
@@ -124,21 +124,95 @@ def resolved(parts: Json, context: Mapping[str, Any]) -> Json:
 
 def all_resolved(editor: Editor, context: Mapping[str, Any]) -> dict[str, Json]:
     """Return all agents, by id."""
-    names = sorted(agent.id for agent in editor.all(AGENT))
+    names = sorted(agent.id for agent in editor.all(AGENTS))
     return {name: resolved(parts_of(editor, name, {"status": "published"}), context) for name in names}
 
 
-def selected_parts(editor: Editor, agent_id: str, query: Mapping[str, str], versions: Body) -> Json:
+def parts_of_run(editor: Editor, agent_id: str, query: Mapping[str, str], versions: Body) -> Json:
     """Return an agent in parts, in the version that a run selects, with the blocks that it selects."""
-    asked = [one for one in (versions.get("self"), versions.get("agents", {}).get(agent_id)) if one]
-    asked += [{name: query[name]} for name in SELECTORS if name in query]
-    if len(asked) > 1:
+    if versions.keys() & LOCK_MEMBERS:
+        return _locked_parts(editor, agent_id, query, versions)
+    selectors = [one for one in (versions.get("self"), versions.get("agents", {}).get(agent_id)) if one]
+    selectors += [{name: query[name]} for name in SELECTORS if name in query]
+    if len(selectors) > 1:
         raise Invalid.field("versions.self", "selected more than once")
-    parts = parts_of(editor, agent_id, selector_of(asked[0] if asked else {}))
+    parts = parts_of(editor, agent_id, selector_of(selectors[0] if selectors else {}))
     for block_id in parts["promptBlocks"].keys() & versions.get("promptBlocks", {}).keys():
-        version, _ = select(editor.find(PROMPT_BLOCK, block_id), versions["promptBlocks"][block_id])
+        version, _ = select(editor.find(PROMPT_BLOCKS, block_id), versions["promptBlocks"][block_id])
         parts["promptBlocks"][block_id] = _block(version)
     return parts
+
+
+# Locks
+
+
+def make_lock(editor: Editor, body: Body) -> Json:
+    """Return a lock of the named resources and of all that they reach."""
+    refuse_unknown(body, ("resources", "selector"), "is not a field of a lock")
+    if not body.get("resources"):
+        raise Invalid.field("resources", "is required")
+    selector = selector_of(body.get("selector") or {})
+    drafts = selector == {"status": "draft"}
+    kinds = {kind.slug: kind for kind in (AGENTS, PROMPT_BLOCKS)}
+    pins: dict[AnyKind, Json] = {kind: {} for kind in kinds.values()}
+    found = [editor.find(kinds[one["kind"]], one["id"]) for one in body["resources"]]
+    waiting = [(resource, select(resource, selector)[0]) for resource in found]
+    while waiting:
+        resource, version = waiting.pop()
+        if resource.id not in pins[resource.kind]:
+            pin = {"versionId": version.id, "digest": canonical.digest(version.config)}
+            pins[resource.kind][resource.id] = pin
+            for kind, name in references(version.config):
+                reached = editor.get(kind, name)
+                shown = reached and (reached.latest if drafts else reached.active)
+                if reached and shown:
+                    waiting.append((reached, shown))
+    return _signed(editor, {"lockVersion": 1, "agents": pins[AGENTS], "promptBlocks": pins[PROMPT_BLOCKS]})
+
+
+def _signed(editor: Editor, content: Json) -> Json:
+    digest = canonical.digest(content)
+    signature = hashlib.sha256(f"{editor.secret}{digest}".encode()).hexdigest()
+    return {**content, "digest": digest, "signature": signature}
+
+
+def _locked_parts(editor: Editor, agent_id: str, query: Mapping[str, str], lock: Body) -> Json:
+    """Return an agent in parts as a lock names it; raises `Invalid` for a changed lock."""
+    if lock != _signed(editor, {name: lock.get(name) for name in ("lockVersion", "agents", "promptBlocks")}):
+        sentence = "is not a lock as this installation has made it"
+        raise Invalid.field("versions", sentence, code="lock_invalid")
+    if query:
+        raise Invalid.field("versions", "the called agent's own version is selected more than once")
+    found = _pinned(editor, lock, agent_id)
+    blocks = {name: version for (kind, name), version in found.items() if kind is PROMPT_BLOCKS}
+    version = found[AGENTS, agent_id]
+    return _parts(editor.find(AGENTS, agent_id), version, blocks, selector={"versionId": version.id})
+
+
+def _pinned(editor: Editor, lock: Body, agent_id: str) -> dict[tuple[AnyKind, str], Version]:
+    """Return every version that a run of the agent needs; raises `Refused` if one of them is gone."""
+    pins: dict[AnyKind, Json] = {AGENTS: lock["agents"], PROMPT_BLOCKS: lock["promptBlocks"]}
+    found: dict[tuple[AnyKind, str], Version] = {}
+    broken: list[str] = []
+    waiting: list[tuple[AnyKind, str]] = [(AGENTS, agent_id)]
+    while waiting:
+        kind, name = waiting.pop(0)
+        if (kind, name) in found or name in broken:
+            continue
+        resource = editor.get(kind, name)
+        version_id = pins[kind].get(name, {}).get("versionId")
+        version = next((one for one in resource.versions if one.id == version_id), None) if resource else None
+        if version is None:
+            broken.append(name)
+        else:
+            found[kind, name] = version
+            waiting += [(other, one) for other, one in references(version.config) if one in pins[other]]
+    if broken:
+        raise Refused(424, "lock_broken", f"The lock is broken: {', '.join(broken)}.", names=broken)
+    return found
+
+
+# Runs
 
 
 def run(parts: Json, body: Body, generate: Generate) -> Json:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping
-from functools import lru_cache
 from threading import RLock
-from typing import Any, Final
-from urllib.parse import parse_qsl, unquote
+from typing import Final
+from urllib.parse import parse_qsl
 
 import httpx
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
 from editor_client.testing import serving
-from editor_client.testing.asked import CONTEXT, Answer, Asked
-from editor_client.testing.editor import Editor
-from editor_client.testing.log import Log
-from editor_client.testing.refusals import Refused, not_done, refuse_unknown
-from editor_client.testing.routes import BEYOND, ROUTES, Handler
+from editor_client.testing.editor import Editor, Generate
+from editor_client.testing.protocol import Answer, Refused, Request, not_done, refuse_unknown
+from editor_client.testing.routes import BEYOND, find_route
 
-_BEARER: Final = "Bearer "
 _PREFIX_LENGTH: Final = 11
 
 
@@ -30,7 +24,7 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """An editor in memory, for tests of applications: one workspace, and one person who may do everything.
 
     It keeps the rules of the lifecycle, of selectors and of evaluation, and refuses with the server's status
-    codes and bodies. It knows no rights, and does not check what is inside of a field. Whatever it does not
+    codes and bodies. It knows no rights, and does not check what is inside of a field. What it does not
     do is answered with 501 and a sentence that says so.
 
     workspace, username   what records and events name
@@ -47,11 +41,10 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
         *,
         workspace: str = "default",
         username: str = "tester",
-        generate: serving.Generate | None = None,
+        generate: Generate | None = None,
         api_prefix: str = "/api",
     ) -> None:
-        self._editor = Editor(Log(username), workspace=workspace, username=username)
-        self._generate = generate or serving.echo
+        self._editor = Editor(workspace, username, generate or serving.echo)
         self._prefix = "/" + api_prefix.strip("/")
         self._lock = RLock()
 
@@ -80,51 +73,25 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
             frames = (f"data: {json.dumps(event)}\n\n" for event in answer.content)
             events = "".join([*frames, "data: [DONE]\n\n"])
             return httpx.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
-        tag = answer.tag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
-        headers = {"ETag": f'"{tag}"'}
+        etag = answer.etag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
+        headers = {"ETag": f'"{etag}"'}
         if request.method == "GET" and headers["ETag"] in request.headers.get("If-None-Match", ""):
             return httpx.Response(304, headers=headers)
         return httpx.Response(answer.status, json=answer.content, headers=headers)
 
     def _answer(self, request: httpx.Request, content: bytes) -> Answer:
         path, _, raw_query = request.url.raw_path.decode().partition("?")
-        key = request.headers.get("Authorization", "")
-        if not key.removeprefix(_BEARER).strip() or not key.startswith(_BEARER):
+        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+        if scheme != "Bearer" or not key.strip():
             raise Refused(401, "unauthorized", "Authentication credentials were not provided.")
-        handler, names, parameters = _route(request.method, path.removeprefix(self._prefix))
+        route, names = find_route(request.method, path.removeprefix(self._prefix))
         query = dict(parse_qsl(raw_query, keep_blank_values=True))
         for name in query.keys() & BEYOND:
             raise not_done(f"{name!r}")
-        refuse_unknown(query, {*parameters, CONTEXT}, message="is not a parameter of this address")
-        asked = Asked(
-            editor=self._editor,
-            generate=self._generate,
-            names=names,
-            query=query,
-            body=_body(content),
-            if_match=request.headers.get("If-Match"),
-        )
-        self._editor.log.key_prefix = key.removeprefix(_BEARER)[:_PREFIX_LENGTH]
-        return handler(asked)
-
-
-def _body(content: bytes) -> Mapping[str, Any]:
-    body = canonical.parse(content) if content else {}
-    if not isinstance(body, dict):
-        raise Invalid.field("body", "must be a JSON object")
-    return body
-
-
-def _route(method: str, path: str) -> tuple[Handler, tuple[str, ...], tuple[str, ...]]:
-    """Return what answers a request, the names in its address, and its parameters."""
-    for (its_method, pattern), (handler, parameters) in ROUTES.items():
-        match = _compiled(pattern).fullmatch(path) if its_method == method else None
-        if match is not None:
-            return handler, tuple(unquote(name) for name in match.groups()), parameters
-    raise not_done(f"{method} {path}")
-
-
-@lru_cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    kinds = r"(agents|prompt-blocks)"
-    return re.compile(re.escape(pattern).replace(r"\*", r"([^/]+)").replace(r"\+", kinds))
+        refuse_unknown(query, route.parameters, "is not a parameter of this address")
+        body = canonical.parse(content) if content else {}
+        if not isinstance(body, dict):
+            raise Invalid.field("body", "must be a JSON object")
+        self._editor.key_prefix = key[:_PREFIX_LENGTH]
+        asked = Request(names=names, query=query, body=body, if_match=request.headers.get("If-Match"))
+        return route.handler(self._editor, asked)

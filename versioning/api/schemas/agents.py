@@ -106,8 +106,8 @@ class AgentPartsAnswer(ResponseSchema):
     source: Annotated[Literal["code", "stored"], Source("candidate.source")]
     config: Annotated[JsonObject, Field(description="The fields that are evaluated, as they are stored.")]
     prompt_blocks: Annotated[dict[str, BlockPart | None], Source("shown")]
-    rollout: Annotated[JsonObject | None, Source(lambda _parts: None)]
-    block_rollouts: Annotated[dict[str, JsonObject], Source(lambda _parts: {})]
+    rollout: Annotated[JsonObject | None, Source("rule")]
+    block_rollouts: Annotated[dict[str, JsonObject], Source("block_rules")]
     request_context_schema: JsonObject | None
     status: Annotated[RecordStatus, Source("candidate.status.value")]
     metadata: Annotated[JsonObject, Source("candidate.metadata")]

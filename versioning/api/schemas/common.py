@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Annotated, Literal
 
+from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -13,7 +14,6 @@ from typing_extensions import TypeAliasType
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
 from versioning.domain.fields import UNCHANGED, NotBlank, ResourceId
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.editor.inputs import MAX_MESSAGE
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
@@ -17,7 +18,6 @@ from versioning.api.schemas.common import (
 )
 from versioning.domain import fields
 from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId
-from versioning.editor.inputs import MAX_MESSAGE
 
 _VERB_ARGUMENTS = {
     "id": "id",

@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
+from editor_client.shared.configurations import Searchable
 
-from versioning.domain.config import Searchable
 from versioning.domain.text_search import TextQuery, word_line
 from versioning.models.text_search.documents import SearchDocument
 

@@ -15,8 +15,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, Func, IntegerField, OuterRef, Q, Sum, Value
 from django.db.models.functions import Coalesce
+from editor_client.shared.configurations import searchable
 
-from versioning.domain.config import searchable
 from versioning.models import events
 from versioning.models.text_search.base import Lines, NewDocument
 from versioning.models.text_search.documents import SearchProgress
@@ -199,5 +199,5 @@ def _new_documents(model: type[VersionedResource], wanted: Iterable[UUID]) -> It
     documents = model.document_model._default_manager
     versions: Any = model.version_model._default_manager.filter(pk__in=wanted)
     for version in versions.only("resource_id", "config_json"):
-        texts = searchable(version.resource_id, version.config)
+        texts = searchable(version.resource_id, version.config, model.kind.text_field)
         yield documents.model(version_id=version.pk, resource_id=version.resource_id), Lines.of(texts)

@@ -1,0 +1,146 @@
+"""Methods of both clients, from one description each.
+
+A description returns the `Call` to make, or the `Source` to iterate over; it does no input or output. The
+blocking client's method returns the result, the asynchronous client's a coroutine, and iterators accordingly.
+Names, arguments and docstrings are those of the description.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import wraps
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from editor_client.calls import Call, Source
+
+if TYPE_CHECKING:
+    from editor_client.flows import Flows
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Driver(ABC):
+    """A client: it performs what its methods describe."""
+
+    awaits: bool
+    """Whether its methods are awaited."""
+    _flows: Flows
+
+    @property
+    def _client(self) -> Driver:
+        return self
+
+
+class Blocking(Driver):
+    """The client for threads."""
+
+    awaits = False
+
+    @abstractmethod
+    def perform(self, call: Call[T]) -> T:
+        """Make a call, within the rules of the cache, and return its result."""
+
+    @abstractmethod
+    def iterate(self, source: Source[T]) -> Iterator[T]:
+        """Yield what a source has."""
+
+
+class Awaiting(Driver):
+    """The client for coroutines."""
+
+    awaits = True
+
+    @abstractmethod
+    async def perform(self, call: Call[T]) -> T:
+        """Make a call, within the rules of the cache, and return its result."""
+
+    @abstractmethod
+    def iterate(self, source: Source[T]) -> AsyncIterator[T]:
+        """Yield what a source has."""
+
+
+D_co = TypeVar("D_co", bound=Driver, covariant=True)
+
+
+class Handle(Generic[D_co]):
+    """A resource of the server, by id, and the client that performs its methods; making one sends nothing."""
+
+    def __init__(self, client: D_co, resource_id: str, path: str) -> None:
+        self._client = client
+        self.id = resource_id
+        self._path = path
+
+
+class _Described:
+    """A description and the two methods that are made of it."""
+
+    def __init__(
+        self, describe: Callable[..., Any], blocking: Callable[..., Any], awaiting: Callable[..., Any]
+    ) -> None:
+        self.__doc__ = describe.__doc__
+        self._describe = describe
+        self._blocking = wraps(describe)(blocking)
+        self._awaiting = wraps(describe)(awaiting)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is not None:
+            return MethodType(self._awaiting if instance._client.awaits else self._blocking, instance)  # noqa: SLF001
+        if issubclass(owner, Driver):
+            return self._awaiting if issubclass(owner, Awaiting) else self._blocking
+        return self._describe
+
+
+class Method(_Described, Generic[P, T]):
+    """A method that makes a call."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
+        def blocking(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            result: T = self._client.perform(describe(self, *args, **kwargs))
+            return result
+
+        async def awaiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            result: T = await self._client.perform(describe(self, *args, **kwargs))
+            return result
+
+        super().__init__(describe, blocking, awaiting)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type) -> Callable[..., Any]: ...
+        @overload
+        def __get__(self, instance: Blocking | Handle[Blocking], owner: type) -> Callable[P, T]: ...
+        @overload
+        def __get__(
+            self, instance: Awaiting | Handle[Awaiting], owner: type
+        ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+        def __get__(self, instance: Any, owner: type) -> Any: ...
+
+
+class IteratorMethod(_Described, Generic[P, T]):
+    """A method that returns an iterator."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Source[T]]) -> None:
+        def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return self._client.iterate(describe(self, *args, **kwargs))
+
+        super().__init__(describe, method, method)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type) -> Callable[..., Any]: ...
+        @overload
+        def __get__(self, instance: Blocking | Handle[Blocking], owner: type) -> Callable[P, Iterator[T]]: ...
+        @overload
+        def __get__(
+            self, instance: Awaiting | Handle[Awaiting], owner: type
+        ) -> Callable[P, AsyncIterator[T]]: ...
+        def __get__(self, instance: Any, owner: type) -> Any: ...
+
+
+method, iterator = Method, IteratorMethod
+"""The decorators of descriptions."""

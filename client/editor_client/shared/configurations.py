@@ -1,0 +1,109 @@
+"""The rules of a save: edits, differences, ids, metadata, messages; what a configuration refers to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from editor_client.shared import canonical, ids
+from editor_client.shared.errors import Invalid
+
+Config = dict[str, Any]
+
+MAX_MESSAGE: Final = 500
+MAX_METADATA: Final = 32 * 1024
+INITIAL_MESSAGE: Final = "Initial version"
+EDIT_MESSAGE: Final = "Auto-saved after edit"
+
+
+def merged(current: Config, changes: Mapping[str, Any], clearable: Collection[str]) -> Config:
+    """Return the configuration with the changes applied, of which null removes a clearable field."""
+    fields = {**current, **changes}
+    return {name: value for name, value in fields.items() if value is not None or name not in clearable}
+
+
+def changed_fields(names: Iterable[str], before: Config, after: Config) -> list[str]:
+    """Return those of the fields in which two configurations differ."""
+    return [name for name in names if differs(name, before, after)]
+
+
+def differs(name: str, before: Config, after: Config) -> bool:
+    """Say whether a field differs; an edit hands on most of them as the very same objects."""
+    if (name in before) != (name in after):
+        return True
+    old, new = before.get(name), after.get(name)
+    return old is not new and not canonical.same(old, new)
+
+
+def id_of_new(given: str | None, fields: Mapping[str, Any]) -> str:
+    """Return the id of a new resource: the given one, otherwise one derived from the name."""
+    return ids.slug(str(fields.get("name", ""))) if given is None else given
+
+
+def check_id(resource_id: str, *, given: str | None) -> None:
+    """Raise `Invalid` for an id that no resource can have; `given` is None if the name made it."""
+    problem = ids.problem(resource_id)
+    if given is None and not resource_id:
+        problem = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+    if problem is not None:
+        raise Invalid.field("id", problem)
+
+
+def merged_metadata(current: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the metadata after an edit: None clears all of it, and a member that is None is removed."""
+    members = {} if changes is None else {**current, **changes}
+    metadata = {key: value for key, value in members.items() if value is not None}
+    try:
+        canonical.check(metadata)
+    except ValueError as error:
+        raise Invalid.field("metadata", str(error)) from None
+    if len(canonical.dump(metadata).encode()) > MAX_METADATA:
+        raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
+    ordered: dict[str, Any] = canonical.sorted_by_key(metadata)
+    return ordered
+
+
+def message_or(default: str, given: str | None) -> str:
+    """Return the trimmed message, or the default if it is empty; raises `Invalid` if it is too long."""
+    message = (given or "").strip()
+    if len(message) > MAX_MESSAGE:
+        raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")
+    return message or default
+
+
+def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, id) for every sub-agent, conditional variants included."""
+    return keys(config, "agents")
+
+
+def keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
+    """Yield (place, key) for every key of a field that is an object, or a list of variants of one."""
+    value = config.get(field) or {}
+    if not isinstance(value, list):
+        yield from ((f"{field}.{key}", key) for key in value)
+        return
+    for position, variant in enumerate(value):
+        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
+
+
+class Searchable(NamedTuple):
+    """The texts in which a search looks."""
+
+    id: str
+    name: str
+    description: str
+    text: str
+    """What is in the field of the text. For a prompt block that is referred to it has the id."""
+
+
+def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
+    """Return the texts of a configuration in which a search looks; `text_field` is that of its kind."""
+    text = config.get(text_field, "")
+    if isinstance(text, list):
+        text = "\n".join(block.get("content", block.get("id", "")) for block in text)
+    return Searchable(resource_id, *map(str, (config.get("name", ""), config.get("description", ""), text)))
+
+
+def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
+    """Return the texts in which a search looks as one, case-folded."""
+    return "\n".join(searchable(resource_id, config, text_field)).casefold()

@@ -1,0 +1,139 @@
+"""Prompt blocks: results, arguments and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self, Unpack
+
+from editor_client.calls import Base, Call
+from editor_client.methods import D_co, Driver, iterator, method
+from editor_client.pages import Page, PageNumber, Pages, listing
+from editor_client.records import (
+    Created,
+    Diff,
+    Filters,
+    Object,
+    Record,
+    Saved,
+    SharedArguments,
+    SharedFields,
+    Version,
+)
+from editor_client.result import Result, with_json_names
+from editor_client.stored import Kind, Stored, creation, edit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptBlockFields(SharedFields):
+    """The fields of a prompt block's snapshot."""
+
+    content: str | None = None
+    rules: Mapping[str, Any] | None = None
+
+
+class PromptBlockArguments(SharedArguments, total=False):
+    """The snapshot fields of a prompt block."""
+
+    content: str
+    rules: Object | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptBlockRecord(Record, PromptBlockFields):
+    """A prompt block."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptBlockVersion(Version, PromptBlockFields):
+    """A version of a prompt block."""
+
+    block_id: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptBlockPage(Page[PromptBlockRecord]):
+    """A page of prompt blocks."""
+
+    prompt_blocks: tuple[PromptBlockRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptBlockVersionPage(Page[PromptBlockVersion]):
+    """A page of the versions of one of them, newest first."""
+
+    versions: tuple[PromptBlockVersion, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PromptBlockComparison(Result):
+    """Two versions of one of them, and the fields in which they differ."""
+
+    diffs: tuple[Diff, ...]
+    from_version: PromptBlockVersion
+    to_version: PromptBlockVersion
+
+
+class PromptBlockChanges(PromptBlockArguments, Saved, total=False):
+    """An edit of a prompt block."""
+
+
+class NewPromptBlock(PromptBlockChanges, Created, total=False):
+    """A new prompt block; name and content are required."""
+
+
+class PromptBlockList(Filters, PageNumber, total=False):
+    """The arguments of a list of prompt blocks."""
+
+
+PROMPT_BLOCKS = Kind(
+    "promptBlock",
+    "prompt-blocks",
+    "content",
+    PromptBlockRecord,
+    PromptBlockPage,
+    PromptBlockVersion,
+    PromptBlockVersionPage,
+    PromptBlockComparison,
+)
+
+
+class StoredPromptBlock(
+    Stored[D_co, PromptBlockRecord, PromptBlockVersion, PromptBlockVersionPage, PromptBlockComparison]
+):
+    """A prompt block, by id."""
+
+    def __init__(self, client: D_co, block_id: str) -> None:
+        super().__init__(client, PROMPT_BLOCKS, block_id)
+
+    @method
+    def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
+        """Save an edit as a draft, or publish it with `auto_publish=True`.
+
+        With `base`, the record that the edit started from, raises `EditConflict` if another change has been
+        saved since; then nothing is saved.
+        """
+        return edit(self, with_json_names(changes), base)
+
+
+class StoredPromptBlockMethods(Driver):
+    """The methods of a client for prompt blocks."""
+
+    @method
+    def list_stored_prompt_blocks(self, **filters: Unpack[PromptBlockList]) -> Call[PromptBlockPage]:
+        """List the prompt blocks that the key may read, newest first, published or not."""
+        return listing("/stored/prompt-blocks", PromptBlockPage, filters)
+
+    @iterator
+    def iter_stored_prompt_blocks(self, **filters: Unpack[Filters]) -> Pages[PromptBlockRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/stored/prompt-blocks", PromptBlockPage, filters)
+
+    @method
+    def create_stored_prompt_block(self, **fields: Unpack[NewPromptBlock]) -> Call[PromptBlockRecord]:
+        """Create a prompt block, as a draft unless `auto_publish=True`."""
+        return creation(PROMPT_BLOCKS, with_json_names(fields))
+
+    def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock[Self]:
+        """Return a prompt block; no request is sent yet."""
+        return StoredPromptBlock(self, block_id)

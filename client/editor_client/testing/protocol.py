@@ -1,0 +1,106 @@
+"""Requests to the editor in memory and its answers, refusals included, as the server gives them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from editor_client.calls import CONTEXT
+from editor_client.shared import canonical
+from editor_client.shared.errors import Invalid, Issue
+
+Json = dict[str, Any]
+NOT_A_FIELD: Final = "is not a field that can be set here"
+
+
+class Refused(Exception):
+    """An answer other than success."""
+
+    def __init__(self, status: int, code: str, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = {"error": message, "code": code, **details}
+
+
+def not_found() -> Refused:
+    """Return the refusal for what does not exist."""
+    return Refused(404, "not_found", "There is nothing here that you can read.")
+
+
+def not_done(what: str) -> Refused:
+    """Return the refusal for what a real editor does, and this one does not."""
+    return Refused(501, "not_in_fake_editor", f"FakeEditor does not do {what}; test it with a real editor.")
+
+
+def refuse_unknown(given: Any, known: Any, message: str = NOT_A_FIELD) -> None:
+    """Raise `Invalid` naming every member that is not known."""
+    issues = [Issue(name, message) for name in given if name not in known]
+    if issues:
+        raise Invalid(issues)
+
+
+def required(given: Mapping[str, Any], *names: str) -> list[Any]:
+    """Return the members with these names; raises `Invalid` naming those that are missing."""
+    issues = [Issue(name, "is required") for name in names if name not in given]
+    if issues:
+        raise Invalid(issues)
+    return [given[name] for name in names]
+
+
+def number(query: Mapping[str, str], name: str, default: int, what: str = "") -> int:
+    """Return a parameter that is a whole number."""
+    text = query.get(name, str(default))
+    if not text.isdecimal():
+        raise Invalid.field(name, f"must be {what}a whole number from 0 on")
+    return int(text)
+
+
+@dataclass(kw_only=True)
+class Request:
+    """A request that has been routed."""
+
+    names: tuple[str, ...]
+    """What stands in the address for each `*` of the route."""
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+    if_match: str | None
+
+    @property
+    def context(self) -> Json:
+        """The request context of a read."""
+        text = self.query.get(CONTEXT)
+        if text is None:
+            return {}
+        try:
+            decoded = base64.b64decode(text, validate=True)
+        except ValueError:
+            raise Invalid.field(CONTEXT, "is not base64") from None
+        value = canonical.parse(decoded, field=CONTEXT)
+        if not isinstance(value, dict):
+            raise Invalid.field(CONTEXT, "must be a JSON object")
+        return value
+
+    def page(self, key: str, found: list[Json], *, size: int) -> Answer:
+        """Answer a page of a list."""
+        page, per_page = number(self.query, "page", 0), number(self.query, "perPage", size)
+        shown = found[page * per_page : (page + 1) * per_page]
+        has_more = bool(shown) and (page + 1) * per_page < len(found)
+        about = {"total": len(found), "page": page, "perPage": per_page, "hasMore": has_more}
+        return Answer({**about, key: shown})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a request; `etag` is that of a record, by default the content's."""
+
+    content: Any
+    status: int = 200
+    etag: str | None = None
+    is_stream: bool = False
+
+
+def done(message: str) -> Answer:
+    """Answer that something is done."""
+    return Answer({"success": True, "message": message})
