@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 
 from django.apps import AppConfig, apps
-from django.core import checks
 
 
 class DeliveryConfig(AppConfig):
@@ -14,6 +13,7 @@ class DeliveryConfig(AppConfig):
     name = "delivery"
     verbose_name = "Delivery"
     default_auto_field = "django.db.models.BigAutoField"
+    settings = "delivery.conf.SETTINGS"
     api_urls = "delivery.api_urls"
     """The routes that it adds to the API."""
 
@@ -25,4 +25,3 @@ class DeliveryConfig(AppConfig):
             import_module("delivery.streams.sign_outs").watch()
         if apps.is_installed("studio"):
             import_module("delivery.studio.extension").register()
-        checks.register(import_module("delivery.webhooks.targets").check_allowed)

@@ -13,6 +13,7 @@ class SchedulesConfig(AppConfig):
     name = "schedules"
     verbose_name = "Schedules"
     default_auto_field = "django.db.models.BigAutoField"
+    settings = "schedules.conf.SETTINGS"
     api_urls = "schedules.api_urls"
     """The routes that it adds to the API."""
     editor_attributes = {"schedules": "schedules.verbs.Schedules"}

@@ -14,7 +14,7 @@ from releases.models import Release
 from schedules.models import Schedule, State
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Message, NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS
 from versioning.domain.uuids import uuid_of
@@ -29,7 +29,7 @@ GONE: Final = "gone"
 def watch() -> None:
     """End the schedules of what is deleted; keep versions and releases that are scheduled as they are."""
     automatic.register(_scheduled_ones, _take_over)
-    pins.register(_scheduled_versions, refusal="is scheduled: cancel the schedule first")
+    pins.register(_scheduled_versions, refusal=Message("is scheduled: cancel the schedule first"))
     pre_delete.connect(_end_with_release, sender=Release)
     for kind in KINDS:
         events.watch(f"{kind.slug}.deleted", _end_with_resource)
@@ -39,14 +39,14 @@ def _end_with_resource(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     for schedule in Schedule.objects.waiting().about(resource).locked():
-        schedule.end(State.FAILED, code=GONE, problem="The resource was deleted.")
+        schedule.end(State.FAILED, code=GONE, problem=Message("The resource was deleted."))
         schedule.record("failed", by, code=GONE)
 
 
 def _end_with_release(instance: Release, **_signal: Any) -> None:
     with events.transaction():
         for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).locked():
-            schedule.end(State.FAILED, code=GONE, problem="The release was deleted.")
+            schedule.end(State.FAILED, code=GONE, problem=Message("The release was deleted."))
             schedule.record("failed", instance.deleted_by, code=GONE)
 
 

@@ -154,7 +154,8 @@ class StudioSite(AdminSite):
         """Return the links to the lists that the user may open, those of the editor first."""
         listed = [one for app in app_list for one in app["models"] if one["admin_url"]]
         titles = {one["model"]: getattr(self.get_model_admin(one["model"]), "title", "") for one in listed}
-        listed.sort(key=lambda one: not titles[one["model"]])
+        registered = [*self._registry]
+        listed.sort(key=lambda one: (not titles[one["model"]], registered.index(one["model"])))
         home = reverse("studio:index")
         here = request.path
         return [

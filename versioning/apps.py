@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core import checks
 from django.db.models.signals import post_migrate
 
-from versioning.conf import apply_defaults, check_api_prefix, check_sqlite
+from versioning.conf import apply_defaults, check_api_prefix, check_sqlite, check_values, declared
 
 
 class VersioningConfig(AppConfig):
@@ -33,8 +33,7 @@ class VersioningConfig(AppConfig):
         direct_changes.connect()
         checks.register(check_api_prefix, checks.Tags.urls)
         checks.register(check_sqlite)
-        from versioning.settings_checks import check_values  # noqa: PLC0415  it needs the models as well
-
+        apply_defaults(declared())
         checks.register(check_values)
         post_migrate.connect(make_code_workspace, sender=self)
         from versioning.worker import own_jobs  # noqa: PLC0415  it needs the models, which are ready by now

@@ -25,7 +25,7 @@ from delivery.webhooks.signing import secret_of
 from delivery.webhooks.targets import Refused, resolve
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
+from versioning.domain.errors import Forbidden, Invalid, Issue, Message, NotFound
 from versioning.domain.events import matching
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
@@ -67,13 +67,13 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
             resolve(given["url"], RESOLVING_SECONDS)
         except Refused as refusal:
-            raise Invalid.field("url", str(refusal)) from None
+            raise Invalid.field("url", refusal.args[0]) from None
     return columns
 
 
 def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
     if len(patterns) > MAX_EVENT_TYPES:
-        yield Issue("eventTypes", f"must not have more than {MAX_EVENT_TYPES} items")
+        yield Issue("eventTypes", Message("must not have more than {limit} items", limit=MAX_EVENT_TYPES))
         return
     for number, pattern in enumerate(patterns):
         try:
@@ -84,7 +84,7 @@ def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
 
 def _issues_of_text(name: str, text: str | None, longest: int) -> Iterator[Issue]:
     if text is not None and len(text) > longest:
-        yield Issue(name, f"must not be longer than {longest} characters")
+        yield Issue(name, Message("must not be longer than {limit} characters", limit=longest))
     elif text is not None and "\0" in text:
         yield Issue(name, "must not hold the character NUL")
 
@@ -143,8 +143,11 @@ def create(
     columns = checked(given)
     with get_editor().workspace.administering(workspace_id, caller):
         if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
-            problem = f"this workspace has {MAX_WEBHOOKS} webhooks, as many as it can have: delete one first"
-            raise Invalid.field("workspaceId", problem, code="too_many_webhooks")
+            message = Message(
+                "this workspace has {limit} webhooks, as many as it can have: delete one first",
+                limit=MAX_WEBHOOKS,
+            )
+            raise Invalid.field("workspaceId", message, code="too_many_webhooks")
         root = RootKey.opened()
         webhook = Webhook.objects.create(
             workspace_id=workspace_id,
@@ -203,7 +206,8 @@ def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, 
     """
     caller = caller_of(by)
     if not 0 <= keep_previous_hours <= MAX_KEEP_HOURS:
-        raise Invalid.field("keepPreviousHours", f"must be a whole number from 0 to {MAX_KEEP_HOURS}")
+        message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_KEEP_HOURS)
+        raise Invalid.field("keepPreviousHours", message)
     with _administering(webhook_id, caller) as webhook:
         root, now = RootKey.opened(), timezone.now()
         until = now + datetime.timedelta(hours=keep_previous_hours) if keep_previous_hours else None

@@ -14,10 +14,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
 
 if TYPE_CHECKING:
     import httpx
@@ -186,15 +185,6 @@ class NotResolved(Refused):
 def allowed() -> Allowed:
     """Return the receivers that `EDITOR_WEBHOOK_ALLOW` allows."""
     return Allowed.read(settings.EDITOR_WEBHOOK_ALLOW)
-
-
-def check_allowed(**_options: Any) -> list[CheckMessage]:
-    """Check `EDITOR_WEBHOOK_ALLOW`."""
-    try:
-        allowed()
-    except ValueError as error:
-        return [Error(f"EDITOR_WEBHOOK_ALLOW: {error}", id="delivery.E001")]
-    return []
 
 
 def resolve(url: str, seconds: float) -> tuple[Target, list[Address]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from review.studio import addresses, handing_over, history_notes, home, lists, news, panels, words
+from review.studio import addresses, handing_over, history_notes, home, lists, news, panels
 from studio import extensions
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
@@ -29,7 +29,6 @@ def register() -> None:
             notes=history_notes.notes,
             hindrances=lists.hindrances,
             event_address=addresses.of_event,
-            error_words=words.error_in_words,
             way_out=addresses.way_out,
         )
     )

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from studio.activity.parts import Part
 from studio.activity.words import noun_of
-from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_SLUG
+from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 

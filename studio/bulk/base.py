@@ -12,12 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
 from studio.resources import matching
 from studio.resources.chosen import chosen, value_of
+from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result

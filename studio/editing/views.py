@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy
 
 from studio import extensions
 from studio.diff.fields import differences
-from studio.domain_messages.translated import translated
 from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.reading import ReadConfig
@@ -26,6 +25,7 @@ from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
 from studio.resources.base import ResourcePage
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain import snapshots
 from versioning.domain.access import Right

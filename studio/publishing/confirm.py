@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.domain_messages.translated import translated
 from studio.publishing.usage import DependentsPage
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound

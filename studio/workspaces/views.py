@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
 from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from studio.workspaces.roles import role_name

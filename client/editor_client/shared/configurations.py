@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical, ids
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Message
 
 Config = dict[str, Any]
 
@@ -44,7 +44,7 @@ def check_id(resource_id: str, *, given: str | None) -> None:
     """Raise `Invalid` for an id that no resource can have; `given` is None if the name made it."""
     problem = ids.problem(resource_id)
     if given is None and not resource_id:
-        problem = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+        problem = Message("is required: the name has no letter or digit of a-z, 0-9 to make one of")
     if problem is not None:
         raise Invalid.field("id", problem)
 
@@ -56,9 +56,10 @@ def merged_metadata(current: Mapping[str, Any], changes: Mapping[str, Any] | Non
     try:
         canonical.check(metadata)
     except ValueError as error:
-        raise Invalid.field("metadata", str(error)) from None
+        raise Invalid.field("metadata", error.args[0]) from None
     if len(canonical.dump(metadata).encode()) > MAX_METADATA:
-        raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
+        message = Message("must not be larger than {limit} KiB", limit=MAX_METADATA // 1024)
+        raise Invalid.field("metadata", message)
     ordered: dict[str, Any] = canonical.sorted_by_key(metadata)
     return ordered
 
@@ -67,7 +68,8 @@ def message_or(default: str, given: str | None) -> str:
     """Return the trimmed message, or the default if it is empty; raises `Invalid` if it is too long."""
     message = (given or "").strip()
     if len(message) > MAX_MESSAGE:
-        raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")
+        too_long = Message("must not be longer than {limit} characters", limit=MAX_MESSAGE)
+        raise Invalid.field("changeMessage", too_long)
     return message or default
 
 

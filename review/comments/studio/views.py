@@ -15,10 +15,10 @@ from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
 from review.texts import MAX_QUOTE
-from studio.domain_messages.translated import translated
 from studio.forms.typed import typed_text
 from studio.forms.words import words_of
 from studio.resources.base import ResourcePage
+from studio.translation import translated
 from studio.versions import title_of
 from studio.views import safe_next_url
 from versioning.domain.access import Right
@@ -89,7 +89,8 @@ class CommentsPage(CommentingPage):
         found = located(version.config, name, quote)
         if found is None:
             message = _("These words are not in “%(field)s”. Copy them from its text.")
-            raise Invalid.field("quote", message % {"field": words_of(name).title})
+            message %= {"field": words_of(name).title}
+            raise Invalid.field("quote", message)
         path, line = found
         return {"field": path, "line": line, "quote": quote}
 
