@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.core.exceptions import ImproperlyConfigured
 
-from delivery.webhooks.addresses import Allowed
+from delivery.webhooks.targets import Allowed
 from versioning.conf import Setting
 
 

@@ -1,4 +1,4 @@
-"""Streams of people who sign out end at once, as the streams of revoked keys do."""
+"""End the streams of people who sign out at once, like those of revoked keys."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from versioning.models import events
 
 
 def watch() -> None:
-    """Have the rights of all listeners read again whenever somebody signs out."""
+    """Have the rights of all listeners read again whenever a person signs out."""
     post_delete.connect(_note_sign_out, sender=Session)
 
 
 def _note_sign_out(*, instance: Session, **_signal: Any) -> None:
-    # Expired sessions are removed many at a time, and let nobody in any more.
+    # Expired sessions are removed many at a time; their listeners have lost access already.
     if instance.expire_date > timezone.now() and SESSION_KEY in instance.get_decoded():
         events.touch()

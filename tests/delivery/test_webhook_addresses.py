@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from delivery.models import Webhook
-from delivery.webhooks.addresses import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
+from delivery.webhooks.targets import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver

@@ -99,7 +99,7 @@ def targets() -> set[str]:
 
 def events() -> set[str]:
     """Return the events of a stream."""
-    return set(re.findall(r'_tell\(\s*"([\w-]+)"', text("versioning/runtime/events.py")))
+    return set(re.findall(r'_tell\(\s*"([\w-]+)"', text("versioning/runtime/transcripts.py")))
 
 
 def codes() -> set[str]:

@@ -1,4 +1,4 @@
-"""Delete rows that nobody needs any more."""
+"""Delete rows that are no longer needed."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy
 
 from delivery.studio.base import PER_PAGE, WebhookPage, show_next, shown_now, state_of_deliveries
 from delivery.studio.forms import RotateForm
+from delivery.studio.labels import STATES, Wording, event_in_words, title_of
 from delivery.studio.views import Item
-from delivery.studio.words import STATES, Wording, event_in_words, title_of
 from delivery.webhooks import administration
 from delivery.webhooks.health import health_of
 from delivery.webhooks.models import Delivery, DeliveryAttempt

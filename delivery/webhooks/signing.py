@@ -1,4 +1,9 @@
-"""The headers of a message, as Standard Webhooks 1.0 has them. Pure."""
+"""Sign messages as Standard Webhooks 1.0 specifies, with secrets that are derived and never stored.
+
+A secret is derived from a root key, the id of the webhook and a generation, which increases with each
+rotation. The root key is random and created once. The database holds it encrypted under a key derived from
+`EDITOR_WEBHOOK_KEY`, or else from `SECRET_KEY`: docs/decisions/0023.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable
+
+from delivery.webhooks.models import Webhook
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  what every secret begins with
 
@@ -27,3 +34,10 @@ def _signature(secret: str, content: bytes) -> str:
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     digest = hmac.new(key, content, hashlib.sha256).digest()
     return f"v1,{base64.b64encode(digest).decode()}"
+
+
+def secret_of(webhook: Webhook, root: bytes, *, generation: int | None = None) -> str:
+    """Return the secret of a webhook (`whsec_…`), by default of the newest generation."""
+    named = f"{webhook.pk}:{webhook.generation if generation is None else generation}"
+    derived = hmac.new(root, named.encode(), hashlib.sha256).digest()
+    return SECRET_PREFIX + base64.b64encode(derived).decode()
