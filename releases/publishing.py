@@ -15,7 +15,7 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
 from versioning.domain.access import Caller, Right
-from versioning.editor import Editor, locking
+from versioning.editor import Editor, gate, locking
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
 from versioning.editor.resources import Who, caller_of
@@ -31,7 +31,7 @@ def publish(
     editor: Editor,
     release_id: str,
     *,
-    bypass_review: str | None = None,
+    options: gate.Options = gate.NO_OPTIONS,
     by: Who,
     expect: Collection[str] | None = None,
     versions: Versions | None = None,
@@ -49,11 +49,11 @@ def publish(
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         items = locked(editor, release.items.all(), versions)
-        problems = problems_of(editor, release, items, caller, bypass_review=bypass_review)
+        problems = problems_of(editor, release, items, caller, options=options)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
-        _publish_items(editor, release, items, caller, bypass_review)
+        _publish_items(editor, release, items, caller, options)
         release.state, release.published_at = State.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
@@ -62,7 +62,7 @@ def publish(
 
 
 def _publish_items(
-    editor: Editor, release: Release, items: list[ItemNow], by: Caller, bypass_review: str | None
+    editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: gate.Options
 ) -> None:
     blocks, about = moves_of_blocks(one.item for one in items), {"releaseId": str(release.pk)}
     for one in items:
@@ -70,9 +70,7 @@ def _publish_items(
         with locking.changing_locked(collection, resource, Right.PUBLISH, by):
             one.item.active_before = resource.active_version_id
             if one.item.action == Action.PUBLISH:
-                activate(
-                    collection, resource, one.version, by, blocks=blocks, bypass_review=bypass_review, **about
-                )
+                activate(collection, resource, one.version, by, blocks=blocks, options=options, **about)
             else:
                 deactivate(collection, resource, by, **about)
     with one_round_trip():

@@ -22,7 +22,8 @@ from versioning.api.schemas.base import (
     TimeOrNull,
     Uuid,
 )
-from versioning.api.schemas.common import BypassesReview, PageOf, ProblemAnswer, ResourceKind
+from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
+from versioning.api.schemas.publish_options import PublishOptions
 from versioning.domain.fields import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
@@ -77,7 +78,7 @@ class ReleaseUpdate(RequestSchema):
     items: _ITEMS = Field(default=[])
 
 
-class ReleasePublish(BypassesReview):
+class ReleasePublish(PublishOptions):
     """The body of publishing a release."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 from uuid import UUID
 
 from releases.editing import find
@@ -10,16 +11,9 @@ from releases.models import ReleaseItem
 from releases.models.releases import State
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
-from versioning.editor import pins
+from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
-from versioning.serving import releases
 from versioning.serving.releases import HeldVersion, OpenRelease
-
-
-def register() -> None:
-    """Answer for the selector, and keep the versions that draft releases hold."""
-    releases.register(open_release)
-    pins.register(versions_to_publish)
 
 
 def open_release(release_id: str, caller: Caller) -> OpenRelease:
@@ -48,3 +42,6 @@ def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
         release__state=State.DRAFT,
     )
     return [version_id for version_id in items.values_list("version_id", flat=True) if version_id]
+
+
+DRAFT_RELEASES: Final = KeptVersions(pinned=versions_to_publish)

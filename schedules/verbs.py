@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from schedules import judging
 from schedules.models import Action, Schedule, ScheduleQuerySet, State
-from schedules.news import remember
+from schedules.notifications import remember
 from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right

@@ -1,6 +1,6 @@
 """What other applications add to the studio: pages, panels on its own pages, and notices.
 
-An application registers them in `AppConfig.ready()`; the studio knows nothing of it. Its pages are views of
+An application declares them with `EditorApp.studio`; the studio knows nothing of it. Its pages are views of
 `studio.workspaces.base.WorkspacePage` or `studio.resources.base.ResourcePage`, which check the rights and
 draw the frame.
 """
@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from django.urls import URLPattern
 from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
 from studio.kinds import StudioKind
@@ -55,8 +56,6 @@ Panels = Callable[[VersionOnPage], Iterable[Panel]]
 """Returns what an application shows on a page about a version."""
 SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
 """Returns what an application shows on another application's page about something that is no version."""
-ResourceUrls = Callable[[StudioKind], Iterable[URLPattern]]
-"""Returns the addresses below those of a resource of the kind, such as `<str:resource>/reviews/`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +164,9 @@ class Extension:
     """The module with its `urlpatterns`, which are below the address of a workspace."""
     own_urls: str = ""
     """The module with those of pages that belong to no workspace, directly below the studio."""
-    resource_urls: ResourceUrls = lambda _kind: ()
+    resource_urls: str = ""
+    """The path of a function that is given a `StudioKind`, and returns the addresses below those of its
+    resources, such as `<str:resource>/reviews/`."""
     tabs: Sequence[WorkspaceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
     panels: Panels = lambda _shown: ()
@@ -197,6 +198,12 @@ def register(extension: Extension) -> None:
 def registered() -> Sequence[Extension]:
     """Return what was added, in the order of the applications."""
     return _registered
+
+
+def resource_urls(kind: StudioKind) -> list[URLPattern]:
+    """Return the addresses that were added below those of the resources of a kind."""
+    found = (import_string(one.resource_urls) for one in _registered if one.resource_urls)
+    return [added for urls in found for added in urls(kind)]
 
 
 def tabs() -> list[WorkspaceTab]:

@@ -97,7 +97,7 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
         page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
         page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
         page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
-        *(added for extension in extensions.registered() for added in extension.resource_urls(kind)),
+        *extensions.resource_urls(kind),
     ]
 
 

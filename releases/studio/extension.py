@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.utils.translation import gettext_lazy as _
 
 from releases.studio import events, panels
-from studio import extensions
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
 
-
-def register() -> None:
-    """Add the pages about releases, and where other pages publish together and add to a release."""
-    extensions.register(
-        Extension(
-            urls="releases.studio.urls",
-            own_urls="releases.studio.own_urls",
-            tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS)],
-            panels=panels.panels,
-            actions=panels.actions,
-            chosen=panels.chosen,
-            named_in_events=events.named_in_events,
-        )
-    )
+STUDIO: Final = Extension(
+    urls="releases.studio.urls",
+    own_urls="releases.studio.own_urls",
+    tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS)],
+    panels=panels.panels,
+    actions=panels.actions,
+    chosen=panels.chosen,
+    named_in_events=events.named_in_events,
+)

@@ -33,7 +33,7 @@ from studio.publishing.obstacles import reasons
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
-from versioning.editor.gate import BypassRefused
+from versioning.editor.gate import OptionRefused
 
 PER_PAGE: Final = 25
 MAX_CHECKED: Final = 25
@@ -168,8 +168,10 @@ class ReleasePage(WorkspacePage):
             return False
         items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
         try:
-            return not problems_of(self.editor, self.release, items, self.caller, bypass_review=_ANY_REASON)
-        except BypassRefused:  # the policy lets nobody
+            return not problems_of(
+                self.editor, self.release, items, self.caller, options={"bypass_review": _ANY_REASON}
+            )
+        except OptionRefused:  # the policy lets nobody
             return False
 
     def _publish(self) -> HttpResponse:

@@ -17,21 +17,21 @@ from versioning.models.versioned import MODELS_BY_SLUG
 from versioning.serving.grants import Named, named_in, targets_of
 
 
-def named_by_passage(passage: gate.Passage) -> frozenset[Named]:
+def named_by_request(request: gate.PublishRequest) -> frozenset[Named]:
     """Return the resources that the version names as it passes the gate."""
-    return named_in(passage.targets, get_editor().code)
+    return named_in(request.targets, get_editor().code)
 
 
-def record_publication(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
+def record_publication(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
     """Record that a configuration is published, and that the open review of exactly it has come to its end.
 
     The first is written together with the end of the transaction, so that PostgreSQL is not waited for.
     """
-    version, pointers = passage.version, passage.resource.pointers
+    version, pointers = request.version, request.resource.pointers
     if version.read_only:
         record_file(target, version)
     else:
-        named = written(named_by_passage(passage))
+        named = written(named_by_request(request))
         if requirement.published.get(version.number) != named:
             events.at_end(partial(_store, target, version.digest, version.number, named))
     if pointers is not None and pointers.active is not None and pointers.active.read_only:
@@ -48,18 +48,18 @@ def record_file(target: Target, version: Snapshot) -> None:
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
 
-def record_bypass(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
+def record_bypass(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
     """Record who let a version go live without the approvals that it needed, and why."""
-    version, caller = passage.version, passage.caller
+    version, caller = request.version, request.caller
     events.record(
         "review.bypassed",
         by=caller,
         workspace_id=target.workspace_id,
         resource=target,
         version=version,
-        label=passage.label,
+        label=request.label,
         reviewId=None if requirement.review_id is None else str(requirement.review_id),
-        reason=(passage.bypass_review or "").strip(),
+        reason=(request.options["bypass_review"] or "").strip(),
     )
     if isinstance(version, Version) and caller.username:
         version.bypassed_by = caller.username

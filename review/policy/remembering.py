@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from django.db.models.signals import post_delete
-
 from review.models import DeletedVersion, PublishedConfiguration
 from review.policy.recording import record_file
 from versioning.domain.access import Caller, Via
 from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
-from versioning.models import Version, events
-from versioning.models.versioned import MODELS_BY_SLUG
+from versioning.models import Version
+from versioning.models.followers import RESOURCES, Follower
 
 _FIRST: Final = 1
-
-
-def follow_versions() -> None:
-    """Remember who saved the versions that are deleted from now on, and what only a file held."""
-    for kind, model in MODELS_BY_SLUG.items():
-        for name in ("created", "versionCreated"):
-            events.watch(f"{kind}.{name}", _remember_file)
-            events.watch(f"{kind}.{name}", _begin_numbers_again)
-        events.watch(f"{kind}.versionDeleted", _remember_author)
-        events.watch(f"{kind}.deleted", _forget_authors)
-        post_delete.connect(_forget_with_row, sender=model)
 
 
 def _remember_author(
@@ -67,3 +54,12 @@ def _forget_authors(
 
 def _forget_with_row(instance: Any, **_signal: Any) -> None:
     DeletedVersion.objects.filter(identity=instance.uuid).delete()
+
+
+FOLLOWERS: Final = (
+    Follower(call=_remember_file, events=["created", "versionCreated"]),
+    Follower(call=_begin_numbers_again, events=["created", "versionCreated"]),
+    Follower(call=_remember_author, events=["versionDeleted"]),
+    Follower(call=_forget_authors, events=["deleted"]),
+    Follower(call=_forget_with_row, rows=RESOURCES),
+)

@@ -14,17 +14,17 @@ from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.models import F
-from django.db.models.signals import post_delete
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
-from studio.kinds import KINDS, StudioKind
+from studio.kinds import StudioKind
 from studio.models import Example, ExampleQuerySet
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound, VersioningError
 from versioning.domain.overrides import IN_CODE
 from versioning.models import VersionedResource, Workspace, events
+from versioning.models.followers import RESOURCES, Follower
 
 MAX_EXAMPLES: Final = 50
 """How many examples a resource has."""
@@ -148,17 +148,12 @@ class Examples:
             yield
 
 
-def follow_deletions() -> None:
-    """Delete the examples of every resource that is deleted from now on, in whatever way.
-
-    Those of an agent that code defines belong to the code, and outlive its overrides.
-    """
-    for kind in KINDS:
-        post_delete.connect(_delete_with_resource, sender=kind.model)
-
-
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
+    """Delete the rows about a resource; those about an agent that code defines outlive its overrides."""
     Example.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
+
+
+FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
 
 
 @contextmanager

@@ -58,8 +58,8 @@ def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: C
         return None
     if not caller.may(Right.PUBLISH, resource.workspace_id):
         return None
-    passage = gate.Passage(resource=resource, version=version, caller=caller)
-    error = gate.refusal(passage, get_editor().code)
+    request = gate.PublishRequest(resource=resource, version=version, caller=caller)
+    error = gate.refusal(request, get_editor().code)
     return None if error is None else Obstacle.of(error)
 
 
@@ -67,5 +67,7 @@ def may_bypass(resource: VersionedResource, version: Snapshot, caller: Caller) -
     """Say whether the gate would let a refused version pass if the caller gave a reason."""
     if not caller.may(Right.ADMINISTER, resource.workspace_id):
         return False
-    passage = gate.Passage(resource=resource, version=version, caller=caller, bypass_review=_ANY_REASON)
-    return gate.refusal(passage, get_editor().code) is None
+    request = gate.PublishRequest(
+        resource=resource, version=version, caller=caller, options={"bypass_review": _ANY_REASON}
+    )
+    return gate.refusal(request, get_editor().code) is None

@@ -34,17 +34,18 @@ class Closed(Forbidden):
 
 
 @pytest.fixture
-def asked() -> Iterator[list[gate.Passage]]:
+def asked() -> Iterator[list[gate.PublishRequest]]:
     """Close the gate, and collect what it is asked."""
-    passages: list[gate.Passage] = []
+    requests: list[gate.PublishRequest] = []
 
-    def refuse(passage: gate.Passage) -> None:
-        passages.append(passage)
+    def refuse(request: gate.PublishRequest) -> None:
+        requests.append(request)
         raise Closed("The gate is closed.")
 
-    gate.register(refuse)
-    yield passages
-    gate.unregister(refuse)
+    closed = gate.Check(check=refuse)
+    gate.register(closed)
+    yield requests
+    gate.unregister(closed)
 
 
 def everything() -> list[Any]:
@@ -124,7 +125,7 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
     def pass_as(name: str) -> None:
         caller = caller_for(User.objects.get(username=name))
         with events.transaction():
-            gate.let_through(gate.Passage(resource=agent, version=agent.latest, caller=caller), code)
+            gate.check(gate.PublishRequest(resource=agent, version=agent.latest, caller=caller), code)
 
     with pytest.raises(Forbidden, match="publish"):
         pass_as("edgar")
@@ -219,6 +220,6 @@ def test_no_other_code_moves_a_pointer_or_releases_a_label() -> None:
         ("editor/" + path.name, name)
         for path in (ROOT / "versioning/editor").glob("*.py")
         for name, node in functions(path)
-        if "gate.let_through(" in ast.unparse(node)
+        if "gate.check(" in ast.unparse(node)
     }
     assert asking == ASKING

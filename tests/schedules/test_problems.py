@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from schedules.models import Schedule
-from schedules.news import look
+from schedules.notifications import look
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead, pass_time, reference, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

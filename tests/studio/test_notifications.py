@@ -214,7 +214,7 @@ def test_an_application_adds_what_concerns_somebody(cast: Cast, kind: Kind, monk
     kind.make(cast.alice)
     edgar = Window.of("edgar")
     assert unread(edgar) == ""
-    concerns.register(lambda _caller: Q(type__endswith=".created"))
+    concerns.register(concerns.Concern(condition=lambda _caller: Q(type__endswith=".created")))
     concerns._queries._held.clear()
     assert unread(edgar) == "1"
     concerns._queries._held.clear()

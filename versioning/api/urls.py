@@ -7,15 +7,13 @@ routes come first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
-from django.apps import apps
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
+from versioning import capabilities
 from versioning.api import errors, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.events import EventViewSet
@@ -56,13 +54,6 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
     return [re_path(rf"^stored/{kind.path}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 
-def routes_of_applications() -> Iterator[URLPattern]:
-    """Yield the routes that other applications add: those of the module that `AppConfig.api_urls` names."""
-    for config in apps.get_app_configs():
-        if module := getattr(config, "api_urls", None):
-            yield from import_module(module).urlpatterns
-
-
 @csrf_exempt
 def missing(request: HttpRequest) -> HttpResponse:
     """Answer for an address below the API's that does not exist."""
@@ -82,7 +73,7 @@ urlpatterns = [
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
     re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),
-    *routes_of_applications(),
+    *capabilities.routes(),
     path("schema", document.schema, name="schema"),
     path("docs", document.docs, name="docs"),
     path("healthz", health.alive),

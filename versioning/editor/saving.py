@@ -1,8 +1,8 @@
 """Saving: the verbs that add a version. Nothing here changes what is served, unless asked to publish.
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` says why, in up to 500
-characters. `bypass_review` is why an admin publishes without approvals that are missing. `expect` is what
-`If-Match` says: the tags of which one must be the resource's.
+characters. Keywords can be options too that the checks of the gate understand (`gate.options`), for what is
+published. `expect` is what `If-Match` says: the tags of which one must be the resource's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
 from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
 from versioning.editor.changes import append, append_copy, append_draft, append_next, edit_record
 from versioning.editor.creating import create
 from versioning.editor.inputs import NOTHING, Fields, merged_fields
@@ -38,7 +39,6 @@ def update(
     fields: Fields | None = None,
     *,
     publish: bool | None = None,
-    bypass_review: str | None = None,
     by: Who = APPLICATION,
     **more: Any,
 ) -> Resolved[R]:
@@ -52,8 +52,6 @@ def update(
     by = caller_of(by)
     publish = resources.kind.publishes_at_once if publish is None else publish
     is_change = bool(fields) or any(to_camel(name) in resources.kind.schema.names for name in more)
-    if publish:
-        more["bypass_review"] = bypass_review
     first = _first_override(resources, resource_id, fields, publish=publish and is_change, by=by, **more)
     if first is not None:
         return first
@@ -70,7 +68,6 @@ def edit(
     metadata: Fields | None = NOTHING,
     visibility: str | None = None,
     publish: bool = False,
-    bypass_review: str | None = None,
     message: str | None = None,
     unsaid: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
@@ -83,9 +80,10 @@ def edit(
     `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
     `message` the version gets `unsaid`. The first edit of an agent that code defines makes its override.
     """
+    options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
     asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
-    asked |= {"publish": publish, "bypass_review": bypass_review}
+    asked |= {"publish": publish, **options}
     first = _first_override(resources, resource_id, changes, by=by, expect=expect, **asked)
     if first is not None:
         return first
@@ -100,7 +98,7 @@ def edit(
         if changed:
             version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
-            activate(resources, resource, version, by, bypass_review=bypass_review)
+            activate(resources, resource, version, by, options=options)
     warnings = resources.warnings(resource, version, by)
     return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
 
@@ -113,7 +111,6 @@ def edit_live(
     *,
     metadata: Fields | None = NOTHING,
     visibility: str | None = None,
-    bypass_review: str | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
@@ -125,6 +122,7 @@ def edit_live(
     it says by then what is live. Where nothing is live, the change is made to the latest version.
     Where the change leaves what is live as it is, there is no version and no pointer moves.
     """
+    options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
         by.require(Right.PUBLISH, resource.workspace_id)
@@ -137,7 +135,7 @@ def edit_live(
         if own:
             version = append_next(resources, resource, config, message, by=by)
         if own or (changes and draft is None):
-            activate(resources, resource, version, by, bypass_review=bypass_review)
+            activate(resources, resource, version, by, options=options)
         if own and draft is not None:
             append_draft(resources, resource, draft, own, after=version, by=by)
     warnings = resources.warnings(resource, version, by)

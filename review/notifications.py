@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from review.models import Comment, Review
 from versioning.domain.access import Caller, Right
+from versioning.editor.concerns import Concern
 from versioning.models.querysets import within
 
 _ASKING: Final = "review.requested"
@@ -15,7 +16,7 @@ _COMMENTED: Final = ("comment.added", "comment.resolved", "comment.reopened")
 _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn")
 
 
-def concern(caller: Caller) -> Q:
+def _of_reviews(caller: Caller) -> Q:
     """Return the condition that an event is about a review that the person has to do with, or a comment.
 
     Whoever is asked hears of it; if nobody is named, everybody who may publish. Whoever asked, and whoever
@@ -52,3 +53,6 @@ def concern(caller: Caller) -> Q:
         | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
         | Q(type__in=_COMMENTED) & (mine | Q(Exists(spoken)))
     )
+
+
+OF_REVIEWS: Final = Concern(condition=_of_reviews)
