@@ -14,9 +14,6 @@ FAULTS: dict[str, Any] = dict.fromkeys(
     ("events", "checks", "choice", "keeps_versions", "follows", "jobs", "notifications", "studio"),
     "builtins.int",
 )
-    ("events", "checks", "choice", "keeps_versions", "follows", "jobs", "notifications", "studio"),
-    "builtins.int",
-)
 
 
 @pytest.mark.parametrize(
