@@ -83,11 +83,13 @@ lock: $(UV) ## Choose the newest allowed versions anew
 translations: .venv/.dev ## Collect the texts of the studio for translators, and compile what they wrote
 	$(PY) -m tests.support.translations
 
-# The symbols come with django-unfold. Where fonts/icons.txt has a new name, this is run once, and the font is committed.
+# Where fonts/icons.txt has a new name, this is run once, and the font is committed. It needs npm, for the font to cut.
 ICONS := studio/static/studio/fonts
-icons: .venv/.dev $(UV) ## Cut the font of icons anew: only the symbols that are named in fonts/icons.txt
+SYMBOLS := @fontsource/material-symbols-outlined
+icons: $(UV) ## Cut the font of icons anew: only the symbols that are named in fonts/icons.txt
+	npm install --silent --no-save --prefix build/icons $(SYMBOLS)@5.3.8
 	$(UV) tool run --from 'fonttools[woff]' pyftsubset \
-		"$$($(PY) -c 'import unfold; print(unfold.__path__[0])')/static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2" \
+		build/icons/node_modules/$(SYMBOLS)/files/material-symbols-outlined-latin-400-normal.woff2 \
 		--text=abcdefghijklmnopqrstuvwxyz_0123456789 --glyphs="$$(paste -sd, $(ICONS)/icons.txt)" \
 		--no-layout-closure --layout-features=rlig --no-hinting --drop-tables+=FFTM --flavor=woff2 --output-file=$(ICONS)/icons.woff2
 

@@ -10,10 +10,10 @@ class DeliveryConfig(EditorApp):
 
     name = "delivery"
     verbose_name = "Delivery"
+    settings = "delivery.conf.SETTINGS"
     events = "delivery.events.EVENTS"
     follows = "delivery.streams.sign_outs.FOLLOWER"
     log_readers = "delivery.webhooks.outbox.unread_after"
     jobs = "delivery.webhooks.jobs.JOBS"
     api = "delivery.api_urls"
-    system_checks = "delivery.webhooks.resolving.check_allowed"
     studio = "delivery.studio.extension.STUDIO"

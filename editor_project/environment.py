@@ -7,6 +7,8 @@ from typing import Any, Final
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from versioning.conf import Setting
+
 _DATABASES: Final = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
 _NUMBERS: Final = {int: "a whole number", float: "a number"}
 
@@ -21,6 +23,11 @@ class Environment(environ.Env):
         except ValueError as error:
             wanted = _NUMBERS.get(cast, "something that can be read")
             raise ImproperlyConfigured(f"{var} has to be {wanted}, not {self.ENVIRON[var]!r}.") from error
+
+    def setting(self, setting: Setting) -> Any:
+        """Return the value of a setting of the editor, or its default."""
+        kind = setting.kind or type(setting.default)
+        return getattr(self, kind.__name__)(setting.name, default=setting.default)
 
     def database(self, var: str, default: str) -> dict[str, Any]:
         """Return the database that a URL names, PostgreSQL or SQLite, as Django's settings have it."""

@@ -9,9 +9,11 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+from delivery import conf as delivery
 from editor_project.environment import Environment
 from editor_project.log_config import logging_config
-from versioning.conf import DEFAULTS
+from schedules import conf as schedules
+from versioning.conf import SETTINGS
 
 env = Environment()
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,31 +29,12 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
-# What the editor itself reads; what each is stands beside its default.
-EDITOR_API_PREFIX = env.str("EDITOR_API_PREFIX", default=DEFAULTS["EDITOR_API_PREFIX"]).strip("/")
-EDITOR_CODE_WORKSPACE = env.str("EDITOR_CODE_WORKSPACE", default=DEFAULTS["EDITOR_CODE_WORKSPACE"])
-EDITOR_SOURCE = env.str("EDITOR_SOURCE", default=DEFAULTS["EDITOR_SOURCE"])
-EDITOR_CODE_PATH = env.str("EDITOR_CODE_PATH", default=DEFAULTS["EDITOR_CODE_PATH"])
-EDITOR_GIT_HISTORY_DEPTH = env.int("EDITOR_GIT_HISTORY_DEPTH", default=DEFAULTS["EDITOR_GIT_HISTORY_DEPTH"])
-EDITOR_INSTANCE = env.str("EDITOR_INSTANCE", default=DEFAULTS["EDITOR_INSTANCE"])
+# What the editor itself reads; docs/settings.md explains it, and the `conf` of each application declares it.
+_read = {one.name: env.setting(one) for one in (*SETTINGS, *delivery.SETTINGS, *schedules.SETTINGS)}
+globals().update(_read)
+EDITOR_API_PREFIX = _read["EDITOR_API_PREFIX"].strip("/")
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
-EDITOR_CACHE_BYTES = env.int("EDITOR_CACHE_BYTES", default=DEFAULTS["EDITOR_CACHE_BYTES"])
-EDITOR_KEEP_EVENTS = env.int("EDITOR_KEEP_EVENTS", default=DEFAULTS["EDITOR_KEEP_EVENTS"])
-EDITOR_KEEP_VERSIONS = env.int("EDITOR_KEEP_VERSIONS", default=DEFAULTS["EDITOR_KEEP_VERSIONS"])
-EDITOR_MAX_BODY = env.int("EDITOR_MAX_BODY", default=DEFAULTS["EDITOR_MAX_BODY"])
-EDITOR_BODY_TIMEOUT = env.float("EDITOR_BODY_TIMEOUT", default=DEFAULTS["EDITOR_BODY_TIMEOUT"])
-EDITOR_PIN_WORKERS = env.str("EDITOR_PIN_WORKERS", default=DEFAULTS["EDITOR_PIN_WORKERS"])
-EDITOR_STATEMENT_TIMEOUT = env.float("EDITOR_STATEMENT_TIMEOUT", default=DEFAULTS["EDITOR_STATEMENT_TIMEOUT"])
-EDITOR_SCHEDULE_GRACE = env.int("EDITOR_SCHEDULE_GRACE", default=DEFAULTS["EDITOR_SCHEDULE_GRACE"])
-EDITOR_STREAMS = env.int("EDITOR_STREAMS", default=DEFAULTS["EDITOR_STREAMS"])
-EDITOR_THROTTLE = env.str("EDITOR_THROTTLE", default=DEFAULTS["EDITOR_THROTTLE"])
-EDITOR_WEBHOOK_ALLOW = env.list("EDITOR_WEBHOOK_ALLOW", default=list(DEFAULTS["EDITOR_WEBHOOK_ALLOW"]))
-EDITOR_WEBHOOK_KEY = env.str("EDITOR_WEBHOOK_KEY", default=DEFAULTS["EDITOR_WEBHOOK_KEY"])
-EDITOR_WORKER = env.str("EDITOR_WORKER", default=DEFAULTS["EDITOR_WORKER"])
-EDITOR_HTTPS = env.bool("EDITOR_HTTPS", default=DEFAULTS["EDITOR_HTTPS"])
-EDITOR_CLIENT_ADDRESS_HEADER = env.str(
-    "EDITOR_CLIENT_ADDRESS_HEADER", default=DEFAULTS["EDITOR_CLIENT_ADDRESS_HEADER"]
-)
+EDITOR_HTTPS = _read["EDITOR_HTTPS"]
 
 # Without a proxy that writes it the header is anybody's to send, so then it is not believed.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None
@@ -59,9 +42,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 
 INSTALLED_APPS = [
     "editor_project",
-    "studio.apps.StudioConfig",  # before unfold, whose frame it replaces
+    "studio",
     "django.contrib.admin",
-    "unfold.apps.BasicAppConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -18,14 +18,14 @@ from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
 from releases.pinning import Items, pinned, refuse_too_many
 from releases.rules import ReleaseChanged
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
 from versioning.editor.locking import ANY_TAG, retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
-NOT_CHANGED_ANY_MORE: Final = "It is published, and what was published is not changed any more."
+NOT_CHANGED_ANY_MORE: Final = Message("It is published, and what was published is not changed any more.")
 
 
 def listed(*, by: Who, workspace_id: str | None = None, state: str | None = None) -> QuerySet[Release]:
@@ -216,11 +216,13 @@ def _found(rows: QuerySet[Release], release_id: str, by: Caller, right: Right) -
 def _title(text: str) -> str:
     title = text.strip()
     if not title or len(title) > MAX_TITLE:
-        raise Invalid.field("title", f"must have 1 to {MAX_TITLE} characters")
+        raise Invalid.field("title", Message("must have 1 to {limit} characters", limit=MAX_TITLE))
     return title
 
 
 def _description(text: str) -> str:
     if len(text) > MAX_DESCRIPTION:
-        raise Invalid.field("description", f"must not be longer than {MAX_DESCRIPTION} characters")
+        raise Invalid.field(
+            "description", Message("must not be longer than {limit} characters", limit=MAX_DESCRIPTION)
+        )
     return text

@@ -13,7 +13,7 @@ from releases.items import collection_of, is_file
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_ITEMS, Action
 from releases.rules import refuse_twice
-from versioning.domain.errors import Invalid, Issue, NotFound
+from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
@@ -51,11 +51,11 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
     for item, given in zip(named, items, strict=True):
         resource = resources.get((item.kind, item.resource_id))
         if resource is None:
-            singular = KINDS_BY_SLUG[item.kind].singular
-            message = f"is no {singular} that is stored in this workspace"
+            kind = KINDS_BY_SLUG[item.kind].singular
+            message = Message("is no {kind} that is stored in this workspace", kind=kind)
             issues.append(Issue(f"items.{item.place}.resource", message))
         elif is_file(editor, resource):
-            message = "is an override that is kept as a file, which no release can publish"
+            message = Message("is an override that is kept as a file, which no release can publish")
             raise Invalid.field(f"items.{item.place}.resource", message, code="code_source")
         else:
             item.identity = resource.uuid
@@ -116,4 +116,4 @@ def _uuid(text: str | None) -> UUID | None:
 def refuse_too_many(number: int) -> None:
     """Raise `Invalid` for more items than a release has."""
     if number > MAX_ITEMS:
-        raise Invalid.field("items", f"must not be more than {MAX_ITEMS}")
+        raise Invalid.field("items", Message("must not be more than {limit}", limit=MAX_ITEMS))

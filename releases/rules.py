@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from versioning.domain.errors import Conflict, Invalid, Issue, VersioningError
+from versioning.domain.errors import Conflict, Invalid, Issue, Message, VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 
 
@@ -50,9 +50,11 @@ class ReleaseBlocked(Conflict):
     code = "release_blocked"
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        first = problems[0].message
-        more = f" There are {len(problems) - 1} more problems." if len(problems) > 1 else ""
-        super().__init__(f"Nothing was published. {first}{more}")
+        message = Message("Nothing was published. {problem}", problem=problems[0].message)
+        if len(problems) > 1:
+            more = Message("There are {count} more problems.", count=len(problems) - 1)
+            message = Message("{problem} {more}", problem=message, more=more)
+        super().__init__(message)
         self.problems = tuple(problems)
 
     def details(self) -> dict[str, Any]:
@@ -105,7 +107,7 @@ def in_a_file(item: Named) -> Problem:
 
 def empty() -> Problem:
     """Return the problem of a release without items."""
-    return Problem(resource=None, code="empty", message="There is nothing in the release.")
+    return Problem(resource=None, code="empty", message=Message("There is nothing in the release."))
 
 
 def newer(item: Named) -> Problem:

@@ -6,7 +6,7 @@ from typing import Final
 
 from editor_client.shared import canonical
 
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 MAX_QUOTE: Final = 1_000
 """How many characters of a version a comment quotes."""
@@ -18,9 +18,9 @@ def checked_text(field: str, text: str, longest: int) -> str:
     What cannot be stored is NUL and lone surrogates, which Python and forms can pass although JSON cannot.
     """
     if len(text) > longest:
-        raise Invalid.field(field, f"must not be longer than {longest} characters")
+        raise Invalid.field(field, Message("must not be longer than {limit} characters", limit=longest))
     try:
         canonical.check(text)
     except ValueError as error:
-        raise Invalid.field(field, str(error)) from None
+        raise Invalid.field(field, error.args[0]) from None
     return text

@@ -12,7 +12,7 @@ from releases.models import Release
 from schedules.models import Schedule, State
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Message, NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.uuids import uuid_of
 from versioning.editor.pins import KeptVersions
@@ -28,14 +28,14 @@ def _end_with_resource(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     for schedule in Schedule.objects.waiting().about(resource).locked():
-        schedule.end(State.FAILED, code=GONE, problem="The resource was deleted.")
+        schedule.end(State.FAILED, code=GONE, problem=Message("The resource was deleted."))
         schedule.record("failed", by, code=GONE)
 
 
 def _end_with_release(instance: Release, **_signal: Any) -> None:
     with events.transaction():
         for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).locked():
-            schedule.end(State.FAILED, code=GONE, problem="The release was deleted.")
+            schedule.end(State.FAILED, code=GONE, problem=Message("The release was deleted."))
             schedule.record("failed", instance.deleted_by, code=GONE)
 
 
@@ -65,6 +65,6 @@ FOLLOWERS: Final = (
     Follower(call=_end_with_release, rows="releases.Release", before=True),
 )
 SCHEDULED_VERSIONS: Final = KeptVersions(
-    pinned=_scheduled_versions, refusal="is scheduled: cancel the schedule first"
+    pinned=_scheduled_versions, refusal=Message("is scheduled: cancel the schedule first")
 )
 SCHEDULED_RELEASES: Final = AutomaticReleases(among=_scheduled_ones, take_over=_take_over)

@@ -17,7 +17,7 @@ from releases.models.releases import State as ReleaseState
 from releases.rules import in_order
 from schedules.models import Action, Schedule
 from versioning.domain.access import APPLICATION, Caller, Role, Via
-from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.errors import Forbidden, Message, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
@@ -36,7 +36,7 @@ def person(schedule: Schedule) -> Caller:
         return _BY_ITSELF
     author = schedule.author
     if author is None or not author.is_active:
-        raise Forbidden(f"The account {schedule.author_name!r} is gone, or switched off.")
+        raise Forbidden(Message("The account {name!r} is gone, or switched off.", name=schedule.author_name))
     return caller_for(author, Via.SCHEDULE)
 
 

@@ -22,6 +22,7 @@ from schedules.forecast import Outcome, expected
 from schedules.models import Action, Schedule, State
 from schedules.refusals import NOT_ALLOWED, Problem, SomethingElseIsLive, code_of, message_of, message_of_item
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor, gate
 from versioning.editor.parts import EditorPart
@@ -55,7 +56,7 @@ def problems_of(schedules: EditorPart, some: Iterable[Schedule]) -> Problems:
 def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iterator[Problem]:
     """Yield what no gate is needed for: what is gone, the right to publish, and what else is live."""
     if facts.is_gone(schedule):
-        yield Problem(code=GONE, message="What was scheduled is not there any more.")
+        yield Problem(code=GONE, message=Message("What was scheduled is not there any more."))
     elif not _may(schedule, facts):
         message = f"{schedule.author_name!r} may not publish there any more."
         yield Problem(code=NOT_ALLOWED, message=message)

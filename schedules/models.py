@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
@@ -15,6 +16,7 @@ from django.utils import timezone
 from schedules.refusals import Problem
 from schedules.times import When
 from versioning.domain.access import Caller
+from versioning.domain.errors import Message
 from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
@@ -50,6 +52,43 @@ class PinnedVersion(NamedTuple):
 
     version_id: str
     number: int | None
+
+
+class MessageField(models.TextField):  # type: ignore[type-arg]
+    """A message; one with values is stored as its template and them, so that pages can translate it."""
+
+    def deconstruct(self) -> Any:
+        """Return it as the text that it is in the database, so that it needs no migration."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> Any:
+        """Return the text to store."""
+        if not isinstance(value, Message) or not value.values:
+            return super().get_prep_value(value)
+        return json.dumps(_parts_of(value))
+
+    def from_db_value(self, value: str | None, *_of: Any) -> str | None:
+        """Return what was stored; earlier releases stored every message as plain text."""
+        if value is None or not value.startswith('{"template": '):
+            return value
+        found: str = _message_of(json.loads(value))
+        return found
+
+
+def _parts_of(value: Any) -> Any:
+    if not isinstance(value, Message):
+        return value
+    return {
+        "template": value.template,
+        "values": {name: _parts_of(one) for name, one in value.values.items()},
+    }
+
+
+def _message_of(stored: Any) -> Any:
+    if not isinstance(stored, dict):
+        return stored
+    return Message(stored["template"], **{name: _message_of(one) for name, one in stored["values"].items()})
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
@@ -130,7 +169,7 @@ class Schedule(models.Model):
     state = models.CharField(max_length=16, choices=State, default=State.SCHEDULED)
     code = models.CharField(max_length=64, blank=True)
     """Why it failed, for programs."""
-    problem = models.TextField(blank=True)
+    problem = MessageField(blank=True)
     """Why it failed, in a sentence."""
     known_problems = models.TextField(blank=True, default="", db_default="")
     """The codes of what would keep it from happening, as its author was told last: sorted, with blanks."""

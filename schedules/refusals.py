@@ -8,7 +8,7 @@ from typing import Final
 
 from releases.rules import Problem as ReleaseProblem
 from releases.rules import ReleaseBlocked, title_of
-from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
+from versioning.domain.errors import EditConflict, Forbidden, Message, NotFound, Unauthorized, VersioningError
 from versioning.serving.reference_checks import UnpublishedBlocks
 
 NOT_ALLOWED: Final = "not_allowed"
@@ -21,8 +21,8 @@ class SomethingElseIsLive(VersioningError):
 
     code = EditConflict.code
 
-    def __init__(self, message: str = "Something else has gone live since this was scheduled.") -> None:
-        super().__init__(message)
+    def __init__(self) -> None:
+        super().__init__("Something else has gone live since this was scheduled.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +72,7 @@ def blocks_in_words(blocks: Sequence[str]) -> str:
     """Return that prompt blocks are not published, as a sentence."""
     named = ", ".join(map(repr, blocks[:MAX_NAMED]))
     if len(blocks) == 1:
-        return f"The prompt block {named} is not published."
-    more = f" and {len(blocks) - MAX_NAMED} more" if len(blocks) > MAX_NAMED else ""
-    return f"The prompt blocks {named}{more} are not published."
+        return Message("The prompt block {id} is not published.", id=named)
+    if len(blocks) > MAX_NAMED:
+        named = Message("{names} and {count} more", names=named, count=len(blocks) - MAX_NAMED)
+    return Message("The prompt blocks {ids} are not published.", ids=named)

@@ -26,7 +26,7 @@ from schedules.refusals import SomethingElseIsLive, code_of, message_of
 from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
-from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate, deactivate
@@ -104,7 +104,7 @@ def run(schedule: Schedule) -> None:
     """Run a schedule, and record what came of it; raises `NotWaiting` if it is over, or cancelled by now."""
     grace = datetime.timedelta(seconds=settings.EDITOR_SCHEDULE_GRACE)
     if timezone.now() > schedule.run_at + grace:
-        _fail(schedule, State.MISSED, MISSED, "No worker was running then, nor for long afterwards.")
+        _fail(schedule, State.MISSED, MISSED, Message("No worker was running then, nor for long afterwards."))
         return
     try:
         _act(schedule, by=person(schedule))

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 LONGEST_AHEAD: Final = datetime.timedelta(days=5 * 366)
 _LOCAL: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
@@ -51,7 +51,9 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
     `field` is what the local time is called in the problem.
     """
     if time_zone not in known_zones():
-        raise Invalid.field("timeZone", f"{time_zone!r} is no time zone; one is Europe/Berlin")
+        raise Invalid.field(
+            "timeZone", Message("{zone!r} is no time zone; one is Europe/Berlin", zone=time_zone)
+        )
     try:
         local = datetime.datetime.fromisoformat(local_time) if _LOCAL.fullmatch(local_time) else None
     except ValueError:
@@ -62,7 +64,9 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
     if first is None or second is None:
         raise Invalid.field(field, "is out of range")
     if first > second:
-        raise Invalid.field(field, f"does not exist in {time_zone}: the clocks are put forward over it")
+        raise Invalid.field(
+            field, Message("does not exist in {zone}: the clocks are put forward over it", zone=time_zone)
+        )
     return When(
         run_at=_checked(first, field, now),
         local_time=local.isoformat(timespec="minutes"),

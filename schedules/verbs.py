@@ -16,7 +16,7 @@ from schedules.notifications import remember
 from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Conflict, Invalid, Issue, NotFound
+from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
@@ -77,7 +77,9 @@ class ScheduleEnded(Conflict):
     code = "schedule_ended"
 
     def __init__(self, schedule: Schedule) -> None:
-        super().__init__(f"This schedule is {schedule.state} and is not changed any more.")
+        super().__init__(
+            Message("This schedule is {state} and is not changed any more.", state=schedule.state)
+        )
 
 
 def find(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
@@ -164,7 +166,7 @@ def create(
     end = times.end(until, begin) if until is not None else None
     if (until is None) != (then is None):
         missing, given = ("until", "then") if until is None else ("then", "until")
-        raise Invalid.field(missing, f"is required together with {given}")
+        raise Invalid.field(missing, Message("is required together with {field}", field=given))
     with locked_resource(schedules.editor, kind, resource_id, by) as found:
         pinned = found.pinned(version_id, action)
         subject = found if expects is CURRENT else found.expecting(_known(found, expects))

@@ -14,7 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from studio import site
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 
 
 def framed(

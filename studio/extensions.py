@@ -150,8 +150,6 @@ NamedInEvents = Callable[[Caller, Sequence[Event]], Mapping[tuple[int, int], Nam
 It is asked about events of workspaces whose drafts the caller may read, and the number of queries does not
 depend on how many they are.
 """
-ErrorWords = Callable[[VersioningError], str]
-"""Returns an error of the application in the language of the page; empty for all other errors."""
 WayOut = Callable[[StudioKind, str, VersioningError], Action | None]
 """Returns where something can be done about an error of the application about a resource."""
 
@@ -182,7 +180,6 @@ class Extension:
     links: Links = lambda _caller, _versions: {}
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
-    error_words: ErrorWords = lambda _error: ""
     way_out: WayOut = lambda _kind, _resource_id, _error: None
 
 
@@ -294,11 +291,6 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, 
     for one in _registered:
         found |= one.named_in_events(caller, events)
     return found
-
-
-def words_of(error: VersioningError) -> str:
-    """Return an error of an application in the language of the page; empty if it is of none."""
-    return next(filter(None, (one.error_words(error) for one in _registered)), "")
 
 
 def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:

@@ -1,31 +1,41 @@
-"""The admin site, open to the members of any workspace; `is_staff` does not matter."""
+"""The studio's admin site, open to the members of any workspace; `is_staff` does not matter."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache, update_wrapper
+from typing import Any, cast
 
+from django.contrib.admin import AdminSite
+from django.contrib.admin.exceptions import NotRegistered
 from django.contrib.auth.views import PasswordChangeView
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.contenttypes.views import shortcut
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.template import engines
+from django.template.backends.django import DjangoTemplates, Template
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import URLPattern, URLResolver, include, path, reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
-from unfold.sites import UnfoldAdminSite
 
 from studio.accounts.attempts import remember_browser
 from studio.accounts.forms import ChangePasswordForm, SignInForm, with_retry_after
+from studio.activity.notifications import MOST, unread
 from studio.auth import caller_of, may_enter
 from studio.error_pages import error_page
-from studio.kinds import KINDS
 from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
+from studio.views import StudioPage
 
 
-class StudioSite(UnfoldAdminSite):
-    """The studio. The editor decides who may do what; Django's model permissions play no part.
+class StudioSite(AdminSite):
+    """The studio. The editor decides who may open it; each `ModelAdmin` decides about its own pages.
 
-    Its templates have names of their own, so that another admin site of a project keeps Django's.
+    Its own templates have names of their own, so that another admin site of a project keeps Django's.
     """
 
     site_title = site_header = "The editor"
@@ -37,18 +47,38 @@ class StudioSite(UnfoldAdminSite):
     password_change_done_template = "studio/accounts/password_change_done.html"  # noqa: S105
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Return the addresses of the studio, and none of those that the admin brings.
+        """Return the pages that belong to no model, then those of the registered models."""
+        viewed = self.admin_view(self.view_on_site)
+        return [
+            path("", include("studio.urls")),
+            path("r/<path:content_type_id>/<path:object_id>/", viewed, name="view_on_site"),
+            *super().get_urls(),
+        ]
 
-        The admin's own pages (shortcuts by content type, completion, a search over models) check no rights
-        of a workspace.
-        """
-        from studio.urls import urlpatterns  # noqa: PLC0415  its pages are drawn in this site's frame
+    def admin_view(  # type: ignore[override]  # for Django's type it returns exactly what it gets
+        self,
+        view: Callable[..., HttpResponseBase],
+        cacheable: bool = False,  # noqa: FBT001, FBT002  as Django's
+    ) -> Callable[..., HttpResponseBase]:
+        """Return a view for those whom the studio lets in; Django's own pages get the studio's frame."""
+        guarded = super().admin_view(view, cacheable)
+        if issubclass(getattr(view, "view_class", object), StudioPage):
+            return guarded
 
-        return urlpatterns
+        def framed(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            try:
+                response = guarded(request, *args, **kwargs)
+            except PermissionDenied:
+                return error_page(request, 403, _("You may not do this"), "")
+            except Http404:
+                return error_page(request, 404, _("There is nothing here"), "")
+            if isinstance(response, TemplateResponse) and isinstance(
+                response.template_name, str | list | tuple
+            ):
+                response.template_name = _in_frame(response.template_name)
+            return response
 
-    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Return nothing: the studio has a navigation of its own."""
-        return []
+        return update_wrapper(framed, guarded)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the form to sign in with, and sign in."""
@@ -59,14 +89,16 @@ class StudioSite(UnfoldAdminSite):
             remember_browser(request, response)
         return response
 
-    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def logout(  # type: ignore[override]  # Django redirects, too
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
         """Sign out on POST; a GET leads to the home page."""
         if request.method != "POST":
             return HttpResponseRedirect(reverse("studio:index"))
         response: HttpResponse = super().logout(request, extra_context)
         return response
 
-    def password_change(
+    def password_change(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
         """Show the form to change one's own password with, and change it."""
@@ -87,35 +119,75 @@ class StudioSite(UnfoldAdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what the frame of every page shows."""
+        context = super().each_context(request)
         return {
-            **super().each_context(request),
-            "site_title": self.site_title,  # which unfold has from a setting of its own
-            "site_header": self.site_header,
-            "navigation": self._navigation(request),
-            "bell": self._bell(request),
+            **context,
+            "navigation": self._navigation(request, context["available_apps"]),
+            "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
             "script_catalog": catalog_address(),
         }
 
-    def _bell(self, request: HttpRequest) -> dict[str, Any]:
-        from studio.activity.notifications import MOST, unread  # noqa: PLC0415  its page is drawn in this frame
+    def view_on_site(self, request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponseBase:
+        """Redirect to an object's page on the project's site, for those who may view it in the studio."""
+        try:
+            model = ContentType.objects.get_for_id(int(content_type_id)).model_class()
+            model_admin = self.get_model_admin(cast("type[Model]", model))  # None is not registered
+        except (ValueError, ContentType.DoesNotExist, NotRegistered):
+            raise Http404 from None
+        found = model_admin.get_object(request, object_id)
+        if found is None or not model_admin.has_view_permission(request, found):
+            raise Http404
+        return shortcut(request, content_type_id, object_id)
 
-        return {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST}
+    def app_index(  # type: ignore[override]
+        self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Lead to the home page: what is registered is in the navigation, whichever application it is of."""
+        return HttpResponseRedirect(reverse("studio:index"))
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address without a page."""
         return error_page(request, 404, _("There is nothing here"), _("No page has this address."))
 
-    def _navigation(self, request: HttpRequest) -> list[dict[str, Any]]:
+    def _navigation(self, request: HttpRequest, app_list: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the links to the lists that the user may open, those of the editor first."""
+        listed = [one for app in app_list for one in app["models"] if one["admin_url"]]
+        titles = {one["model"]: getattr(self.get_model_admin(one["model"]), "title", "") for one in listed}
+        registered = [*self._registry]
+        listed.sort(key=lambda one: (not titles[one["model"]], registered.index(one["model"])))
         home = reverse("studio:index")
-        pages = [(_("Home"), home), *((kind.title, kind.address("changelist")) for kind in KINDS)]
-        pages.append((_("Workspaces"), reverse("studio:versioning_workspace_changelist")))
         here = request.path
         return [
-            {
-                "title": title,
-                "address": address,
-                "current": here == home if address == home else here.startswith(address),
-            }
-            for title, address in pages
+            {"title": _("Home"), "address": home, "current": here == home},
+            *(
+                {
+                    "title": titles[one["model"]] or one["name"],
+                    "address": one["admin_url"],
+                    "current": here.startswith(one["admin_url"]),
+                }
+                for one in listed
+            ),
         ]
+
+
+def _in_frame(names: str | Sequence[str]) -> Template:
+    """Return one of Django's templates for an admin, or of a project's, with the studio's frame around it."""
+    backend = _templates()
+    return Template(backend.engine.select_template([names] if isinstance(names, str) else [*names]), backend)
+
+
+@lru_cache
+def _templates() -> DjangoTemplates:
+    """Return the project's templates with another `admin/base_site.html`, which all pages of admins extend.
+
+    The project's own admin sites keep theirs.
+    """
+    alias, backend = next((one.name, one) for one in engines.all() if isinstance(one, DjangoTemplates))
+    settings = engines.templates[alias]
+    frame = {"admin/base_site.html": '{% extends "studio/frame/admin.html" %}'}
+    loaders = [("django.template.loaders.locmem.Loader", frame), *backend.engine.loaders]
+    options = {**settings["OPTIONS"], "loaders": loaders}
+    return DjangoTemplates(
+        {"NAME": "studio", "DIRS": settings["DIRS"], "APP_DIRS": False, "OPTIONS": options}
+    )

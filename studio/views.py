@@ -25,7 +25,7 @@ from versioning.editor import Editor
 from versioning.models import events
 
 
-def way_back(request: HttpRequest, otherwise: str) -> str:
+def safe_next_url(request: HttpRequest, otherwise: str) -> str:
     """Return the page of the studio that a form names as `next`; another address is not followed."""
     asked = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(asked, None) and is_of_studio(asked)

@@ -51,16 +51,18 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what another test of the run says already."""
-    leave_out_the_other_kind(config, items)
-    if "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
+    is_sqlite = "sqlite" in settings.DATABASES["default"]["ENGINE"]
+    leave_out_the_other_kind(config, items, first=int(not is_sqlite))
+    if not is_sqlite:
         leave_out_what_sqlite_has_said(config, items)
 
 
-def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item]) -> None:
+def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item], *, first: int) -> None:
     """Run a test that takes the fixture `kind` with one of the two, unless it is marked `both_kinds`.
 
     The code is the same for both, but for what is marked. The parameters of a test are tried with the kinds
-    in turn, and half of the tests begin with each.
+    in turn, and half of the tests begin with each; `first`, 0 or 1, says which. A test that SQLite runs with
+    one of them, PostgreSQL runs with the other.
     """
     tried: Counter[str] = Counter()
     chosen, left_out = [], []
@@ -70,7 +72,7 @@ def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item]) ->
             chosen.append(item)
             continue
         function, _, _ = item.nodeid.partition("[")
-        turn = (crc32(function.encode()) + tried[f"{function} {kind.path}"]) % 2
+        turn = (first + crc32(function.encode()) + tried[f"{function} {kind.path}"]) % 2
         tried[f"{function} {kind.path}"] += 1
         (chosen if (kind is AGENTS) == (turn == 0) else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
@@ -92,15 +94,17 @@ def names_its_kinds(item: pytest.Item) -> bool:
 def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run on PostgreSQL what it can say otherwise than SQLite.
 
-    Whatever asks a database is run there once, with the first of its parameters; what is marked `database`
-    with all of them.
+    What is marked `database` runs with all its parameters. Of the rest, whatever asks a database runs once,
+    with the first of its parameters; but for the pages of the studio, of which test_hostile_pages, which is
+    marked, opens every one.
     """
     begun: set[str] = set()
     chosen, left_out = [], []
     for item in items:
         function = item.nodeid.partition("[")[0]
         is_needed = asks_a_database(item) and (
-            function not in begun or item.get_closest_marker("database") is not None
+            item.get_closest_marker("database") is not None
+            or (function not in begun and not is_about_pages(item))
         )
         begun.add(function)
         (chosen if is_needed else left_out).append(item)
@@ -129,31 +133,41 @@ ABOUT_HTTP = {
 }
 """Modules that have a server, but what they know is HTTP: it is the same before every database."""
 
-ABOUT_FILES_AND_PAGES = {
+ABOUT_PAGES = {
+    "test_comments_in_the_studio",
+    "test_release_pages",
+    "test_review_pages",
+    "test_schedule_pages",
+    "test_webhook_page",
+    "test_webhook_pages",
+}
+"""Modules about pages of the studio that are not in tests/studio."""
+
+ABOUT_FILES = {
     "test_cache_control",
-    "test_comparing",
     "test_evaluation",
-    "test_frame",
     "test_generate",
     "test_generate_versions",
     "test_git_history",
     "test_git_repositories",
     "test_hostile_headers",
     "test_hostile_repositories",
-    "test_large",
     "test_long_histories",
     "test_openapi_answers",
-    "test_prompt_editor",
-    "test_reading_placeholders",
     "test_request_context_schema",
     "test_stream",
 }
-"""Modules that store something first, but what they know is Git, schemas, runs or how a page is drawn."""
+"""Modules that store something first, but what they know is Git, schemas, runs or headers."""
+
+
+def is_about_pages(item: pytest.Item) -> bool:
+    """Say whether a test is about what stands on a page of the studio."""
+    return item.path.parent.name == "studio" or item.path.stem in ABOUT_PAGES
 
 
 def asks_a_database(item: pytest.Item) -> bool:
     """Say whether a test has a database, in this process or behind a server of its own, and is about it."""
-    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP | ABOUT_FILES_AND_PAGES:
+    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP | ABOUT_FILES:
         return False
     fixtures: list[str] = getattr(item, "fixturenames", [])
     return item.get_closest_marker("django_db") is not None or any(

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models.signals import post_migrate
 
 from versioning.capabilities import EditorApp
-from versioning.conf import apply_defaults
+from versioning.conf import SETTINGS, apply_default
 
 
 class VersioningConfig(EditorApp):
@@ -18,17 +18,19 @@ class VersioningConfig(EditorApp):
 
     name = "versioning"
     verbose_name = "Editor"
+    settings = "versioning.conf.SETTINGS"
     jobs = "versioning.worker.housekeeping.JOBS"
     system_checks = (
         "versioning.conf.check_api_prefix",
         "versioning.conf.check_sqlite",
-        "versioning.settings_checks.check_values",
+        "versioning.conf.check_values",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Before any `ready()`: a project's framework may be created in one of them.
-        apply_defaults()
+        for setting in SETTINGS:
+            apply_default(setting)
 
     def ready(self) -> None:
         """Load what is declared, watch direct changes, and create the code's workspace after migrations."""

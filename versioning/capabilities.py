@@ -21,6 +21,7 @@ Paths = str | Sequence[str]
 """One dotted path or several. Each names an object, or a list of them."""
 
 _RECEIVERS: Final[Mapping[str, str]] = {
+    "settings": "versioning.conf.declare",
     "events": "versioning.domain.events.declare",
     "checks": "versioning.editor.gate.register",
     "choice": "versioning.serving.choice.register",
@@ -42,6 +43,8 @@ class EditorApp(AppConfig):
     """Django takes the one configuration of `apps.py` that is a default: the subclass, which imports this."""
     default_auto_field = "django.db.models.BigAutoField"
 
+    settings: Paths = ()
+    """The settings that it reads, with their defaults: `versioning.conf.Setting`."""
     events: Paths = ()
     """The types of events that it records: `versioning.domain.events.EventType`."""
     checks: Paths = ()
@@ -92,7 +95,7 @@ class EditorApp(AppConfig):
     def _hand_over(self, attribute: str, path: str, receiver: str) -> None:
         value = self._loaded(attribute, path)
         take: Any = import_string(receiver)
-        for one in value if isinstance(value, list | tuple) else [value]:
+        for one in value if type(value) in {list, tuple} else [value]:
             try:
                 take(one)
             except (TypeError, ValueError) as error:

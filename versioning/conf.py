@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
@@ -17,49 +16,150 @@ from django.db import connection
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
 
+from versioning.domain.registering import require_instance
+
 if TYPE_CHECKING:
     from versioning.editor import Editor
     from versioning.runtime import Framework
 
 _T = TypeVar("_T")
 
-DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
-    {
-        "EDITOR_API_PREFIX": "api",  # where the project includes versioning.api.urls; no slash at either end
-        "EDITOR_BODY_TIMEOUT": 10.0,  # seconds
-        "EDITOR_CLIENT_ADDRESS_HEADER": "",  # a header that a proxy sets
-        "EDITOR_CODE_PATH": "./service/editor",
-        "EDITOR_CODE_WORKSPACE": "default",
-        "EDITOR_FRAMEWORK": "",  # a dotted path; empty: no agents in code
-        "EDITOR_GIT_HISTORY_DEPTH": 50,  # commits of a file
-        "EDITOR_HTTPS": False,  # whether a proxy in front uses https
-        "EDITOR_KEEP_EVENTS": 0,  # days; 0 keeps all entries of the log
-        "EDITOR_INSTANCE": "",  # a dotted path; empty: the editor of the framework
-        "EDITOR_KEEP_VERSIONS": 0,  # per resource; 0 keeps all of them
-        "EDITOR_CACHE_BYTES": 16 * 1024 * 1024,  # for cached answers, per process
-        "EDITOR_MAX_BODY": 1024 * 1024,  # bytes
-        "EDITOR_PIN_WORKERS": "auto",  # or "on", "off"
-        "EDITOR_SCHEDULE_GRACE": 86400,  # seconds that a schedule may be late
-        "EDITOR_SOURCE": "database",  # or "code": override files under Git
-        "EDITOR_STATEMENT_TIMEOUT": 4.0,  # seconds, on PostgreSQL; 0: no limit
-        "EDITOR_STREAMS": None,  # open event streams of a process; None: 200, or 4 where each takes a thread
-        "EDITOR_THROTTLE": "",  # such as "600/min"; empty: no limit
-        "EDITOR_WEBHOOK_ALLOW": (),  # hosts and CIDRs that webhooks may be sent to although they are internal
-        "EDITOR_WEBHOOK_KEY": "",  # empty: SECRET_KEY; several, the newest first, with commas between them
-        "EDITOR_WORKER": "on",  # or "off": whether `serve` runs a worker
-    }
+Check = Callable[[str, Any], object]
+"""Raises `ImproperlyConfigured` for a value that a setting cannot have, given its name and the value."""
+
+
+def one_of(*choices: str) -> Check:
+    """Return the check that a setting has one of these values."""
+
+    def check(name: str, value: object) -> None:
+        if value not in choices:
+            wanted = f"{', '.join(choices[:-1])} or {choices[-1]}"
+            raise ImproperlyConfigured(f"{name} is {wanted}, not {value!r}.")
+
+    return check
+
+
+def not_negative(name: str, value: float | None) -> None:
+    """Check that a setting is not below 0, if it is set at all."""
+    if value is not None and value < 0:
+        raise ImproperlyConfigured(f"{name} must not be negative, and is {value}.")
+
+
+def _rate(_name: str, value: str) -> None:
+    from versioning.models.throttle import parse_rate  # noqa: PLC0415  settings are read before there are models
+
+    if value:
+        parse_rate(value)
+
+
+class Setting(NamedTuple):
+    """A setting of the editor. An application declares its own (`EditorApp.settings`)."""
+
+    name: str
+    default: Any
+    meaning: str
+    """How its line in docs/settings.md begins; the page may explain more."""
+    shown: str = ""
+    """The default in words, as the page has it; empty: the default itself."""
+    kind: type | None = None
+    """What is read from the environment: `str`, `int`, `float`, `bool` or `list`; None: as the default is."""
+    check: Check | None = None
+    error_id: str = "versioning.E002"
+
+    @property
+    def line(self) -> str:
+        """The beginning of its line in docs/settings.md."""
+        shown = self.shown or f"`{str(self.default).removesuffix('.0')}`"
+        return f"| `{self.name}` | {shown} | {self.meaning}"
+
+
+SETTINGS: Final = (
+    Setting("EDITOR_API_PREFIX", "api", "where the API is", "`/api`"),
+    Setting("EDITOR_BODY_TIMEOUT", 10.0, "how many seconds the body of a request may take to arrive"),
+    Setting("EDITOR_CACHE_BYTES", 16 * 1024 * 1024, "how many bytes of answers a process caches"),
+    Setting(
+        "EDITOR_CLIENT_ADDRESS_HEADER", "", "the header in which a [proxy](deployment.md) writes", "none"
+    ),
+    Setting("EDITOR_CODE_PATH", "./service/editor", "the folder of these files"),
+    Setting("EDITOR_CODE_WORKSPACE", "default", "the workspace that owns code-defined agents"),
+    Setting(
+        "EDITOR_FRAMEWORK",
+        "",
+        "the dotted path of the framework",
+        "`editor_project.framework.framework`",
+        check=lambda _name, _value: get_framework(),
+    ),
+    Setting("EDITOR_GIT_HISTORY_DEPTH", 50, "how many commits of such a file are looked at"),
+    Setting(
+        "EDITOR_HTTPS",
+        default=False,
+        meaning="`on` behind a [proxy](deployment.md) that people reach by https",
+        shown="off",
+    ),
+    Setting(
+        "EDITOR_INSTANCE", "", "the dotted path of the `Editor`", "the editor that the framework was handed"
+    ),
+    Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all", check=not_negative),
+    Setting("EDITOR_KEEP_VERSIONS", 0, "how many versions of a resource are kept", "all"),
+    Setting("EDITOR_MAX_BODY", 1024 * 1024, "the largest request body, in bytes"),
+    Setting(
+        "EDITOR_PIN_WORKERS", "auto", "whether `serve` [keeps each worker", check=one_of("auto", "on", "off")
+    ),
+    Setting("EDITOR_SOURCE", "database", "where overrides of code-defined agents live"),
+    Setting(
+        "EDITOR_STATEMENT_TIMEOUT", 4.0, "on PostgreSQL, how many seconds a statement of a request may take"
+    ),
+    Setting(
+        "EDITOR_STREAMS",
+        None,  # 200, or 4 where each takes a thread
+        "how many [event streams](api.md#events-as-they-happen) a process keeps open",
+        "`200`",
+        kind=int,
+        check=not_negative,
+    ),
+    Setting("EDITOR_THROTTLE", "", "the maximum number of requests of one key", "off", check=_rate),
+    Setting("EDITOR_WORKER", "on", "whether `serve` also runs a [worker]", check=one_of("on", "off")),
 )
-"""Every setting of the editor with its default; docs/settings.md explains them."""
 
 
-def apply_defaults() -> None:
-    """Add the defaults of all settings that the project does not set to Django's settings.
+_declared: Final[dict[str, Setting]] = {}
 
-    Called when the application is loaded, so that `settings.EDITOR_…` works like any other setting.
+
+def declare(setting: Setting) -> None:
+    """Make a setting known (`EditorApp.settings`); raises `ValueError` if another one has its name."""
+    require_instance(setting, Setting, by="settings")
+    if _declared.setdefault(setting.name, setting) is not setting:
+        raise ValueError(f"the setting {setting.name} is declared already")
+    apply_default(setting)
+
+
+def declared() -> Collection[Setting]:
+    """Return the settings of the editor and of all installed applications."""
+    return _declared.values()
+
+
+def apply_default(setting: Setting) -> None:
+    """Add the default of a setting that the project does not set to Django's settings.
+
+    So that `settings.EDITOR_…` works like any other setting.
     """
-    for name, value in DEFAULTS.items():
-        if not hasattr(settings, name):
-            setattr(settings, name, value)
+    if not hasattr(settings, setting.name):
+        setattr(settings, setting.name, setting.default)
+
+
+def check_values(**_options: Any) -> list[CheckMessage]:
+    """Return an error for each setting whose value would fail later, in a sentence that names the setting.
+
+    A check of Django's, which commands make before they begin.
+    """
+    found: list[CheckMessage] = []
+    for one in declared():
+        try:
+            if one.check is not None:
+                one.check(one.name, getattr(settings, one.name))
+        except ImproperlyConfigured as error:
+            found.append(Error(str(error), id=one.error_id))
+    return found
 
 
 def check_api_prefix(**_options: Any) -> list[CheckMessage]:

@@ -152,7 +152,7 @@ class BaseClient(
         """Return a request as the arguments of `httpx.Client.request`."""
         headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
         if accept is not None:
-            # Whoever compresses a stream keeps parts of it back.
+            # A proxy that compresses a stream keeps parts of it back.
             headers |= {"Accept": accept, "Accept-Encoding": "identity"}
         if request.body is not None:
             headers["Content-Type"] = "application/json"

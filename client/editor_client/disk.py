@@ -33,7 +33,7 @@ class DiskCache:
 
     def after_fork(self) -> None:
         """Start again in a forked process, where no other thread writes."""
-        # Nothing is written after it has been dropped, in whatever order the threads get here.
+        # Nothing is written after it has been dropped, in any order of threads.
         self._lock = Lock()
 
     def load(self, key: Key) -> Answer | None:
@@ -74,7 +74,7 @@ class DiskCache:
     def _write(self, path: Path, text: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_new = not path.exists()
-        # Made for this process and its owner alone, then renamed: nobody ever sees half of it.
+        # Made for this process and its owner alone, then renamed, so that no reader sees half of it.
         descriptor, temporary = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -51,7 +51,7 @@ class Follow:
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """To be done: wait until something is done by somebody else, or until the deadline."""
+    """To be done: wait until another caller has done something, or until the deadline."""
 
     future: Future[None]
     deadline: float

@@ -8,7 +8,7 @@ EditorError            anything below; itself for statuses that have no name her
   Conflict             409  the id is taken, or the resource is in use
   CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
   CursorAhead          410  the log ends before the position, at `newest`: an earlier state of it was restored
-  EditConflict         412  somebody changed it since `base` was read; `current` says who
+  EditConflict         412  it has changed since `base` was read; `current` says who
   LockBroken           424  `names` are what a lock names and cannot be resolved
   RateLimited          429  `retry_after` says when to come back
   ServerError          5xx, and answers that are malformed
@@ -137,7 +137,7 @@ class Conflict(EditorError):
 
 
 class CursorExpired(EditorError):
-    """Events after the position have been removed from the log, so nobody can say what they were."""
+    """Events after the position have been removed from the log, so they are lost to the client."""
 
     code = "cursor_expired"
 
@@ -223,7 +223,7 @@ def malformed(reason: str, status: int = 200) -> ServerError:
 def from_answer(
     status: int, content: bytes, retry_after: float | None = None, request_id: str | None = None
 ) -> EditorError:
-    """Return the error for an answer other than success, whatever its body is."""
+    """Return the error for an answer other than success, for any body."""
     body = _object(content)
     sentence, code = body.get("error"), body.get("code")
     kind: type[EditorError] = ServerError

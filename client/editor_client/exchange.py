@@ -49,7 +49,7 @@ class Exchange:
     def ask(
         self, request: Request, timeout: float, *, etag: str | None = None, wait: bool = True
     ) -> Flow[Answer]:
-        """Send a request and return the answer, whatever its status; only reads are retried.
+        """Send a request and return the answer of any status; only reads are retried.
 
         All attempts together take at most `timeout` seconds. A caller with a cached answer does not `wait`
         as long as the server asks for. Raises `Unreachable`.

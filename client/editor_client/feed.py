@@ -28,7 +28,7 @@ logger = logging.getLogger("editor_client")
 POLL_SECONDS = 0.95
 """Between two requests that ask for events: a change is then heard of within a second."""
 POLL_HOLDS_SECONDS = 2.0
-"""For how long nothing is missed after one of them, whatever keeps the next from being sent."""
+"""For how long nothing is missed after one of them, even if the next is not sent."""
 ANSWER_SECONDS = 5.0
 """What such a request may take, and the opening of a stream."""
 FIRST_BYTE_SECONDS = 5.0
@@ -43,7 +43,7 @@ FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 0.8
 MAX_WAIT_SECONDS = 60.0
 """The longest wait that a server can ask for."""
 LOST = (NoAnswer, ServerError, RateLimited)
-"""Nobody has answered, but somebody may later."""
+"""There is no answer now, but there may be one later."""
 
 NEVER = float("-inf")
 OK, GONE = 200, 410
@@ -56,13 +56,13 @@ class Batch:
 
     events: tuple[LogEvent, ...] = ()
     begins: bool = False
-    """Whether the connection is a new one: nobody was listening just before."""
+    """Whether the connection is a new one, before which events can have been missed."""
     until: float | None = None
     """The time until which nothing is missed although nothing more is heard; None if that stays as it is."""
 
 
 class Feed:
-    """The events after a position, for one listener. `stream` is closed by whoever stops listening.
+    """The events after a position, for one listener. The caller closes `stream` when it stops listening.
 
     Before a stream begins, and instead of one, the log is asked for what came after the position. `timeout`
     and the clock are in seconds.
@@ -203,7 +203,7 @@ class Feed:
 
 
 class Outage:
-    """How long nobody has answered: the pauses between attempts, and one line in the log."""
+    """A time without answers: the pauses between attempts, and one line in the log."""
 
     def __init__(self) -> None:
         self.attempts = 0

@@ -36,7 +36,7 @@ class Flows:
         clock: Callable[[], float],
         hint: str = "",
     ) -> None:
-        """Take what the reads need, and the `hint` for whoever is told that something was not found."""
+        """Take what the reads need, and the `hint` that `NotFound` gives."""
         self._server = scope.server
         self._hint = hint
         self._policy = policy
@@ -99,7 +99,7 @@ class Flows:
             answer = yield from self._exchange.ask(call.request, timeout)
             result = yield from self._reads.result(call, answer)
         finally:
-            # Also when nobody knows whether it was done.
+            # Also when it is not known whether it was done.
             if call.changes:
                 self._reads.cache.changed()
         if call.removes and call.about is not None:

@@ -1,4 +1,4 @@
-"""Cached reads that cost no request while nothing has changed, because somebody follows the log for them.
+"""Cached reads that cost no request while nothing has changed, because a follower reads the log for them.
 
 One follower a client hears what has changed, by asking once a second or over a stream. What it has not heard
 of is fresh. Contexts are evaluated here, so that an agent is held once for all of them.
@@ -39,7 +39,7 @@ FIRST_WORD_SECONDS = 2.0
 REFUSED_SECONDS = 10.0
 """Between attempts with a key that is refused."""
 ATTEMPT_SECONDS = 5.0
-"""Between reads that ask although nobody is expected to answer."""
+"""Between reads that ask although no answer is expected."""
 IMPOSSIBLE_SECONDS = 60.0
 """Between attempts where the server has no log to follow."""
 
@@ -58,7 +58,7 @@ def _selects_a_release(call: Call[Any]) -> bool:
 
 
 class Turns:
-    """One at a time, whatever the number of threads: then all reads need but one connection."""
+    """One at a time, for any number of threads: then all reads need only one connection."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -103,7 +103,7 @@ class FollowedReads:
         self._lock = Lock()
         self._first_word: Future[None] | None = None
         self._is_away = False
-        """Whether nobody has answered the follower."""
+        """Whether the follower got no answer."""
         self._is_refused = False
         """Whether the key is refused, and what it has read is kept."""
         self._attempt_due = NEVER
@@ -171,7 +171,7 @@ class FollowedReads:
                     return stale(cached)
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
         try:
-            # Somebody else may have asked meanwhile.
+            # Another thread may have asked meanwhile.
             cached = self._reads.cache.get(key) or cached
             if cached is not None and events_tell and self._is_fresh(cached):
                 return cached.value
@@ -185,7 +185,7 @@ class FollowedReads:
         return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
 
     def _is_of_no_use_to_ask(self) -> bool:
-        """Say whether nobody would answer, as far as follower and reads know; one in a while finds out."""
+        """Say whether follower and reads have found the server away; now and then a read tries."""
         knows = self._is_refused or (self._is_away and self._reads.is_down)
         if knows and self._clock() >= self._attempt_due:
             self._attempt_due = self._clock() + ATTEMPT_SECONDS
@@ -231,7 +231,7 @@ class FollowedReads:
                 first_word.set_result(None)
 
     def _listen(self, feed: Feed) -> Flow[float]:
-        """Hear what comes next; return the seconds to wait if nobody could be heard."""
+        """Hear what comes next; return the seconds to wait if there was no answer."""
         try:
             batch = yield from feed.next()
         except LOST as error:

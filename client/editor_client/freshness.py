@@ -36,7 +36,7 @@ class Freshness:
         self._lock = Lock()
 
     def after_fork(self) -> None:
-        """Start afresh in a forked process, where nobody listens yet."""
+        """Start afresh in a forked process, which does not listen yet."""
         self._until = NEVER
         self._lock = Lock()
 
@@ -45,12 +45,12 @@ class Freshness:
         self._until = moment
 
     def begin(self) -> None:
-        """Note that the log is followed from now on: whatever was asked for before may be old."""
+        """Note that the log is followed from now on: answers from before may be old."""
         with self._lock:
             self._outdate_all()
 
     def hear(self, events: Iterable[LogEvent]) -> None:
-        """Note what has changed; nobody sees half of it."""
+        """Note what has changed, in one step for all readers."""
         with self._lock:
             changed: dict[Resource, int] = {}
             is_known = True
@@ -62,7 +62,7 @@ class Freshness:
             if not is_known or len(self._of) + len(changed) > MAX_RESOURCES:
                 self._outdate_all()
             elif changed:
-                # In one step: whoever reads meanwhile takes all of a release for old, or nothing.
+                # In one step, so that a reader takes all of a release for old, or nothing.
                 self._of = {**self._of, **changed}
 
     def covers(self, entry: Entry) -> bool:

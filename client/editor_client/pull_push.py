@@ -1,6 +1,6 @@
 """`pull`, `push` and `diff` for a folder, file by file.
 
-Nothing that somebody else has changed is overwritten: neither a file edited here, nor what was saved on the
+Changes made by others are not overwritten: neither a file edited here, nor what was saved on the
 server since the file was pulled. Such a file is a conflict, unless `force` is used.
 """
 

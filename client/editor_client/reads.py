@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 OK, CREATED, NOT_MODIFIED, UNAUTHORIZED = 200, 201, 304, 401
 NO_ANSWER = (Unreachable, ServerError, RateLimited)
-"""Nobody has answered the question."""
+"""The server has not answered the question."""
 
 Updates = Literal["ask", "poll", "stream"]
 
@@ -103,7 +103,7 @@ class Reads:
 
     @property
     def is_down(self) -> bool:
-        """Whether nobody has answered the latest read."""
+        """Whether the latest read got no answer."""
         return self._exchange.down
 
     def key(self, call: Call[Any]) -> Key:
@@ -173,7 +173,7 @@ class Reads:
             self._disk.after_fork()
 
     def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask again in the background; errors are logged, since nobody waits for the result."""
+        """Ask again in the background; errors are logged, since no caller waits for the result."""
         try:
             yield from self.revalidate(call, key, cached)
         except EditorError as error:

@@ -48,7 +48,7 @@ class Record(CachedResult):
     status: Literal["published", "draft"] | None = None
     active_version_id: str | None = None
     latest_version_id: str | None = None
-    """None also for who may not read drafts."""
+    """None, too, for a caller who may not read drafts."""
     resolved_version_id: str | None = None
     has_draft: bool | None = None
     author_id: str | None = None
@@ -110,7 +110,7 @@ class Label(Result):
     version_number: int
     kind: Literal["computed", "custom"]
     released: bool = False
-    """Whether whoever may read what is published may read and run the version by this name."""
+    """Whether callers who may read published versions may read and run this one by the name."""
     updated_at: datetime.datetime | None = None
     updated_by: str | None = None
 

@@ -45,7 +45,7 @@ class ServedAgent(CachedResult):
     model_id: str | None = None
     default_options: Mapping[str, Any] = field(default_factory=dict)
     source: Literal["code", "stored", "fallback"] | None = None
-    """`fallback`: the application itself described it, because nobody answered and nothing was cached."""
+    """`fallback`: the application itself described it, because there was no answer and nothing was cached."""
     status: Literal["published", "draft"] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     resolved_version_id: str | None = None

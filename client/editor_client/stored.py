@@ -245,7 +245,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
         body |= bypassing(bypass_review)
-        withdrawn = released is False  # what was served by this name, to whoever reads no drafts
+        withdrawn = released is False  # what callers without the right to drafts read by this name
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
     @method

@@ -52,7 +52,7 @@ class WholePositions:
     """Reads the stream of the log, and returns the events of one position together.
 
     Of those that share a position the last one alone has an `id`. What is published together shares one, and
-    whoever acted on a part of it would serve a mixture.
+    acting on a part of it would serve a mixture.
     """
 
     def __init__(self) -> None:

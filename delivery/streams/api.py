@@ -54,10 +54,10 @@ class EventStreamViewSet(EditorViewSet):
         given = request.query_params
         only = filter_of(given)
         after = position(given.get("after", "now"), "after")
-        # An empty header is what a client sends that has received nothing yet.
+        # A client that has received nothing yet may send an empty header.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
         start = get_editor().event.start(after if last is None else last)
-        server = capacity(request._request)  # noqa: SLF001  what the server has handed over
+        server = capacity(request._request)  # noqa: SLF001  the server adds it to Django's request
         made = AsyncSubscription if server.in_event_loop else BlockingSubscription
         stream = made(listener_of(request), only, start, has_role=self.caller.has_role)
         if request.method != "HEAD":

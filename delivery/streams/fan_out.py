@@ -1,7 +1,7 @@
-"""From the log to the open streams: each gets what it wants and who listens may see.
+"""From the log to the open streams: each gets the events that it asks for and its listener may see.
 
-What is new is read once, whoever listens, and who may see it is asked once for all who have the same
-rights. A stream that is behind, because it was resumed or its client is slow, is given pages of the log
+New entries are read once for all streams, and their visibility is queried once for all listeners with the
+same rights. A stream that is behind, because it was resumed or its client is slow, gets pages of the log
 like those of `GET /events` until it has caught up.
 """
 
@@ -13,48 +13,89 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from delivery.streams.frames import Frames, last_words
-from delivery.streams.rights import KnownRights, Listening
-from delivery.streams.subscription import Subscription
+from django.utils import timezone
+
+from delivery.streams.listeners import Listener, Rights
+from delivery.streams.subscription import Frames, Subscription, last_words
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.errors import CursorAhead, CursorExpired
 from versioning.editor.event_log import EventFilter
 from versioning.models import Event, events, log_position
 from versioning.serving.event_visibility import visible_to
-from versioning.serving.followed_log import log
+from versioning.serving.followed_log import RIGHTS, Moment, log
+
+Listening = list[tuple[Subscription, Caller]]
+"""Open streams, each with the current rights of its listener."""
+
+
+class KnownRights:
+    """The rights of all listeners, read again whenever they may have changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Listener, tuple[Rights | None, Moment]] = {}
+
+    def of(self, streams: Sequence[Subscription], now: Moment) -> Listening:
+        """Return the streams that may continue; end those whose listener no longer has access.
+
+        A listener that loses its last role has no access. One that never had a role, and gets public events
+        only, may continue.
+        """
+        listeners = {stream.listener for stream in streams}
+        self._known = {listener: self._current(listener, now) for listener in listeners}
+        listening = []
+        for stream in streams:
+            rights = self._known[stream.listener][0]
+            has_role = rights is not None and rights.caller.has_role
+            if rights is None or (stream.has_role and not has_role):
+                stream.end()
+            else:
+                stream.has_role = has_role
+                listening.append((stream, rights.caller))
+        return listening
+
+    def _current(self, listener: Listener, now: Moment) -> tuple[Rights | None, Moment]:
+        known = self._known.get(listener)
+        if known is not None and log.is_right(known[1], (RIGHTS,), now) and _lasts(known[0]):
+            return known
+        return listener.rights(), now
+
+
+def _lasts(rights: Rights | None) -> bool:
+    return rights is not None and (rights.expire_at is None or rights.expire_at > timezone.now())
+
 
 MAX_ENTRIES: Final = 1000
 """Entries that are read at once."""
 
 PAGE: Final = 200
-"""Events that a stream is given at once while it is behind."""
+"""The events that a stream gets at once while it is behind."""
 
 CATCHING_UP: Final = 0.05
-"""Seconds of a turn for the streams that are behind; whom that leaves out is served by a later one."""
+"""The seconds of a turn for the streams that are behind; the others are served by a later turn."""
 
 Alike = tuple[Caller, EventFilter, int, list[Subscription]]
-"""Streams whose listeners may see the same, that want the same, and have got equally far."""
+"""Streams at the same position, with the same filter, whose listeners have the same rights."""
 
 
 class DatabaseSilent(Exception):
-    """The database does not say where the log is."""
+    """The database does not return the position of the log."""
 
 
 class FanOut:
-    """How far the log has been handed over to streams that are not behind."""
+    """Hands the log over to streams, and knows the position of those that are not behind."""
 
     def __init__(self) -> None:
         self._rights = KnownRights()
         self._position: int | None = None
 
     def turn(self, streams: Sequence[Subscription]) -> bool:
-        """Hand over what is new; return whether there is more that can be handed over now.
+        """Hand over new entries; return whether there are more that can be handed over now.
 
         Raises `DatabaseSilent`, or an error of the database; then the next turn begins where this one did.
         """
         position = log_position.position()
-        # In this order: whoever is given an entry has the rights of that moment, or of a later one.
+        # In this order, so that an entry is checked against rights that are at least as recent.
         now = log.follow()
         if position is None or now is None:
             raise DatabaseSilent
@@ -69,7 +110,7 @@ class FanOut:
 def _none_ahead(listening: Listening, newest: int) -> Listening:
     """End the streams that are beyond the end of the log, and return the others.
 
-    An earlier state of the database was restored: what these have been told of has not happened.
+    An earlier state of the database was restored, so events that these have sent did not happen.
     """
     for stream, _ in listening:
         if stream.position > newest:
@@ -78,12 +119,12 @@ def _none_ahead(listening: Listening, newest: int) -> Listening:
 
 
 def _hand_over(listening: Listening, after: int, until: int) -> int:
-    """Hand over what was written between two positions; return how far that was possible at once."""
+    """Hand over the entries between two positions; return the position that was reached at once."""
     found = events.entries(after, MAX_ENTRIES)
     if len(found) >= MAX_ENTRIES:
         until = min(until, found[-1].position)
-    if events.extent().oldest > after:  # pruned in this moment, so that some may be missing
-        _end(stream for stream, _ in listening)
+    if events.extent().oldest > after:  # pruned at this moment, so some may be missing
+        end_all(stream for stream, _ in listening)
         return until
     entries = [entry for entry in found if entry.position <= until]
     by_rights: dict[object, list[Alike]] = defaultdict(list)
@@ -110,9 +151,9 @@ def _seen_by(caller: Caller, after: int, until: int) -> set[int]:
 
 
 def _catch_up(listening: Listening, until: int) -> bool:
-    """Give the streams that are behind a page each; return whether any is left that can take another."""
+    """Give each stream that is behind a page; return whether any of them can take another."""
     groups = list(_alike([one for one in listening if one[0].position < until]))
-    random.shuffle(groups)  # no fixed order, in which the last ones might never have their turn
+    random.shuffle(groups)  # in a fixed order the last ones might never get their turn
     deadline = time.monotonic() + CATCHING_UP
     is_behind = False
     for caller, only, position, streams in groups:
@@ -121,9 +162,9 @@ def _catch_up(listening: Listening, until: int) -> bool:
         try:
             page = get_editor().event.page(after=position, limit=PAGE, by=caller, **only._asdict())
         except CursorExpired:  # the client is told when it comes back
-            _end(streams)
+            end_all(streams)
             continue
-        except CursorAhead:  # restored in this moment: the next turn says so
+        except CursorAhead:  # restored at this moment: the next turn ends the stream
             continue
         reached = min(page.next, until)
         _push(streams, Frames().of([one for one in page.events if one.position <= reached]))
@@ -134,7 +175,7 @@ def _catch_up(listening: Listening, until: int) -> bool:
 
 
 def _alike(listening: Listening) -> Iterator[Alike]:
-    """Yield groups of streams that get the same, without those whose clients have to read first."""
+    """Yield groups of streams that get the same events, without those whose clients have to read first."""
     groups: dict[tuple[object, EventFilter, int], Alike] = {}
     for stream, caller in listening:
         if not stream.is_full:
@@ -149,6 +190,7 @@ def _push(streams: Iterable[Subscription], content: bytes) -> None:
             stream.push(content)
 
 
-def _end(streams: Iterable[Subscription]) -> None:
+def end_all(streams: Iterable[Subscription]) -> None:
+    """End streams, whose clients come back."""
     for stream in streams:
         stream.end()

@@ -10,24 +10,24 @@ from weakref import WeakKeyDictionary
 
 from django.db import Error, close_old_connections, connections
 
-from delivery.streams.fan_out import DatabaseSilent, FanOut
+from delivery.streams.fan_out import DatabaseSilent, FanOut, end_all
 from delivery.streams.subscription import Subscription
 from versioning.domain.errors import VersioningError
 
 LOOK_EVERY: Final = 0.25
-"""Seconds between two looks at the log."""
+"""Seconds between two checks of the log."""
 
 PAUSE: Final = 0.05
-"""Seconds between two turns while a stream is behind: other threads have to run, too."""
+"""Seconds between two turns while a stream is behind, in which other threads run."""
 
 LOST_AFTER: Final = 5.0
-"""Seconds without an answer of the database after which streams end: nobody knows what they miss."""
+"""Seconds without an answer of the database after which streams end, since they may miss events."""
 
 logger = logging.getLogger(__name__)
 
 
 SHARE: Final = 10
-"""One person holds at most a tenth of the streams of a process, so that nobody keeps others out."""
+"""One person holds at most a tenth of the streams of a process, so that there are some for others."""
 
 
 class TooManyStreams(VersioningError):
@@ -41,7 +41,7 @@ class TooManyStreams(VersioningError):
         self.is_yours = is_yours
 
     def details(self) -> dict[str, Any]:
-        """Say whether the streams are the caller's own: then others still get one."""
+        """Return whether the caller's own streams are too many, so that other callers still get one."""
         return {"detail": "yours"} if self.is_yours else {}
 
 
@@ -50,15 +50,15 @@ class Follower:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Weak, so that a response that is thrown away unsent takes its stream with it.
+        # Weak, so that a stream ends with a response that is discarded unsent.
         self._open: WeakKeyDictionary[Subscription, object] = WeakKeyDictionary()
         self._thread: threading.Thread | None = None
 
     def add(self, subscription: Subscription, limit: int, *, person: object) -> None:
-        """Hand over to a stream from its first reading on.
+        """Add a stream, which gets events once it is read.
 
         Raises `TooManyStreams` if `limit` streams are open, or a tenth of that, but at least one, of this
-        person: whoever is signed in, or owns the key.
+        person, who is signed in or owns the API key.
         """
         with self._lock:
             if len(self._open) >= limit:
@@ -69,7 +69,7 @@ class Follower:
         subscription.on_start, subscription.on_close = self._start, self._remove
 
     def _start(self) -> None:
-        """See to it that the thread runs: somebody has begun to read a stream."""
+        """Make sure that the thread runs when a stream is first read."""
         with self._lock:
             if self._thread is None or not self._thread.is_alive():  # a forked process has no threads
                 self._thread = threading.Thread(target=self._follow, name="streams", daemon=True)
@@ -95,25 +95,20 @@ class Follower:
             except (DatabaseSilent, Error) as error:
                 if time.monotonic() - answered > LOST_AFTER:
                     logger.warning("streams end, because the database does not answer", exc_info=error)
-                    _end(streams)
+                    end_all(streams)
             except Exception:
                 logger.exception("streams end")
-                _end(streams)
+                end_all(streams)
             took = time.monotonic() - began
             time.sleep(PAUSE if is_behind else max(PAUSE, LOOK_EVERY - took))
         connections.close_all()
 
     def _streams(self) -> list[Subscription]:
-        """Return the open streams; if there are none, the thread is to end."""
+        """Return the open streams; if there are none, the thread ends."""
         with self._lock:
             if not self._open:
                 self._thread = None
             return list(self._open)
-
-
-def _end(streams: list[Subscription]) -> None:
-    for stream in streams:
-        stream.end()
 
 
 follower: Final = Follower()

@@ -1,4 +1,4 @@
-"""Who listens to a stream: an API key or a person, whose rights are read again when they may have changed."""
+"""Listeners of streams: an API key or a person, whose rights are read again when they may have changed."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Rights(NamedTuple):
 
     caller: Caller
     expire_at: datetime.datetime | None = None
-    """When they end by themselves."""
+    """When they expire."""
 
 
 class Listener(Protocol):
-    """Who listens. Streams of equal listeners share their rights."""
+    """The listener of a stream. Streams of equal listeners share their rights."""
 
     def rights(self) -> Rights | None:
-        """Read the current rights; None if the listener is not let in any more."""
+        """Read the current rights; None if the listener no longer has access."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class KeyListener:
 
 @dataclass(frozen=True)
 class PersonListener:
-    """Somebody who is signed in to the studio."""
+    """A person who is signed in to the studio."""
 
     user_id: Any
     session: str
@@ -71,7 +71,7 @@ class PersonListener:
 
 
 def listener_of(request: Request) -> Listener:
-    """Return who has sent a request that was let in."""
+    """Return the listener that has sent an authenticated request."""
     text = bearer_key(get_authorization_header(request).decode("latin-1"))
     if text is not None:
         return KeyListener(digest_of(text))

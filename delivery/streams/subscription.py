@@ -1,34 +1,77 @@
-"""An open stream: what it wants, how far it has got, and what is still to be sent."""
+"""An open stream of server-sent events: its filter, its position, and what is still to be sent.
+
+A client resumes after the last `id` that it has received. Entries that share a position are sent together,
+and only the last of them has the `id`: a client that loses the connection between them gets all of them
+again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
-from delivery.streams.frames import COMMENT
 from delivery.streams.listeners import Listener
+from versioning.api.errors import error_body
+from versioning.api.negotiation import CompactJSONRenderer
+from versioning.api.schemas.events import EventAnswer
+from versioning.domain.errors import VersioningError
 from versioning.editor.event_log import EventFilter
+from versioning.models import Event
+
+COMMENT: Final = b": nothing new\n\n"
+"""Keeps the connection alive."""
+
+
+def last_words(error: VersioningError) -> bytes:
+    """Return the event `error` that ends a stream; its data is the body of an error."""
+    return b"event: error\ndata: %s\n\n" % CompactJSONRenderer().render(error_body(error))
+
+
+class Frames:
+    """The text of each event, rendered once for all streams that get it."""
+
+    def __init__(self) -> None:
+        self._data: dict[int, bytes] = {}
+
+    def of(self, events: Sequence[Event]) -> bytes:
+        """Return the events as they are sent; they are in order and include all that share a position."""
+        frames = []
+        for position, together in groupby(events, key=attrgetter("position")):
+            *others, last = together
+            frames += [*map(self._text, others), b"id: %d\n" % position, self._text(last)]
+        return b"".join(frames)
+
+    def _text(self, event: Event) -> bytes:
+        text = self._data.get(event.pk)
+        if text is None:
+            # JSON has no line break in it, so the data is one line.
+            text = b"data: %s\n\n" % CompactJSONRenderer().render(EventAnswer.dump(event))
+            self._data[event.pk] = text
+        return text
+
 
 HEARTBEAT: Final = 10.0
 """Seconds of silence after which a comment is sent."""
 
 HEARTBEAT_OF_A_THREAD: Final = 2.0
-"""The same where a thread waits: only by sending does it notice that the client has left."""
+"""The same for a stream in a thread, which notices only by sending that the client has left."""
 
 LIFETIME: Final = 600.0
 """Seconds after which a stream ends by itself."""
 
 MAX_PENDING: Final = 256 * 1024
-"""Bytes that wait for a slow client; what comes after them is read from the log when it has caught up."""
+"""The maximum bytes that wait for a slow client; later events are read from the log when it catches up."""
 
 
 class Subscription:
     """A stream, between the thread that follows the log and the server that sends.
 
-    It is the content of one response; how that is iterated is up to the subclasses.
+    It is the content of one response; subclasses define how that is iterated.
     """
 
     heartbeat = HEARTBEAT
@@ -37,9 +80,9 @@ class Subscription:
         self.listener = listener
         self.only = only
         self.position = position
-        """Everything up to it has been handed over, or was not wanted."""
+        """Everything up to it has been handed over, or did not match the filter."""
         self.has_role = has_role
-        """Whether the listener had a role when last looked at: losing the last one ends the stream."""
+        """Whether the listener had a role when last checked: losing the last one ends the stream."""
         self.on_start: Callable[[], object] = lambda: None
         self.on_close: Callable[[Subscription], object] = lambda _: None
         self._lock = threading.Lock()
@@ -52,12 +95,12 @@ class Subscription:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there is something that the client has not been sent."""
+        """Whether there are events that the client has not been sent."""
         return self._pending_bytes > 0
 
     @property
     def is_full(self) -> bool:
-        """Whether the client has to read before it is given more."""
+        """Whether the client has to read before it gets more."""
         return self._pending_bytes >= MAX_PENDING
 
     def push(self, content: bytes) -> None:
@@ -68,28 +111,28 @@ class Subscription:
         self._notify()
 
     def end(self, last: bytes = b"") -> None:
-        """End the stream, without what still waits for the client; `last` is all that it is still sent."""
+        """End the stream: send only `last`, not what still waits for the client."""
         self._last = last
         self._ended = True
         self._notify()
 
     def close(self) -> None:
-        """Note that nobody reads the stream any more."""
+        """Note that the response has ended."""
         self._ended = True
         self.on_close(self)
 
     @property
     def _is_idle(self) -> bool:
-        """Whether there is nothing to do; to be asked after clearing what `_notify` sets."""
+        """Whether there is nothing to do; read it after clearing what `_notify` sets."""
         return not self.is_waiting and not self._ended
 
     def _pause(self) -> float:
-        """Return the seconds after which something is to be sent in any case; 0 when the stream has ended."""
+        """Return the seconds until the next heartbeat; 0 when the stream has ended."""
         left = 0 if self._ended else self._ends_at - time.monotonic()
         return max(0, min(left, self.heartbeat))
 
     def _take(self) -> bytes:
-        """Return what waits for the client; a comment if nothing does."""
+        """Return the pending bytes; a comment if there are none."""
         with self._lock:
             taken, self._pending, self._pending_bytes = self._pending, [], 0
         return b"".join(taken) or COMMENT
@@ -117,7 +160,7 @@ class AsyncSubscription(Subscription):
 
 
 class BlockingSubscription(Subscription):
-    """A stream that a thread sends, where the server has nothing better."""
+    """A stream that a thread sends, for servers without an event loop."""
 
     heartbeat = HEARTBEAT_OF_A_THREAD
 

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from delivery.webhooks import administration
 from delivery.webhooks.models import Webhook
-from delivery.webhooks.root_key import RootKeyUnreadable
-from delivery.webhooks.signing_secrets import root_key, secret_of
+from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
+from delivery.webhooks.signing import secret_of
 from studio import shown_once
 from studio.error_pages import error_page
 from studio.workspaces.base import WorkspacePage
@@ -70,7 +70,7 @@ def show_next(request: HttpRequest, response: HttpResponse, webhook: Webhook) ->
 def shown_now(request: HttpRequest, webhook: Webhook) -> str:
     """Return the secret if it is to be shown now, and never again; otherwise an empty text."""
     generation = shown_once.shown_now(request, _name_of(webhook))
-    return secret_of(webhook, root_key()) if generation == webhook.generation else ""
+    return secret_of(webhook, RootKey.opened()) if generation == webhook.generation else ""
 
 
 def _name_of(webhook: Webhook) -> str:

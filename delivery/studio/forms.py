@@ -10,9 +10,8 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from delivery.webhooks.administration import MAX_KEEP_HOURS
+from delivery.webhooks.administration import MAX_DESCRIPTION, MAX_ID_PREFIX, MAX_KEEP_HOURS
 from delivery.webhooks.models import MAX_URL, Webhook
-from delivery.webhooks.values import MAX_DESCRIPTION, MAX_ID_PREFIX
 from studio.activity.words import TypeGroup, grouped
 from versioning.domain.events import types
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 
-from delivery.studio.words import REASONS, title_of
+from delivery.studio.labels import REASONS, title_of
 from delivery.webhooks import administration
 from delivery.webhooks.health import left_by_creator
 from delivery.webhooks.models import Webhook

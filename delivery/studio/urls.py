@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from delivery.studio import one, views
+from delivery.studio import detail, views
 from studio.views import StudioPage
 
 
@@ -17,13 +17,13 @@ urlpatterns = [
     page("webhooks/", views.ListPage, "webhooks"),
     page("webhooks/add/", views.CreatePage, "webhook_add"),
     page("webhooks/live/", views.ListLivePage, "webhooks_live"),
-    page("webhooks/<str:webhook>/", one.ShowPage, "webhook"),
-    page("webhooks/<str:webhook>/live/", one.LivePage, "webhook_live"),
+    page("webhooks/<str:webhook>/", detail.ShowPage, "webhook"),
+    page("webhooks/<str:webhook>/live/", detail.LivePage, "webhook_live"),
     page("webhooks/<str:webhook>/change/", views.ChangePage, "webhook_change"),
     page("webhooks/<str:webhook>/delete/", views.DeletePage, "webhook_delete"),
-    page("webhooks/<str:webhook>/rotate/", one.RotatePage, "webhook_rotate"),
-    page("webhooks/<str:webhook>/ping/", one.PingPage, "webhook_ping"),
-    page("webhooks/<str:webhook>/enable/", one.EnablePage, "webhook_enable"),
-    page("webhooks/<str:webhook>/take-over/", one.TakeOverPage, "webhook_take_over"),
-    page("webhooks/<str:webhook>/deliveries/<str:delivery>/replay/", one.ReplayPage, "webhook_replay"),
+    page("webhooks/<str:webhook>/rotate/", detail.RotatePage, "webhook_rotate"),
+    page("webhooks/<str:webhook>/ping/", detail.PingPage, "webhook_ping"),
+    page("webhooks/<str:webhook>/enable/", detail.EnablePage, "webhook_enable"),
+    page("webhooks/<str:webhook>/take-over/", detail.TakeOverPage, "webhook_take_over"),
+    page("webhooks/<str:webhook>/deliveries/<str:delivery>/replay/", detail.ReplayPage, "webhook_replay"),
 ]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from delivery.studio.base import WebhookPage, WebhooksPage, show_next, state_of
 from delivery.studio.forms import NAMES, WebhookForm
-from delivery.studio.words import CONDITIONS, REASONS, Wording, title_of, type_in_words
+from delivery.studio.labels import CONDITIONS, REASONS, Wording, title_of, type_in_words
 from delivery.webhooks import administration
 from delivery.webhooks.health import Health, health_of
 from delivery.webhooks.models import Webhook

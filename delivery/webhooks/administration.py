@@ -1,6 +1,6 @@
 """What admins of a workspace do with its webhooks; the API and the studio call these functions.
 
-Every function takes the caller as `by`. It raises `NotFound` if the caller may not read the workspace,
+Every verb takes the caller as `by`. It raises `NotFound` if the caller may not read the workspace,
 `Forbidden` if the caller may read but not administer it, and `Invalid` for wrong values, with the names of
 the fields in JSON.
 """
@@ -17,18 +17,77 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from delivery.webhooks import outbox
-from delivery.webhooks.messages import body_of, ping_of
-from delivery.webhooks.models import Delivery, State, Webhook
-from delivery.webhooks.retries import WAITS
-from delivery.webhooks.signing_secrets import root_key, secret_of
-from delivery.webhooks.values import COLUMNS, checked
+from delivery.webhooks.attempts import WAITS
+from delivery.webhooks.models import MAX_URL, Delivery, State, Webhook
+from delivery.webhooks.outbox import delivery_of, ping_of
+from delivery.webhooks.root_key import RootKey
+from delivery.webhooks.signing import secret_of
+from delivery.webhooks.targets import Refused, resolve
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.errors import Forbidden, Invalid, Issue, Message, NotFound
+from versioning.domain.events import matching
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+
+MAX_DESCRIPTION: Final = 500
+MAX_EVENT_TYPES: Final = 100
+MAX_ID_PREFIX: Final = 200
+RESOLVING_SECONDS: Final = 5.0
+
+COLUMNS: Final = {
+    "url": "url",
+    "eventTypes": "event_types",
+    "idPrefix": "id_prefix",
+    "description": "description",
+    "enabled": "enabled",
+}
+"""The columns of the fields that a caller can set, by their names in JSON."""
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns for the given fields; raises `Invalid` with every problem.
+
+    The host of a URL is resolved, but only if nothing else is wrong.
+    """
+    columns = {COLUMNS[name]: "" if value is None else value for name, value in given.items()}
+    issues = [
+        *_issues_of_types(given.get("eventTypes", ())),
+        *_issues_of_text("url", given.get("url"), MAX_URL),
+        *_issues_of_text("idPrefix", given.get("idPrefix"), MAX_ID_PREFIX),
+        *_issues_of_text("description", given.get("description"), MAX_DESCRIPTION),
+    ]
+    if "eventTypes" in given and not given["eventTypes"]:
+        issues.append(Issue("eventTypes", "must name at least one type of event"))
+    if issues:
+        raise Invalid(issues)
+    if "url" in given:
+        try:
+            resolve(given["url"], RESOLVING_SECONDS)
+        except Refused as refusal:
+            raise Invalid.field("url", refusal.args[0]) from None
+    return columns
+
+
+def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
+    if len(patterns) > MAX_EVENT_TYPES:
+        yield Issue("eventTypes", Message("must not have more than {limit} items", limit=MAX_EVENT_TYPES))
+        return
+    for number, pattern in enumerate(patterns):
+        try:
+            matching([pattern])
+        except Invalid as error:
+            yield Issue(f"eventTypes.{number}", error.issues[0].message)
+
+
+def _issues_of_text(name: str, text: str | None, longest: int) -> Iterator[Issue]:
+    if text is not None and len(text) > longest:
+        yield Issue(name, Message("must not be longer than {limit} characters", limit=longest))
+    elif text is not None and "\0" in text:
+        yield Issue(name, "must not hold the character NUL")
+
 
 MAX_WEBHOOKS: Final = 100
 """How many webhooks a workspace may have."""
@@ -73,20 +132,23 @@ def create(
     description: str | None = None,
     by: Who,
 ) -> tuple[Webhook, str]:
-    """Create a webhook for the events that follow; return it with its secret, which is not shown again.
+    """Create a webhook for future events; return it with its secret, which is not shown again.
 
     Raises `Invalid` with the code `too_many_webhooks` if the workspace has as many as it may, and
     `RootKeyUnreadable` if no secret can be made.
     """
     caller = caller_of(by)
-    get_editor().workspace.find(workspace_id, by=caller)  # no host is looked up for strangers
+    get_editor().workspace.find(workspace_id, by=caller)  # no host is resolved for other callers
     given = {"url": url, "eventTypes": event_types, "idPrefix": id_prefix, "description": description}
     columns = checked(given)
     with get_editor().workspace.administering(workspace_id, caller):
         if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
-            problem = f"this workspace has {MAX_WEBHOOKS} webhooks, as many as it can have: delete one first"
-            raise Invalid.field("workspaceId", problem, code="too_many_webhooks")
-        root = root_key()
+            message = Message(
+                "this workspace has {limit} webhooks, as many as it can have: delete one first",
+                limit=MAX_WEBHOOKS,
+            )
+            raise Invalid.field("workspaceId", message, code="too_many_webhooks")
+        root = RootKey.opened()
         webhook = Webhook.objects.create(
             workspace_id=workspace_id,
             created_by=caller.username or "",
@@ -100,10 +162,10 @@ def create(
 
 @retried
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
-    """Change a webhook; `changes` has the names of JSON, and what is absent is unchanged.
+    """Change a webhook; `changes` has the names of JSON, and absent fields are unchanged.
 
-    Enabling it clears the record of failures and begins with the events that follow. Disabling it cancels
-    the pending deliveries.
+    Enabling it clears the record of failures and starts with future events. Disabling it cancels the
+    pending deliveries.
     """
     caller = caller_of(by)
     find(webhook_id, by=caller)
@@ -116,7 +178,11 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
         for name in changed:
             setattr(webhook, name, columns[name])
         if "enabled" in changed:
-            _enable(webhook)
+            webhook.disabled_reason = ""
+            if webhook.enabled:
+                webhook.failing_since, webhook.after = None, events.position()
+            else:
+                webhook.deliveries.cancel()
         webhook.save()
         names = {column: name for name, column in COLUMNS.items()}
         webhook.record("changed", caller, fields=sorted(names[name] for name in changed))
@@ -136,14 +202,14 @@ def delete(webhook_id: str, *, by: Who) -> None:
 def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, datetime.datetime | None]:
     """Replace the secret; return the new one, and the time until which the previous one signs as well.
 
-    With 0 hours, all earlier secrets stop signing at once. Otherwise those that were promised a longer time
-    keep it.
+    With 0 hours, all earlier secrets stop signing at once. Otherwise they sign until their own time.
     """
     caller = caller_of(by)
     if not 0 <= keep_previous_hours <= MAX_KEEP_HOURS:
-        raise Invalid.field("keepPreviousHours", f"must be a whole number from 0 to {MAX_KEEP_HOURS}")
+        message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_KEEP_HOURS)
+        raise Invalid.field("keepPreviousHours", message)
     with _administering(webhook_id, caller) as webhook:
-        root, now = root_key(), timezone.now()
+        root, now = RootKey.opened(), timezone.now()
         until = now + datetime.timedelta(hours=keep_previous_hours) if keep_previous_hours else None
         still = set(webhook.signing_generations(now)) if until else set()
         before = [[webhook.generation, until.isoformat()]] if until else []
@@ -156,15 +222,14 @@ def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, 
 
 
 def ping(webhook_id: str, *, by: Who) -> Delivery:
-    """Send an event without meaning, to test the receiver; return its delivery, which is pending."""
+    """Send a test event to the receiver; return its delivery, which is pending."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
         _refuse_disabled(webhook)
-        event = ping_of(webhook, caller)
-        made = Delivery.objects.create(
-            webhook=webhook, event_id=event.uuid, body=body_of(event), due_at=Now()
-        )
-        return Delivery.objects.get(pk=made.pk)
+        delivery = delivery_of(webhook, ping_of(webhook, caller))
+        delivery.save(force_insert=True)
+        delivery.refresh_from_db()
+        return delivery
 
 
 def deliveries(webhook_id: str, *, by: Who) -> QuerySet[Delivery]:
@@ -178,7 +243,7 @@ def deliveries(webhook_id: str, *, by: Who) -> QuerySet[Delivery]:
 
 
 def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
-    """Make one more attempt at a delivery, whatever its state; the message keeps its id."""
+    """Make one more attempt at a delivery in any state; the message keeps its id."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
         found = webhook.deliveries.filter(pk=uuid_of(delivery_id))
@@ -194,9 +259,9 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
 
 @retried
 def take_over(webhook_id: str, *, by: Who) -> Webhook:
-    """Make the caller the person who looks after a webhook, in the place of who made it.
+    """Make the caller responsible for a webhook, instead of its creator.
 
-    Raises `Forbidden` if the caller is no person.
+    Raises `Forbidden` if the caller is not a person.
     """
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
@@ -211,23 +276,13 @@ def take_over(webhook_id: str, *, by: Who) -> Webhook:
 
 @contextmanager
 def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
-    """Yield a webhook, locked until the end of the transaction, to somebody who administers it."""
+    """Yield a webhook, locked until the end of the transaction, if the caller administers it."""
     workspace_id = find(webhook_id, by=by).workspace_id
     with get_editor().workspace.administering(workspace_id, by):
         webhook = Webhook.objects.locked().filter(pk=webhook_id).first()
         if webhook is None:
             raise NotFound
         yield webhook
-
-
-def _enable(webhook: Webhook) -> None:
-    """Complete the change of `enabled` by an admin."""
-    webhook.disabled_reason = ""
-    if webhook.enabled:
-        webhook.failing_since = None
-        webhook.after = events.position()
-    else:
-        webhook.deliveries.cancel()
 
 
 def _refuse_disabled(webhook: Webhook) -> None:

@@ -41,10 +41,7 @@ class WebhookViewSet(EditorViewSet):
     created = frozenset({"create"})
     errors = {"create": (404,)}
     query = {
-        "list": (
-            *parameters.paging(100, ORDERS),
-            parameters.WORKSPACE,
-        ),
+        "list": (*parameters.paging(100, ORDERS), parameters.WORKSPACE),
         "deliveries": parameters.paging(20, ORDERS),
     }
     requests = {
@@ -84,13 +81,12 @@ class WebhookViewSet(EditorViewSet):
         names = {"workspaceId": "workspace_id", "eventTypes": "event_types", "idPrefix": "id_prefix"}
         arguments = {names.get(name, name): value for name, value in given.items()}
         webhook, secret = administration.create(**arguments, by=self.caller)
-        address = f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}"
         body = WebhookAnswer.dump(webhook)
         tag = content_tag(body)  # of the webhook as GET returns it, without the secret
         headers = {
-            "Location": address,
-            "Cache-Control": "private, no-store",
-        }  # a client may not keep the secret
+            "Location": f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}",
+            "Cache-Control": "private, no-store",  # no cache may store the secret
+        }
         return tagged(request, {**body, "secret": secret}, tag=tag, status=201, headers=headers)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002

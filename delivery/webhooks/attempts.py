@@ -1,20 +1,21 @@
-"""One attempt to deliver: send, then record what came of it together with what follows from it.
+"""One attempt to deliver: send, then record the outcome and its consequences.
 
-The request is made outside of any transaction. A worker that is killed between the receiver's answer and
-the end of the transaction leaves the row leased; when the lease is over, another one sends the same message
+The request is made outside of any transaction. If a worker is killed between the receiver's answer and the
+end of the transaction, the row stays leased. When the lease ends, another worker sends the same message
 again, with the same id.
 """
 
 from __future__ import annotations
 
+import datetime
 import logging
+import random
 import time
 from http import HTTPStatus
 from typing import Any, Final
 
 from django.utils import timezone
 
-from delivery.webhooks import retries
 from delivery.webhooks.models import (
     Delivery,
     DeliveryAttempt,
@@ -23,13 +24,33 @@ from delivery.webhooks.models import (
     State,
     Webhook,
 )
-from delivery.webhooks.root_key import RootKeyUnreadable
-from delivery.webhooks.signatures import signed_headers
-from delivery.webhooks.signing_secrets import root_key, secret_of
+from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
+from delivery.webhooks.signing import secret_of, signed_headers
 from versioning.models import connections, events
 
+HOUR: Final = 3600.0
+
+WAITS: Final = (0.0, 5.0, 300.0, 1800.0, *(hours * HOUR for hours in (2, 5, 10, 14, 20, 24)))
+"""The seconds between an attempt and the one before, as proposed by Standard Webhooks."""
+JITTER: Final = 0.2
+"""The fraction by which a wait varies, so that deliveries that failed together are not retried together."""
+GIVE_UP_AFTER: Final = datetime.timedelta(days=3)
+"""How long a receiver may fail without a single success before its webhook is disabled."""
+
+
+def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
+    """Return the seconds to wait after `step` scheduled attempts; None if there are no more.
+
+    `retry_after`, in seconds, is what the receiver asks for; it can only make the wait longer.
+    """
+    if step >= len(WAITS):
+        return None
+    wait = WAITS[step] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  no secret
+    return max(wait, retry_after)
+
+
 WITHOUT_KEY_AGAIN: Final = 60.0
-"""The seconds before the next look whether the messages can be signed."""
+"""The seconds after which a delivery is tried again whose message could not be signed."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,33 +65,29 @@ def attempt(delivery: Delivery) -> None:
         return
     body = delivery.body.encode()
     try:
-        headers = _headers(webhook, delivery, body)
+        root = RootKey.opened()
     except RootKeyUnreadable as error:
-        logger.error("nothing is sent to webhooks: %s", error)  # noqa: TRY400  the sentence says all
+        logger.error("nothing is sent to webhooks: %s", error)  # noqa: TRY400  a traceback adds nothing
         delivery.postpone(WITHOUT_KEY_AGAIN)
         return
-    connections.give_back()  # so that others can have it while the receiver thinks
-    # Not at the top: of all processes only a worker sends, and httpx takes 6 MiB.
+    connections.give_back()  # it is not needed while the receiver answers
+    # Not at the top: only workers send, and httpx takes 6 MiB.
     from delivery.webhooks import sending  # noqa: PLC0415
 
+    generations = webhook.signing_generations(timezone.now())
+    secrets = [secret_of(webhook, root, generation=generation) for generation in generations]
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "editor-webhooks/1",
+        **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
+    }
     outcome = sending.send(webhook.url, headers, body)
     with events.transaction():
         _record(delivery, outcome)
 
 
-def _headers(webhook: Webhook, delivery: Delivery, body: bytes) -> dict[str, str]:
-    root = root_key()
-    generations = webhook.signing_generations(timezone.now())
-    secrets = [secret_of(webhook, root, generation=generation) for generation in generations]
-    return {
-        "Content-Type": "application/json",
-        "User-Agent": "editor-webhooks/1",
-        **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
-    }
-
-
 def _record(delivery: Delivery, outcome: Outcome) -> None:
-    """Store the attempt, the new state of the delivery, and what follows for the webhook."""
+    """Store the attempt and the new state of the delivery and of the webhook."""
     webhook = Webhook.objects.locked().filter(pk=delivery.webhook_id).first()
     stored = Delivery.objects.select_for_update().filter(pk=delivery.pk).first()
     if webhook is None or stored is None:
@@ -83,14 +100,14 @@ def _record(delivery: Delivery, outcome: Outcome) -> None:
         error=outcome.error,
         response=outcome.response,
     )
-    reason = _note(webhook, outcome)
-    _end(delivery, stored, outcome, is_disabled=reason is not None or not webhook.enabled)
+    reason = _update_health(webhook, outcome)
+    _end_lease(delivery, stored, outcome, is_disabled=reason is not None or not webhook.enabled)
     if reason is not None:
         webhook.disable(reason)
 
 
-def _note(webhook: Webhook, outcome: Outcome) -> DisabledReason | None:
-    """Update what the webhook says of its receiver; return the reason if it has to be disabled."""
+def _update_health(webhook: Webhook, outcome: Outcome) -> DisabledReason | None:
+    """Update what the webhook stores about its receiver; return the reason if it has to be disabled."""
     if outcome.is_success:
         webhook.failing_since, webhook.last_success_at = None, outcome.at
         webhook.save(update_fields=["failing_since", "last_success_at"])
@@ -102,21 +119,21 @@ def _note(webhook: Webhook, outcome: Outcome) -> DisabledReason | None:
         webhook.save(update_fields=["failing_since"])
     if outcome.status_code == HTTPStatus.GONE:
         return DisabledReason.GONE
-    if outcome.at - webhook.failing_since >= retries.GIVE_UP_AFTER:
+    if outcome.at - webhook.failing_since >= GIVE_UP_AFTER:
         return DisabledReason.FAILING
     return None
 
 
-def _end(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_disabled: bool) -> None:
-    """End the lease: the delivery is finished or due again.
+def _end_lease(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_disabled: bool) -> None:
+    """Finish the delivery, or make it due again.
 
-    `delivery` is the row as it was leased, `stored` is the row now. If somebody has asked for a replay in
-    between, that is a further attempt.
+    `delivery` is the row as it was leased, `stored` is the row now. A replay that was requested in between
+    is a further attempt.
     """
     step = stored.step if delivery.replay_wanted else stored.step + 1
     wait = None
     if not outcome.is_success:
-        wait = retries.wait_before(step, retry_after=outcome.retry_after)
+        wait = wait_before(step, retry_after=outcome.retry_after)
     progress: dict[str, Any] = {"step": step, "replay_wanted": False}
     if stored.replay_wanted and not delivery.replay_wanted and not is_disabled:
         delivery.postpone(0, **{**progress, "replay_wanted": True})

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db.models import Count
 
+from delivery.webhooks.attempts import GIVE_UP_AFTER
 from delivery.webhooks.models import Delivery, State, Webhook
-from delivery.webhooks.retries import GIVE_UP_AFTER
 from versioning.models import Membership
 from versioning.models.accounts import accounts
 
@@ -35,13 +35,13 @@ class Health:
 
     condition: Condition
     pending: int
-    """How many deliveries are still to be made."""
+    """The number of pending deliveries."""
     failed: int
-    """How many of the stored deliveries have been given up."""
+    """The number of stored deliveries that failed for good."""
     disabled_after: datetime.datetime | None
-    """The time from which on a failure disables it; None unless it is failing."""
+    """The time after which a failure disables it; None unless it is failing."""
     creator_left: bool
-    """Whether the person who made it is no longer a member: somebody else should look after it."""
+    """Whether its creator is no longer a member: another admin should look after it."""
 
 
 def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
@@ -75,15 +75,14 @@ def _condition(webhook: Webhook) -> Condition:
 
 
 def _disabled_after(webhook: Webhook) -> datetime.datetime | None:
-    if not webhook.enabled or webhook.failing_since is None:
-        return None
-    return webhook.failing_since + GIVE_UP_AFTER
+    since = webhook.failing_since if webhook.enabled else None
+    return None if since is None else since + GIVE_UP_AFTER
 
 
 def left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
     """Return the primary keys of the webhooks whose creators can no longer sign in to their workspaces."""
-    makers = {webhook.created_by_id for webhook in webhooks if webhook.created_by_id}
-    active = accounts().filter(pk__in=makers, is_active=True)
+    creators = {webhook.created_by_id for webhook in webhooks if webhook.created_by_id}
+    active = accounts().filter(pk__in=creators, is_active=True)
     everywhere = {str(pk) for pk in active.filter(is_superuser=True).values_list("pk", flat=True)}
     memberships = Membership.objects.filter(user__in=active).values_list("user", "workspace")
     members = {(str(user), workspace) for user, workspace in memberships}

@@ -15,18 +15,18 @@ from versioning.worker.jobs import Periodic, Queue
 THREADS: Final = 16
 """How many deliveries each worker sends at the same time, at most half of them of one workspace."""
 KEPT_FOR: Final = datetime.timedelta(days=30)
-"""How long deliveries that are done with can be looked at and replayed."""
+"""How long finished deliveries can be read and replayed."""
 REMOVED_AT_ONCE: Final = 1000
 
 
 def keep_up() -> None:
-    """Delete what is old, and encrypt the root key anew if another key of the settings is the newest now."""
+    """Delete old deliveries, and encrypt the root key again if the settings have a newer key."""
     remove_old()
     RootKey.keep_up()
 
 
 def remove_old() -> None:
-    """Delete what was done with that long ago, a part at a time so that nobody waits for a lock."""
+    """Delete old deliveries, in batches so that no other transaction waits long for a lock."""
     old = Delivery.objects.filter(finished_at__lt=timezone.now() - KEPT_FOR).order_by("finished_at")
     while some := list(old.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
         Delivery.objects.filter(pk__in=some).delete()

@@ -1,4 +1,4 @@
-"""Webhooks, what is to be delivered to them, and how far the log has been read for them.
+"""Webhooks, their deliveries, and the position up to which the log has been read for them.
 
 A delivery is a row of due work: docs/decisions/0022 says why the log itself is the outbox.
 """
@@ -25,12 +25,12 @@ from versioning.models.due_work import DueWorkQuerySet, Owner
 
 MAX_URL: Final = 2000
 AT_ONCE: Final = 2
-"""How many deliveries of one webhook all workers together send at the same time. A receiver that is slow to
-answer occupies no more threads than that."""
+"""How many deliveries of one webhook all workers together send at the same time, so that a slow receiver
+occupies no more threads."""
 
 
 class State(models.TextChoices):
-    """What has become of a delivery."""
+    """The state of a delivery."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -53,17 +53,17 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
     """Queries for webhooks."""
 
     def locked(self) -> Self:
-        """Lock the rows until the end of the transaction, always in the same order so that none deadlock.
+        """Lock the rows until the end of the transaction, in a fixed order that prevents deadlocks.
 
-        Whatever enables or disables a webhook or makes its deliveries holds this lock. So a disabled webhook
-        has no pending deliveries.
+        Code that enables or disables a webhook, or creates its deliveries, holds this lock. So a disabled
+        webhook has no pending deliveries.
         """
         return self.select_for_update(no_key=True).order_by("pk")
 
     def with_due(self, deliveries: models.QuerySet[Delivery]) -> Self:
         """Return the webhooks of some due deliveries, in the order in which these became due.
 
-        It looks at one delivery of each webhook, however many wait.
+        It reads one delivery of each webhook.
         """
         due = deliveries.filter(webhook=OuterRef("pk")).order_by("due_at").values("due_at")[:1]
         return self.annotate(due_at=Subquery(due)).exclude(due_at=None).order_by("due_at", "pk")
@@ -83,7 +83,7 @@ class Webhook(models.Model):
     enabled = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=16, choices=DisabledReason, blank=True)
     created_by = models.TextField(blank=True)
-    """The name of the account; a webhook outlives the account, which may become another's."""
+    """The name of the creator's account; the webhook outlives it, and another account may get the name."""
     created_by_id = models.TextField(blank=True)
     """The primary key of that account, as text."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -92,12 +92,12 @@ class Webhook(models.Model):
     failing_since = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     generation = models.PositiveIntegerField(default=1)
-    """Which of its secrets is the newest; see `delivery.webhooks.signing_secrets`."""
+    """Which of its secrets is the newest; see `delivery.webhooks.signing`."""
     previous = models.JSONField(default=list)
     """The older generations that still sign, each as `[generation, until]`, newest first."""
 
     deleted_by: Caller = APPLICATION
-    """Who deletes it; the application if its workspace is deleted."""
+    """The caller that deletes it; the application if its workspace is deleted."""
 
     objects = WebhookQuerySet.as_manager()
 
@@ -109,11 +109,11 @@ class Webhook(models.Model):
         return f"{self.pk} of {self.workspace_id}"
 
     def wants(self, event: Event) -> bool:
-        """Say whether this webhook is for an event of the log.
+        """Say whether this webhook gets an event of the log.
 
-        A webhook gets what admins of its workspace see about that workspace. If a block changes and an agent
-        of the same workspace shows it, that is the event about the block and not the one about the agent.
-        It does not get the event about its own creation.
+        A webhook gets the events of its workspace that its admins see. If a block changes that an agent of
+        the same workspace shows, it gets the event about the block, not the one about the agent. It does
+        not get the event about its own creation.
         """
         if event.workspace_id != self.workspace_id or event.hidden_from == self.workspace_id:
             return False
@@ -134,7 +134,7 @@ class Webhook(models.Model):
         return [self.generation, *still]
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
-        """Record a change of the webhook in the log; the URL may hold a secret and is never in it."""
+        """Record a change of the webhook in the log, never with its URL, which may contain a secret."""
         about = {"webhookId": str(self.pk), **detail}
         events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
 
@@ -153,7 +153,7 @@ def _record_end_of_webhook(instance: Webhook, **_signal: Any) -> None:
 
 
 class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
-    """Deliveries, and which of them may be sent now."""
+    """Queries for deliveries."""
 
     def owners(self) -> list[Owner]:
         """Return the workspaces and webhooks with deliveries that are due, without webhooks that are busy.
@@ -166,8 +166,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Delivery]:
         """Lease due deliveries of one webhook, unless it has become busy.
 
-        Those being sent are counted while the webhook is locked, so that threads that look at the same
-        moment do not all send to the same receiver.
+        Those being sent are counted while the webhook is locked, so that concurrent threads do not all send
+        to the same receiver.
         """
         _workspace, webhook = owner
         with transaction.atomic(using=self.db):
@@ -190,21 +190,21 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
 
 
 class Delivery(DueWork):
-    """One event for one webhook, and what has become of it."""
+    """One event for one webhook, and the state of its delivery."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event_id = models.UUIDField()
     body = models.TextField()
-    """What is sent. It is the same at every attempt, even if the event has been pruned from the log."""
+    """What is sent: the same at every attempt, even if the event has been pruned from the log."""
     state = models.CharField(max_length=16, choices=State, default=State.PENDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, db_index=True)
-    """When it ceased to be pending."""
+    """When it stopped being pending."""
     step = models.PositiveSmallIntegerField(default=0)
-    """How many of the scheduled attempts have been made; replays do not count."""
+    """The number of scheduled attempts made so far; replays do not count."""
     replay_wanted = models.BooleanField(default=False)
-    """Whether somebody has asked for another attempt, which has not been made yet."""
+    """Whether an admin has requested another attempt that has not been made yet."""
 
     objects = DeliveryQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base class's
 
@@ -243,7 +243,7 @@ class Delivery(DueWork):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of one attempt."""
+    """The outcome of one attempt."""
 
     at: datetime.datetime
     status_code: int | None = None
@@ -253,7 +253,7 @@ class Outcome:
     response: str = ""
     """The beginning of the body of the answer."""
     retry_after: float = 0.0
-    """How long the receiver asks to be left alone, in seconds."""
+    """The seconds for which the receiver asks to be left alone."""
 
     @property
     def is_success(self) -> bool:
@@ -279,7 +279,7 @@ class DeliveryAttempt(models.Model):
 
 
 class OutboxCursor(models.Model):
-    """The one row that says how far the log has been read for all webhooks."""
+    """The single row that holds the position up to which the log has been read for all webhooks."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     position = models.BigIntegerField(default=0)

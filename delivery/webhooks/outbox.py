@@ -1,9 +1,8 @@
-"""From the log to deliveries: what no webhook has been given yet.
+"""Make deliveries of the entries of the log.
 
-The log is the outbox. No change of anything writes a row for webhooks; the deliveries are made from the
-entries a fraction of a second later, and a cursor that moves in the same transaction says how far. So a
-change costs nothing more, a rollback leaves nothing, and each entry becomes one delivery for each webhook:
-docs/decisions/0022.
+The log is the outbox. A change writes no row for webhooks: a fraction of a second later a worker makes one
+delivery for each entry and webhook, and in the same transaction moves a cursor. So a change costs nothing
+more, and one that is rolled back leaves nothing: docs/decisions/0022.
 """
 
 from __future__ import annotations
@@ -14,30 +13,50 @@ from typing import Final
 from django.db import transaction
 from django.db.models import Min
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from delivery.webhooks.messages import body_of
 from delivery.webhooks.models import Delivery, OutboxCursor, Webhook
+from versioning.api.negotiation import CompactJSONRenderer
+from versioning.api.schemas.events import EventAnswer
+from versioning.domain.access import Caller
 from versioning.models import Event, events
+
+PING: Final = "webhook.ping"
+"""The type of the event that a ping sends. It is not in the log, so it has no position."""
+
+
+def ping_of(webhook: Webhook, by: Caller) -> Event:
+    """Return the event of a ping, which only says that the caller tests the webhook."""
+    return Event(
+        type=PING,
+        created_at=timezone.now(),
+        workspace_id=webhook.workspace_id,
+        actor=by.username or "",
+        via=by.via.value,
+        key_prefix=by.key_prefix or "",
+        detail={"webhookId": str(webhook.pk)},
+    )
+
 
 logger = logging.getLogger(__name__)
 
 SECONDS: Final = 0.25
-"""How often each worker looks whether the log has grown."""
+"""How often each worker checks whether the log has grown."""
 AT_ONCE: Final = 500
 """How many entries are read in one transaction."""
 
 
 def fill() -> None:
-    """Make the deliveries of all entries that nobody has read yet; several workers may do so at once."""
+    """Make the deliveries of all unread entries; several workers may do so at once."""
     while (start := unread_after()) is not None and start != events.position():
         _fill_some()
 
 
 def unread_after() -> int | None:
-    """Return the position after which entries are still to be read; None if no webhook waits for any.
+    """Return the position after which entries are unread; None if no webhook is enabled.
 
-    Entries before the oldest enabled webhook need not be read. With no enabled webhook the cursor rests,
-    so that an installation without webhooks never writes for them.
+    Entries before the oldest enabled webhook are skipped. Without an enabled webhook the cursor does not
+    move, so an installation without webhooks never writes for them.
     """
     oldest: int | None = Webhook.objects.filter(enabled=True).aggregate(after=Min("after"))["after"]
     if oldest is None:
@@ -50,30 +69,26 @@ def unread_after() -> int | None:
 def _fill_some() -> None:
     OutboxCursor.objects.bulk_create([OutboxCursor()], ignore_conflicts=True)
     cursor = OutboxCursor.objects.select_for_update().get()
-    start = unread_after()  # again: another worker may have read some, or somebody deleted the webhook
+    start = unread_after()  # again: another worker may have moved the cursor, or the webhook is deleted
     newest = events.position()
     if start is None or start == newest:
         return
-    if start > newest:
-        _begin_anew(cursor, newest)
-        return
-    found = events.entries(after=start, limit=AT_ONCE)
-    # After the entries: a webhook that is made meanwhile then only begins later than all of them.
-    webhooks = list(Webhook.objects.locked().filter(enabled=True))
-    Delivery.objects.bulk_create(
-        _delivery(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
-    )
-    cursor.position = found[-1].position if found else newest  # a position without entries tells nothing
+    found = []
+    if start > newest:  # an earlier state of the log was restored, without the state of the webhooks
+        logger.warning("the log ends at %s, before what webhooks have read: they go on from there", newest)
+        Webhook.objects.filter(after__gt=newest).update(after=newest)
+    else:
+        found = events.entries(after=start, limit=AT_ONCE)
+        # After reading the entries, so that a webhook created meanwhile begins later than all of them.
+        webhooks = list(Webhook.objects.locked().filter(enabled=True))
+        Delivery.objects.bulk_create(
+            delivery_of(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
+        )
+    cursor.position = found[-1].position if found else newest  # the positions in between have no entries
     cursor.save(update_fields=["position"])
 
 
-def _begin_anew(cursor: OutboxCursor, newest: int) -> None:
-    """Go on from the end of a log of which an earlier state was restored, without the state of webhooks."""
-    logger.warning("the log ends at %s, before what webhooks have read: they go on from there", newest)
-    Webhook.objects.filter(after__gt=newest).update(after=newest)
-    cursor.position = newest
-    cursor.save(update_fields=["position"])
-
-
-def _delivery(webhook: Webhook, event: Event) -> Delivery:
-    return Delivery(webhook=webhook, event_id=event.uuid, body=body_of(event), due_at=Now())
+def delivery_of(webhook: Webhook, event: Event) -> Delivery:
+    """Return a new delivery that is due now."""
+    body = CompactJSONRenderer().render(EventAnswer.dump(event)).decode()
+    return Delivery(webhook=webhook, event_id=event.uuid, body=body, due_at=Now())

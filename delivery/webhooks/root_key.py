@@ -8,7 +8,7 @@ from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
 
 class RootKeyUnreadable(KeyUnreadable):
-    """None of the keys in the settings opens the root key; nothing can be signed until one does."""
+    """No key in the settings decrypts the root key, so nothing can be signed."""
 
     code = "webhook_key_unreadable"
 
@@ -21,13 +21,13 @@ class RootKeyUnreadable(KeyUnreadable):
 
 
 class RootKey(SealedKey):
-    """The key from which all secrets are derived."""
+    """The root key, which the database stores encrypted."""
 
     purpose = b"the root key of the editor's webhooks"
     unreadable = RootKeyUnreadable
 
     @classmethod
     def texts(cls) -> list[str]:
-        """Return those of `EDITOR_WEBHOOK_KEY` before the others."""
+        """Return the keys in `EDITOR_WEBHOOK_KEY`, followed by the others."""
         own = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
         return [*own, *super().texts()]

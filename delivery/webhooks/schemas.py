@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from delivery.webhooks.administration import MAX_KEEP_HOURS
+from delivery.webhooks.administration import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID_PREFIX, MAX_KEEP_HOURS
 from delivery.webhooks.models import MAX_URL
-from delivery.webhooks.values import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID_PREFIX
 from versioning.api.schemas.base import (
     RequestSchema,
     ResponseSchema,
@@ -26,7 +25,7 @@ from versioning.domain.fields import UNCHANGED, NotBlank
 
 DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
 
-# What is documented here is checked in `delivery.webhooks.values`, for the studio too.
+# What is documented here is checked in `delivery.webhooks.administration`, for the studio too.
 _URL = Annotated[
     NotBlank,
     Field(

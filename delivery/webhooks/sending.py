@@ -1,15 +1,17 @@
-"""One request to a receiver: to the addresses that were checked, within one deadline, and nowhere else.
+"""One request to a receiver, only to IP addresses that were checked, and within one deadline.
 
-httpcore follows no redirects, reads no proxies from the environment and unpacks nothing. What is added here
-is where it connects to, and that all of a request has one deadline: httpcore's own timeouts begin anew with
-every byte.
+httpcore follows no redirects, reads no proxies from the environment and decompresses nothing. This module
+adds the choice of the IP address, and one deadline for the whole request: httpcore's own timeouts restart
+with every byte.
 """
 
 from __future__ import annotations
 
+import datetime
 import ssl
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
@@ -18,26 +20,25 @@ import httpcore
 import httpx
 from django.utils import timezone
 
-from delivery.webhooks.addresses import Address, Refused, Target
 from delivery.webhooks.models import Outcome
-from delivery.webhooks.resolving import looked_up
-from delivery.webhooks.retries import retry_after
+from delivery.webhooks.targets import Address, Refused, Target, resolve
 
 SECONDS: Final = 15.0
-"""How long a receiver has for all of it: its host to resolve, to connect, to take the message and answer."""
+"""The time for a whole request: to resolve the host, connect, send the message and read the answer."""
 READ_BYTES: Final = 16 * 1024
 KEPT_BYTES: Final = 1024
-_HEEDED: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+LONGEST_RETRY_AFTER: Final = 24 * 3600.0
+_WITH_RETRY_AFTER: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 
 
 def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-    """Send a message and return what came of it; a failure is an outcome too, and nothing is raised."""
+    """Send a message and return the outcome; a failure is an outcome too, and nothing is raised."""
     at, began = timezone.now(), time.monotonic()
     deadline = _Deadline(began + SECONDS)
     status: int | None = None
-    asked, answer, error = 0.0, b"", ""
+    pause, answer, error = 0.0, b"", ""
     try:
-        target, addresses = looked_up(url, deadline.left)
+        target, addresses = resolve(url, deadline.left)
         with (
             httpcore.HTTPConnection(
                 httpcore.Origin(target.scheme.encode(), target.host.encode(), target.port),
@@ -47,8 +48,8 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
             connection.stream("POST", _url(target), headers=_headers(target, headers), content=body) as found,
         ):
             status = found.status
-            if status in _HEEDED:
-                asked = retry_after(_header(found, b"retry-after"), at)
+            if status in _WITH_RETRY_AFTER:
+                pause = retry_after(_header(found, b"retry-after"), at)
             answer = _beginning(found.iter_stream())
     except Refused as refusal:
         error = f"The URL {refusal}."
@@ -67,19 +68,19 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
         milliseconds=round((time.monotonic() - began) * 1000),
         error=error,
         response=_text(answer),
-        retry_after=asked,
+        retry_after=pause,
     )
 
 
 class _Deadline:
-    """The moment at which a request is over, whatever has arrived."""
+    """The moment at which a request ends, complete or not."""
 
     def __init__(self, until: float) -> None:
         self._until = until
 
     @property
     def left(self) -> float:
-        """The seconds left, but never none at all, which a socket would take for "do not wait"."""
+        """The seconds left; never 0, which would make a socket non-blocking."""
         return max(self._until - time.monotonic(), 0.001)
 
     @property
@@ -88,7 +89,7 @@ class _Deadline:
 
 
 class _CheckedAddresses(httpcore.NetworkBackend):
-    """Connects to the first address that answers, whatever the host resolves to by now."""
+    """Connects to the first of the checked IP addresses that answers, without resolving the host again."""
 
     def __init__(self, addresses: Sequence[Address], deadline: _Deadline) -> None:
         self._addresses = addresses
@@ -103,22 +104,20 @@ class _CheckedAddresses(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect; the time that is left is divided among the addresses that are left."""
-        *others, last = self._addresses
-        for number, address in enumerate(others):
-            share = self._deadline.left / (len(self._addresses) - number)
+        """Connect; the remaining time is divided among the remaining addresses."""
+        for left, address in zip(range(len(self._addresses), 0, -1), self._addresses, strict=True):
             try:
-                stream = self._backend.connect_tcp(str(address), port, timeout=share)
+                stream = self._backend.connect_tcp(str(address), port, timeout=self._deadline.left / left)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue
-            return _TimedStream(stream, self._deadline)
-        return _TimedStream(
-            self._backend.connect_tcp(str(last), port, timeout=self._deadline.left), self._deadline
-        )
+                if left == 1:
+                    raise
+            else:
+                return _TimedStream(stream, self._deadline)
+        raise httpcore.ConnectError
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A connection whose every step has the time that is left of the whole."""
+    """A connection whose operations share one deadline."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: _Deadline) -> None:
         self._stream = stream
@@ -149,7 +148,7 @@ class _TimedStream(httpcore.NetworkStream):
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """Return what checks the certificates of receivers; `SSL_CERT_FILE` names authorities of one's own."""
+    """Return the context that verifies receivers' certificates; `SSL_CERT_FILE` names further authorities."""
     return httpx.create_ssl_context()
 
 
@@ -166,12 +165,26 @@ def _headers(target: Target, own: Mapping[str, str]) -> list[tuple[str, str]]:
     return [("Host", target.authority), ("Connection", "close"), *own.items()]
 
 
+def retry_after(header: str, now: datetime.datetime) -> float:
+    """Return the seconds that a `Retry-After` asks for, as a number or a date; 0 if it is neither."""
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(min(int(text[:12]), LONGEST_RETRY_AFTER))
+    try:
+        until = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):  # the latter for a number of twenty digits
+        return 0.0
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=datetime.UTC)
+    return min(max((until - now).total_seconds(), 0.0), LONGEST_RETRY_AFTER)
+
+
 def _header(answer: httpcore.Response, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in answer.headers if key.lower() == name), "")
 
 
 def _beginning(chunks: Iterable[bytes]) -> bytes:
-    """Return the beginning of an answer; what is missing at the deadline is no failure any more."""
+    """Return the beginning of an answer; once there is a status, a missing body is not a failure."""
     read = bytearray()
     try:
         for chunk in chunks:
@@ -184,7 +197,7 @@ def _beginning(chunks: Iterable[bytes]) -> bytes:
 
 
 def _text(answer: bytes) -> str:
-    """Return bytes of anybody's as text that every database can store."""
+    """Return arbitrary bytes as text that every database can store."""
     return answer.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 

@@ -25,11 +25,11 @@ from releases.studio.shown import shown_items
 from releases.studio.verbs import releases
 from releases.studio.words import STATES, problem_in_words, publishing_in_words
 from studio import extensions
-from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
 from studio.panels import Panel, SubjectOnPage
 from studio.publishing.obstacles import reasons
+from studio.translation import translated
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
@@ -93,10 +93,6 @@ class ReleasePage(WorkspacePage):
     def is_draft(self) -> bool:
         """Whether it can still be changed and published."""
         return self.release.state == State.DRAFT
-
-    def may(self, right: Right) -> bool:
-        """Say whether the caller has the right in the workspace."""
-        return self.caller.may(right, self.workspace_id)
 
     def show(
         self, *, status: int = 200, problems: Sequence[Problem] | None = None, **context: Any

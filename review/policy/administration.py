@@ -6,7 +6,7 @@ from typing import Final
 
 from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from versioning.domain.access import APPLICATION, Right
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, Message
 from versioning.editor import Editor
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
@@ -60,8 +60,10 @@ def policy_of(workspace_id: str) -> ReviewPolicy:
 def _check(required: int, bypass: str) -> None:
     issues = []
     if type(required) is not int or not 0 <= required <= MAX_REQUIRED:  # True is no number of people
-        issues.append(Issue("required", f"must be a whole number from 0 to {MAX_REQUIRED}"))
+        message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_REQUIRED)
+        issues.append(Issue("required", message))
     if bypass not in Bypass.values:
-        issues.append(Issue("bypass", f"must be one of {', '.join(map(repr, Bypass.values))}"))
+        message = Message("must be one of {values}", values=", ".join(map(repr, Bypass.values)))
+        issues.append(Issue("bypass", message))
     if issues:
         raise Invalid(issues)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from review.policy.rules import Outcome
-from versioning.domain.errors import Forbidden
+from versioning.domain.errors import Forbidden, Message
 
 
 class ReviewRequired(Forbidden):
@@ -20,6 +21,11 @@ class ReviewRequired(Forbidden):
         self.review_id = review_id
         """The review of the resource that is open; None if there is none."""
 
+    @property
+    def summary(self) -> str:
+        """What is missing, in a sentence or two."""
+        return summary_of(self.outcome.missing, self.outcome.changes_requested_by)
+
     def details(self) -> dict[str, Any]:
         """Return what is missing, and where to give it."""
         return {
@@ -31,9 +37,23 @@ class ReviewRequired(Forbidden):
         }
 
 
+def summary_of(missing: int, changes_requested_by: Sequence[str]) -> str:
+    """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
+    needs, people = "", ""
+    if missing == 1:
+        needs = Message("Needs one more approval.")
+    elif missing:
+        needs = Message("Needs {count} more approvals.", count=missing)
+    if len(changes_requested_by) == 1:
+        people = Message("{person} asked for changes.", person=changes_requested_by[0])
+    elif changes_requested_by:
+        people = Message("{people} asked for changes.", people=", ".join(changes_requested_by))
+    return Message("{needs} {people}", needs=needs, people=people) if needs and people else needs or people
+
+
 def _message(outcome: Outcome) -> str:
     if outcome.changes_requested_by:
-        return f"Changes are requested by {', '.join(outcome.changes_requested_by)}."
+        return Message("Changes are requested by {names}.", names=", ".join(outcome.changes_requested_by))
     if outcome.missing == 1:
-        return "One more approval is needed before this version goes live."
-    return f"{outcome.missing} more approvals are needed before this version goes live."
+        return Message("One more approval is needed before this version goes live.")
+    return Message("{count} more approvals are needed before this version goes live.", count=outcome.missing)

@@ -15,7 +15,7 @@ from review.reviews.subjects import (
 )
 from review.reviews.values import members_named
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
@@ -62,7 +62,10 @@ def _move_to(review: Review, version: Snapshot) -> None:
     """Make a review about a newer version; verdicts on an equal configuration count for it."""
     if not (version.read_only or review.is_in_git) and version.number < review.version_number:
         raise Invalid.field(
-            "versionId", f"must be newer than version {review.version_number}, which is under review"
+            "versionId",
+            Message(
+                "must be newer than version {number}, which is under review", number=review.version_number
+            ),
         )
     Review.objects.filter(pk=review.pk).update(**columns_of(version))
     review.refresh_from_db()

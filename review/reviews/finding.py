@@ -8,7 +8,7 @@ from review.models.reviews import Review, ReviewQuerySet
 from review.reviews.records import ReviewRecord, ReviewState, record_of, states_of
 from review.reviews.subjects import readable
 from versioning.domain.access import APPLICATION, Right
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
@@ -61,4 +61,6 @@ def _state_named(name: str) -> ReviewState:
     try:
         return ReviewState(name)
     except ValueError:
-        raise Invalid.field("state", f"must be one of {', '.join(ReviewState)}") from None
+        raise Invalid.field(
+            "state", Message("must be one of {values}", values=", ".join(ReviewState))
+        ) from None

@@ -20,7 +20,7 @@ from review.reviews.subjects import (
 from review.reviews.values import MAX_TEXT
 from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Conflict, Forbidden, Invalid
+from versioning.domain.errors import Conflict, Forbidden, Invalid, Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retried
 from versioning.editor.parts import EditorPart
@@ -54,7 +54,9 @@ def give_verdict(
     """
     by = caller_of(by)
     if verdict not in VerdictValue.values:
-        raise Invalid.field("verdict", f"must be one of {', '.join(VerdictValue.values)}")
+        raise Invalid.field(
+            "verdict", Message("must be one of {values}", values=", ".join(VerdictValue.values))
+        )
     body = checked_text("body", body.strip(), MAX_TEXT)
     with changing_review(reviews, review_id, Right.PUBLISH, by) as subject:
         version = _under_review(subject, version_id)

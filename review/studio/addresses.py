@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from review.studio.words import REQUIRED
+from review.policy.errors import ReviewRequired
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.domain.errors import VersioningError
@@ -25,7 +25,7 @@ def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
 
 def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the review that an error says is missing approvals; None for any other error, or without one."""
-    review_id = error.details()["review"]["id"] if error.code == REQUIRED else None
+    review_id = error.review_id if isinstance(error, ReviewRequired) else None
     if review_id is None:
         return None
     return Action(title=_("To the review"), address=of_review(kind.slug, resource_id, review_id))

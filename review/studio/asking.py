@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from review.reviews.values import MAX_TEXT
 from review.studio.addresses import of_review
 from review.studio.current import open_review_of, reviews
-from studio.domain_messages.translated import translated
 from studio.forms.typed import typed_text
 from studio.forms.words import titles
 from studio.resources.base import ResourcePage
+from studio.translation import translated
 from studio.versions import reference_to
 from studio.workspaces.roles import role_name
 from versioning.domain.access import LEAST_ROLE, Right, Role

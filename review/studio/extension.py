@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from review.studio import addresses, handing_over, history_notes, home, lists, panels, words
+from review.studio import addresses, handing_over, history_notes, home, lists, panels
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
 
@@ -24,6 +24,5 @@ STUDIO: Final = Extension(
     notes=history_notes.notes,
     hindrances=lists.hindrances,
     event_address=addresses.of_event,
-    error_words=words.error_in_words,
     way_out=addresses.way_out,
 )

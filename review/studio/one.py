@@ -22,9 +22,9 @@ from review.studio.shown import people_of
 from review.studio.words import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
-from studio.domain_messages.translated import translated
 from studio.forms.typed import typed_text
 from studio.publishing.obstacles import obstacle_to
+from studio.translation import translated
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from review.models import Bypass, VerdictValue
+from review.policy.errors import summary_of
 from review.reviews.records import ReviewState
-from versioning.domain.errors import VersioningError
-
-REQUIRED: Final = "review_required"
-"""The code of the error with which the gate refuses a version that needs approvals."""
+from studio.translation import translated
 
 
 @dataclass(frozen=True)
@@ -42,24 +40,7 @@ VERDICTS: Final[Mapping[str, Wording]] = {
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
     """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
-    sentences = []
-    if missing:
-        needs = ngettext("Needs one more approval.", "Needs %(count)s more approvals.", missing)
-        sentences.append(needs % {"count": missing})
-    if changes_requested_by:
-        asked = ngettext(
-            "%(people)s asked for changes.", "%(people)s asked for changes.", len(changes_requested_by)
-        )
-        sentences.append(asked % {"people": ", ".join(changes_requested_by)})
-    return " ".join(sentences)
-
-
-def error_in_words(error: VersioningError) -> str:
-    """Return what the gate misses, in the language of the page; empty for an error about anything else."""
-    if error.code != REQUIRED:
-        return ""
-    said: Mapping[str, Any] = error.details()["review"]
-    return missing_in_words(said["missing"], said["changesRequestedBy"])
+    return translated(summary_of(missing, changes_requested_by))
 
 
 def policy_in_words(required: int, bypass: str) -> list[str]:

@@ -15,7 +15,7 @@ from schedules.studio.words import STATES, in_short
 from schedules.studio.zones import offered, twice, when, zone_name, zone_of
 from schedules.verbs import ScheduleEnded
 from studio.kinds import KINDS_BY_SLUG
-from studio.views import way_back
+from studio.views import safe_next_url
 from studio.workspaces.base import WorkspacePage
 from studio.zones import remember
 from versioning.domain.access import Right
@@ -38,7 +38,7 @@ class OneSchedulePage(WorkspacePage):
 
     def after(self, schedule: Schedule) -> str:
         """Return where one goes on: where one came from, or the calendar."""
-        return way_back(self.request, self.address("calendar"))
+        return safe_next_url(self.request, self.address("calendar"))
 
     def ended(self, schedule: Schedule) -> HttpResponse:
         """Go on, and say that it is too late."""

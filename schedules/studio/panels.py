@@ -69,7 +69,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         lines = lines_of(plan, may_publish=may_publish)
         yield Panel(
             slot=Slot.TOP,
-            html=strip(lines, workspace_id, shown.request, _way_back(shown)),
+            html=strip(lines, workspace_id, shown.request, _next_url(shown)),
             stylesheets=STYLESHEETS,
         )
     if may_publish and shown.page in WITH_BUTTON and shown.version.version_id != shown.resource.active_id:
@@ -146,20 +146,20 @@ def notes_of(schedule: Schedule) -> list[str]:
     return [one for one in said if one]
 
 
-def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, way_back: str) -> SafeString:
-    """Return the strip; where no worker runs, it says so. `way_back` is the address of the page."""
+def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_url: str) -> SafeString:
+    """Return the strip; where no worker runs, it says so. `next_url` is the address of the page."""
     is_waiting = any(line.schedule.state == State.SCHEDULED for line in lines)
     context: dict[str, Any] = {
         "lines": lines,
         "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
         "calendar_address": of_calendar(workspace_id),
-        "next": way_back,
+        "next": next_url,
         "csrf_token": get_token(request),
     }
     return render_to_string("schedules/strip.html", context)
 
 
-def _way_back(shown: VersionOnPage) -> str:
+def _next_url(shown: VersionOnPage) -> str:
     """Return the address of the page; an edit page that is open takes its parts from another one."""
     if shown.page in {"edit", "since"}:
         return shown.kind.address("change", shown.resource.pk)

@@ -15,9 +15,9 @@ from schedules.models import Schedule
 from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsLive
 from schedules.studio.addresses import of_publishing, of_release
 from studio import extensions
-from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.obstacles import reasons
+from studio.translation import translated
 from versioning.conf import get_editor
 from versioning.serving.reference_checks import UnpublishedBlocks
 

@@ -14,7 +14,7 @@ from django.utils.translation import pgettext_lazy
 from schedules.models import Action, Schedule, State
 from schedules.studio.addresses import of_version
 from schedules.studio.zones import when
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 
 STATES: Final[Mapping[str, tuple[str | Promise, str]]] = {

@@ -13,7 +13,7 @@ from schedules.models import Schedule
 from schedules.times import known_zones
 from studio.dates import day_of, short_day
 from studio.zones import UTC, current_zone
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 
 @cache
@@ -26,7 +26,7 @@ def offered() -> tuple[str, ...]:
 def zone_of(name: str) -> ZoneInfo:
     """Return a zone; raises `Invalid` for a name that none has."""
     if name not in known_zones():
-        raise Invalid.field("timeZone", f"{name!r} is no time zone; one is Europe/Berlin")
+        raise Invalid.field("timeZone", Message("{zone!r} is no time zone; one is Europe/Berlin", zone=name))
     return ZoneInfo(name)
 
 

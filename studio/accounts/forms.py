@@ -7,13 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from unfold.forms import AdminOwnPasswordChangeForm
-from unfold.forms import AuthenticationForm as UnfoldAuthenticationForm
 
 from studio.accounts.attempts import client_address, subjects_of
 from studio.accounts.views import is_invited
@@ -44,16 +42,22 @@ class LimitedAttemptsForm:
         )
 
 
-class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
+class SignInForm(LimitedAttemptsForm, AuthenticationForm):
     """Signs in members of a workspace, and people who are about to accept an invitation."""
 
-    error_messages = AuthenticationForm.error_messages  # those of the admin speak of staff accounts
+    request: HttpRequest
 
-    def clean(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["username"].widget.attrs[
+            "autofocus"
+        ]  # a phone would cover the page with its keyboard
+
+    def clean(self) -> dict[str, Any]:
         """Check the password unless there were too many wrong ones; unknown names count just the same."""
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
-            return
+            return self.cleaned_data
         about = {"account": _known_name(name), "address": client_address(self.request) or "unknown"}
         own, *others = subjects_of(self.request, name)
         try:
@@ -63,7 +67,7 @@ class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
             logger.warning("a password was not looked at: too many wrong ones came before", extra=extra)
             raise self.too_many(error) from None
         try:
-            super().clean()
+            return super().clean()
         finally:
             if self.user_cache is not None:
                 attempt.succeeded(own)
@@ -72,7 +76,7 @@ class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
 
     def confirm_login_allowed(self, user: User) -> None:
         """Raise `ValidationError` for the inactive, and for people neither in a workspace nor invited."""
-        AuthenticationForm.confirm_login_allowed(self, user)
+        super().confirm_login_allowed(user)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise ValidationError(
                 _("You are a member of no workspace yet. Ask an admin of a workspace to invite you."),
@@ -80,7 +84,7 @@ class SignInForm(LimitedAttemptsForm, UnfoldAuthenticationForm):
             )
 
 
-class ChangePasswordForm(LimitedAttemptsForm, AdminOwnPasswordChangeForm):
+class ChangePasswordForm(LimitedAttemptsForm, PasswordChangeForm):
     """Changes one's own password; wrong old passwords are limited here, too."""
 
     def clean_old_password(self) -> str:

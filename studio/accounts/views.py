@@ -15,8 +15,8 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from studio.domain_messages.translated import translated
 from studio.error_pages import framed
+from studio.translation import translated
 from studio.workspaces.roles import role_name
 from versioning.conf import get_editor
 from versioning.domain.access import Via

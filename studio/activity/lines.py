@@ -15,8 +15,8 @@ from studio import extensions
 from studio.activity.names import Names, resource_name, version_name
 from studio.activity.parts import Part
 from studio.activity.sentences import sentence_of
-from studio.domain_messages.translated import translated
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
+from studio.translation import translated
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import reference_to_id

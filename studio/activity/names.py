@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 
 from studio.activity.parts import Part
 from studio.activity.words import noun_of
-from studio.domain_messages.translated import translated
+from studio.kinds import KINDS_BY_SLUG
+from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
@@ -53,11 +54,9 @@ class Names:
 
 def resource_name(event: Event) -> str:
     """Return what the resource of an event is called: `agent writer`."""
-    names = {"agent": _("agent {id}"), "promptBlock": _("prompt block {id}")}
-    name = names.get(event.resource_kind)
-    return (
-        name.format(id=event.resource_id) if name else f"{noun_of(event.resource_kind)} {event.resource_id}"
-    )
+    kind = KINDS_BY_SLUG.get(event.resource_kind)
+    named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{id}}"
+    return named.format(id=event.resource_id)
 
 
 def version_name(number: int) -> str:

@@ -9,7 +9,8 @@ whose application declares no sentence are told as they are called:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
 
@@ -18,10 +19,15 @@ from studio.activity.parts import Part, Said, as_parts
 from studio.activity.words import name_of, noun_of
 from studio.activity.workspace_sentences import OF_WORKSPACES
 from studio.forms.words import titles
+from studio.kind_words import KindWords
+from studio.kinds import KINDS_BY_SLUG
 from studio.resources.summaries import VISIBILITIES
 from versioning.domain.access import Via
 from versioning.domain.events import declared
 from versioning.models import Event
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 def who_of(event: Event) -> str:
@@ -59,13 +65,12 @@ def _said(event: Event, names: Names) -> Said:
 # About resources. Each sentence is there for a page about everything, and for one about this resource alone.
 
 
-def _about(
-    event: Event, names: Names, sentence: str, *, of_agent: str, of_block: str, **values: Part | str
-) -> Said:
-    """Return the sentence that names the resource, or the one for its own page."""
-    if names.of_one and event.resource_kind in {"agent", "promptBlock"}:
-        return Said(of_agent if event.resource_kind == "agent" else of_block, values)
-    return Said(sentence, {"resource": names.resource(event), **values})
+def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Said:
+    """Return the sentence that names the resource, or the one of its kind for its own page."""
+    kind = KINDS_BY_SLUG.get(event.resource_kind)
+    if names.of_one and kind is not None:
+        return Said(str(alone(kind.words)), {})
+    return Said(sentence, {"resource": names.resource(event)})
 
 
 def _of(event: Event, names: Names, sentence: str, alone: str, **values: Part | str) -> Said:
@@ -76,13 +81,7 @@ def _of(event: Event, names: Names, sentence: str, alone: str, **values: Part | 
 
 
 def _created(event: Event, names: Names) -> Said:
-    return _about(
-        event,
-        names,
-        _("{who} created {resource}"),
-        of_agent=_("{who} created this agent"),
-        of_block=_("{who} created this prompt block"),
-    )
+    return _about(event, names, _("{who} created {resource}"), attrgetter("created"))
 
 
 def _saved(event: Event, names: Names) -> Said:
@@ -208,13 +207,8 @@ def _updated(event: Event, names: Names) -> Said:
     fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
     visibility = str(VISIBILITIES.get(to, to))
     if "visibility" not in fields:
-        return _about(
-            event,
-            names,
-            _("{who} changed the metadata of {resource}"),
-            of_agent=_("{who} changed the metadata of this agent"),
-            of_block=_("{who} changed the metadata of this prompt block"),
-        )
+        sentence = _("{who} changed the metadata of {resource}")
+        return _about(event, names, sentence, attrgetter("metadata_changed"))
     # Only agents have a visibility.
     if "metadata" not in fields:
         return _of(
@@ -234,13 +228,7 @@ def _updated(event: Event, names: Names) -> Said:
 
 
 def _deleted(event: Event, names: Names) -> Said:
-    return _about(
-        event,
-        names,
-        _("{who} deleted {resource}"),
-        of_agent=_("{who} deleted this agent"),
-        of_block=_("{who} deleted this prompt block"),
-    )
+    return _about(event, names, _("{who} deleted {resource}"), attrgetter("deleted"))
 
 
 _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {

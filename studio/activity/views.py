@@ -107,11 +107,11 @@ class WorkspaceActivityPage(WorkspacePage, ActivityPage):
 
     def administers(self) -> bool:
         """Say whether the caller is an admin of the workspace."""
-        return self.caller.may(Right.ADMINISTER, self.workspace_id)
+        return self.may(Right.ADMINISTER)
 
     def reads_drafts(self) -> bool:
         """Say whether the caller may read the drafts of the workspace."""
-        return self.caller.may(Right.READ_DRAFTS, self.workspace_id)
+        return self.may(Right.READ_DRAFTS)
 
 
 class ResourceActivityPage(ResourcePage, ActivityPage):

@@ -13,6 +13,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from studio.kind_words import KindWords
+from studio.kinds import KINDS_BY_SLUG
 from versioning.domain.events import EventSubject, declared, subject_of
 
 
@@ -33,15 +35,13 @@ def _words(noun: Promise, title: Promise, anything: Promise) -> SubjectWords:
 
 
 NOUNS: Final[Mapping[str, SubjectWords]] = {
-    "agent": _words(_("agent"), _("Agents"), _("Anything about agents")),
-    "promptBlock": _words(_("prompt block"), _("Prompt blocks"), _("Anything about prompt blocks")),
     "workspace": _words(_("workspace"), _("Workspaces"), _("Anything about workspaces")),
     "member": _words(_("member"), _("Members"), _("Anything about members")),
     "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
     "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
     "rollout": _words(_("rollout"), _("Rollouts"), _("Anything about rollouts")),
 }
-"""The first half of the types of the core; those of applications declare their own words."""
+"""The first half of the types of the core, besides the kinds; applications declare their own words."""
 
 _NAMES: Final[Mapping[str, Promise]] = {
     "versionCreated": pgettext_lazy("event", "draft saved"),
@@ -86,11 +86,14 @@ class TypeGroup:
 
 def noun_of(subject: str) -> str:
     """Return what the subject of a type is called: `prompt block`, `API key`."""
-    words = _words_of(subject)
+    words = words_about(subject)
     return str(words.noun) if words else spaced(subject)
 
 
-def _words_of(subject: str) -> SubjectWords | EventSubject | None:
+def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
+    """Return the words for the subject of a type; None if there are none."""
+    if kind := KINDS_BY_SLUG.get(subject):
+        return kind.words
     declared = subject_of(subject)
     return NOUNS.get(subject) or (declared if declared and declared.noun else None)
 
@@ -105,7 +108,7 @@ def name_of(event_type: str) -> str:
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
     """Yield the types by subject, in the order in which they come."""
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
-        words = _words_of(subject)
+        words = words_about(subject)
         yield TypeGroup(
             subject=subject,
             title=str(words.title) if words else f"{capfirst(spaced(subject))}s",

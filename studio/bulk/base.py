@@ -12,13 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio.domain_messages.translated import translated
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
 from studio.resources import matching
 from studio.resources.chosen import chosen, value_of
-from studio.views import StudioPage, way_back
+from studio.translation import translated
+from studio.views import StudioPage, safe_next_url
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
 from versioning.editor.catalog import Filter
@@ -104,7 +104,7 @@ class ChosenPage(StudioPage, ABC):
     @property
     def back_address(self) -> str:
         """The page of the studio on which the resources were chosen."""
-        return way_back(self.request, reverse("studio:waiting"))
+        return safe_next_url(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the page that asks, with what is wrong with what was typed."""

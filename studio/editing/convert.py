@@ -9,13 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
-from studio.domain_messages.translated import translated
 from studio.editing.forms import EditForm
 from studio.editing.references import referred_to
 from studio.editing.views import EditablePage
 from studio.forms.inputs import controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
 from studio.forms.words import OPERANDS, OPERATORS
+from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.overrides import code_config

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER, listed_in, problem, tags_of
 
-from studio.forms.fields import changes, rebased, shown, too_large
+from studio.forms.fields import changes, control_of, rebased, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
@@ -62,7 +62,7 @@ class FieldView:
     @property
     def template(self) -> str:
         """The template that shows its controls."""
-        return f"studio/editing/{_TEMPLATES.get(self.name, 'json')}.html"
+        return f"studio/editing/{_TEMPLATES.get(self.name) or control_of(self.name)}.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,8 @@ class EditForm:
         large = [view for view in views if view.name in beyond and not view.locked]
         views = [view for view in views if view not in large]
         free_views = {view.name: view for view in views if not view.locked}
-        first = [free_views.pop(name) for name in _FIRST if name in free_views]
+        of_kinds = [name for name in free_views if name not in _FIRST and control_of(name) != "json"]
+        first = [free_views.pop(name) for name in (*_FIRST, *of_kinds) if name in free_views]
         locked = [view for view in views if view.locked]
         return cls(
             first=first, more=list(free_views.values()), locked=locked, unapplied=unapplied, large=large

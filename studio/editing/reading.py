@@ -91,18 +91,21 @@ class ReadConfig:
     """The titles of all other fields, with what is in them."""
 
     @classmethod
-    def of(cls, config: Config, caller: Caller) -> ReadConfig:
-        """Return a configuration as the caller may read it; takes three queries."""
+    def of(cls, config: Config, text_field: str, caller: Caller) -> ReadConfig:
+        """Return a configuration as the caller may read it; `text_field` is the one of its text.
+
+        Takes three queries.
+        """
         budget = PageBudget()
         blocks, agents = (
             [target for _, target in islice(found, MAX_ITEMS)]
             for found in (referenced_blocks(config), referenced_agents(config))
         )
         found = references_to(blocks, agents, caller)
-        instructions = config.get("instructions", config.get("content", ""))
+        instructions = config.get(text_field, "")
         listed = instructions if isinstance(instructions, list) else [{"content": instructions}]
         is_filled = not isinstance(config.get("instructions"), str)
-        others = in_reading_order(name for name in config if name not in _WITH_WORDS)
+        others = in_reading_order(name for name in config if name not in {*_WITH_WORDS, text_field})
         return cls(
             description=config.get("description") or "",
             blocks=[_block(block, found, budget, is_filled=is_filled) for block in listed[:MAX_ITEMS]],

@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy
 
 from studio import extensions
 from studio.diff.fields import differences
-from studio.domain_messages.translated import translated
 from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.reading import ReadConfig
@@ -21,11 +20,12 @@ from studio.editing.references import referred_to
 from studio.examples.form import ContextForm
 from studio.examples.stored import Examples
 from studio.forms.inputs import Input, controls_of
-from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles
+from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
 from studio.resources.base import ResourcePage
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain import snapshots
 from versioning.domain.access import Right
@@ -126,8 +126,11 @@ class EditPage(EditablePage):
 
     def _to_read(self) -> HttpResponse:
         """Return what is live as a page to read, for who may not change it."""
-        read = ReadConfig.of(self.effective(self.base), self.caller)
-        return self.page("studio/editing/view.html", title=self.summary.name, version=self.base, read=read)
+        read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
+        text_title, title = words_of(self.kind.text_field).title, self.summary.name
+        return self.page(
+            "studio/editing/view.html", title=title, version=self.base, read=read, text_title=text_title
+        )
 
     def _hear_of_others(self) -> None:
         """Let the open page hear of what others do to the resource from now on."""

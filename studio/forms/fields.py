@@ -15,6 +15,7 @@ from studio.forms.pickers import read_model, read_usages, show_model, show_usage
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.variants import read_variants, show_variants
+from studio.forms.words import fields_with_words
 from versioning.domain.config import Config
 
 MAX_CHARACTERS: Final = 300_000
@@ -103,6 +104,10 @@ _OWN_CONTROLS = {
 }
 
 
+_OF_KINDS = {"line": OPTIONAL_TEXT, "text": OPTIONAL_TEXT, "json": JSON}
+"""The controls that a kind can name for a field of its own."""
+
+
 def mode_of(name: str, value: Any) -> str:
     """Return the mode in which a field with several modes shows a value."""
     mode: str = field_for(name).show(value)["as"]  # type: ignore[call-overload,index,assignment]
@@ -110,8 +115,15 @@ def mode_of(name: str, value: Any) -> str:
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read: as JSON unless it has its own controls."""
-    return _OWN_CONTROLS.get(name, JSON)
+    """Return how a field is shown and read: with its own controls, those that its kind names, or as JSON."""
+    own = _OWN_CONTROLS.get(name)
+    return _OF_KINDS[control_of(name)] if own is None else own
+
+
+def control_of(name: str) -> str:
+    """Return the control that the words of a kind name for a field: `line`, `text` or `json`."""
+    words = fields_with_words().get(name)
+    return "json" if words is None else words.control
 
 
 def rows_fit(value: Any) -> bool:

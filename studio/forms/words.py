@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from studio.kind_words import FieldWords
+from studio.kinds import KINDS
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
 
 if TYPE_CHECKING:
@@ -24,51 +27,33 @@ class Words:
     help: str = ""
 
 
-def _words(title: StrOrPromise, help_text: StrOrPromise = "") -> tuple[StrOrPromise, StrOrPromise]:
-    """Return the title and the help of a field, translated when they are shown."""
-    return title, help_text
-
-
-_WORDS: Final[Mapping[str, tuple[StrOrPromise, StrOrPromise]]] = {
-    "name": _words(_("Name")),
-    "description": _words(_("Description"), _("What it is for, in a sentence.")),
-    "instructions": _words(_("Instructions"), _("What the agent is told before anything else.")),
-    "content": _words(
-        _("Text"), _("{{ path }} is filled in from the context; {{ path || 'text' }} has a fallback.")
-    ),
-    "rules": _words(_("When it is shown")),
-    "model": _words(_("Model")),
-    "tools": _words(_("Tools"), _("What the agent can use. A description of your own replaces the tool's.")),
-    "agents": _words(_("Sub-agents"), _("Whom the agent can delegate to.")),
-    "workflows": _words(_("Workflows")),
-    "scorers": _words(_("Scorers")),
-    "integrationTools": _words(_("Integration tools")),
-    "toolProviders": _words(_("Tool providers")),
-    "mcpClients": _words(_("MCP clients")),
-    "defaultOptions": _words(_("Default options"), _("Options of every run, such as maxSteps.")),
-    "inputProcessors": _words(_("Input processors")),
-    "outputProcessors": _words(_("Output processors")),
-    "memory": _words(_("Memory")),
-    "skills": _words(_("Skills")),
-    "workspace": _words(
-        _("Runtime folder"), _("The agent's own folder at run time; not the team's workspace.")
-    ),
-    "browser": _words(_("Browser")),
-    "requestContextSchema": _words(
-        _("Context schema"),
-        _("A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions."),
+_FIRST: Final = {
+    "name": FieldWords(title=_("Name")),
+    "description": FieldWords(title=_("Description"), help=_("What it is for, in a sentence.")),
+}
+_LAST: Final = {
+    "requestContextSchema": FieldWords(
+        title=_("Context schema"),
+        help=_(
+            "A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions."
+        ),
     ),
 }
 
-_PLACES: Final = {name: place for place, name in enumerate(_WORDS)}
+
+@cache
+def fields_with_words() -> Mapping[str, FieldWords]:
+    """Return the fields that have words, in the order in which people read them: those of all kinds."""
+    of_kinds = (kind.words.fields for kind in KINDS)
+    return {**_FIRST, **{name: words for one in of_kinds for name, words in one.items()}, **_LAST}
 
 
 def words_of(name: str) -> Words:
     """Return the words of a field; of one that has none of its own, the words in its name."""
-    if name not in _WORDS:
+    found = fields_with_words().get(name)
+    if found is None:
         return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
-    title, help_text = _WORDS[name]
-    return Words(title=str(title), help=str(help_text))
+    return Words(title=str(found.title), help=str(found.help))
 
 
 def place_of(path: str) -> str:
@@ -89,7 +74,8 @@ def titles(names: Iterable[str]) -> list[str]:
 
 def in_reading_order(names: Iterable[str]) -> list[str]:
     """Return the names of fields in the order in which people read them; those without words come last."""
-    return sorted(names, key=lambda name: (_PLACES.get(name, len(_PLACES)), name))
+    places = {name: place for place, name in enumerate(fields_with_words())}
+    return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
 
 IN_CODE = _("The code of this agent decides this; an override cannot change it.")

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared import ids
 
 from studio import extensions
-from studio.domain_messages.translated import translated
 from studio.forms.words import in_reading_order, titles, words_of
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
@@ -22,6 +21,7 @@ from studio.history.reading import pieces_of
 from studio.limits import PageBudget
 from studio.publishing.obstacles import obstacle_to, reasons
 from studio.resources.blocks import blocks_on_page
+from studio.translation import translated
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound

@@ -13,9 +13,7 @@ from studio.activity.views import latest
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS
 from studio.preferences.recent import recently_opened
-from studio.resources.create import may_create
 from studio.views import StudioPage
-from versioning.domain.access import Right
 from versioning.editor.catalog import Waiting
 
 SHOWN: Final = 8
@@ -29,7 +27,7 @@ class HomePage(StudioPage):
         if "q" in request.GET:  # where the search was once
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})
-        caller, works = self.caller, may_create(self.caller)
+        caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)
         waiting = Waiting([kind.catalog(caller) for kind in KINDS]) if works else None
         shown = sections(
             waiting.keys(0, WAITING) if waiting else [], recently_opened(self.request), self.position, caller
@@ -43,6 +41,6 @@ class HomePage(StudioPage):
             notices=extensions.notices(caller),
             panels=extensions.home_sections(caller),
             works=works,
-            may_publish=caller.scope(Right.PUBLISH) != frozenset(),
+            may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
             kinds=[(kind, kind.address("add")) for kind in KINDS],
         )

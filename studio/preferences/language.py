@@ -90,7 +90,7 @@ class ScriptCatalog(JavaScriptCatalog):
 
 def translated_packages() -> list[str]:
     """Return the applications whose scripts are translated, which are those that draw pages of the studio."""
-    foreign = ("django.", "unfold", "rest_framework", "django_filters")
+    foreign = ("django.", "rest_framework", "django_filters")
     return [
         config.name
         for config in apps.get_app_configs()

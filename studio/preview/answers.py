@@ -11,7 +11,7 @@ from studio.diff.spans import Op, spans
 from studio.forms.typed import typed_text
 from studio.limits import PageBudget
 from studio.views import StudioPage
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 MAX_ANSWER: Final = 200_000
 """How many characters of an answer are compared."""
@@ -24,7 +24,9 @@ class AnswersPage(StudioPage):
         """Return both answers, marked; they are what was sent, and nothing of them is stored."""
         before, after = typed_text(request, "live"), typed_text(request, "draft")
         if max(len(before), len(after)) > MAX_ANSWER:
-            raise Invalid.field("draft", f"must not be longer than {MAX_ANSWER} characters")
+            raise Invalid.field(
+                "draft", Message("must not be longer than {limit} characters", limit=MAX_ANSWER)
+            )
         pieces = spans(before, after, PageBudget())
         sides = {
             "live": [piece for piece in pieces if piece.op is not Op.ADDED],

@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.domain_messages.translated import translated
 from studio.publishing.usage import DependentsPage
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.deleting import discardable
@@ -60,6 +60,10 @@ class ConfirmPage(DependentsPage, ABC):
     def act(self, expect: set[str]) -> HttpResponseRedirect:
         """Do it if the resource has one of the expected tags, and redirect."""
 
+    def is_allowed(self) -> bool:
+        """Say whether the caller may do it."""
+        return self.may(self.right)
+
     @abstractmethod
     def sentences(self) -> list[str]:
         """Return the consequences, a sentence each."""
@@ -72,7 +76,8 @@ class ConfirmPage(DependentsPage, ABC):
         return self.resource
 
     def _ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        self.require(self.right)
+        if not self.is_allowed():
+            raise Forbidden(self.right.refused(self.workspace_id))
         return self.page(
             "studio/publishing/confirm.html",
             title=self.title,
@@ -111,7 +116,7 @@ class UnpublishPage(ConfirmPage):
             _("%(version)s is not served any more.") % {"version": title_of(self.record.active)},
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
-            *([] if self.kind.is_run else [_("Agents that refer to it are served without it.")]),
+            *([_("Agents that refer to it are served without it.")] if self.kind.is_shown else []),
             self._of_locks,
         ]
 
@@ -142,7 +147,11 @@ class DeletePage(ConfirmPage):
         """What is deleted."""
         if self.code_agent is not None:
             return _("Delete the override")
-        return _("Delete this agent") if self.kind.is_run else _("Delete this prompt block")
+        return str(self.kind.words.delete)
+
+    def is_allowed(self) -> bool:
+        """Say whether the caller may delete it."""
+        return self.kind.admin.has_delete_permission(self.request, self.record)
 
     def sentences(self) -> list[str]:
         """Say what is lost."""

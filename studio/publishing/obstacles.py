@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from studio import extensions
-from studio.domain_messages.translated import translated
 from studio.limits import MAX_NOTES
+from studio.translation import translated
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, VersioningError
@@ -40,13 +39,10 @@ def reasons(error: VersioningError | None) -> list[str]:
     """Return an error of the domain as sentences in the language of the page; none for None."""
     if error is None:
         return []
-    said = extensions.words_of(error)
-    if said:
-        return [said]
     if isinstance(error, Invalid):
         sentences = [translated(issue.message) for issue in error.issues]
         return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
-    return [translated(error.message)]
+    return [translated(error.summary)]
 
 
 def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: Caller) -> Obstacle | None:

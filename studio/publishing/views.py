@@ -13,11 +13,11 @@ from editor_client.shared.configurations import MAX_MESSAGE
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
-from studio.domain_messages.translated import translated
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
 from studio.publishing.obstacles import Obstacle, may_bypass
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
+from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound

@@ -27,7 +27,7 @@ from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, laid_over
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
@@ -145,13 +145,19 @@ class ResourcePage(StudioPage):
             return version.config if version else {}
         return laid_over(self.code_agent, version.config) if version else code_config(self.code_agent)
 
+    @property
+    def _subject(self) -> VersionedResource:
+        """What permissions are asked about; an agent that only code defines belongs to a workspace, too."""
+        return self.resource or self.kind.model(id=self.resource_id, workspace_id=self.workspace_id)
+
     def may(self, right: Right) -> bool:
-        """Say whether the caller has the right over this resource."""
-        return self.caller.may(right, self.workspace_id)
+        """Say whether the caller has the permission that stands for a right over this resource."""
+        return self.kind.admin.may(self.request, right, self._subject)
 
     def require(self, right: Right) -> None:
-        """Raise `Forbidden` unless the caller has the right over this resource."""
-        self.caller.require(right, self.workspace_id)
+        """Raise `Forbidden` unless the caller has the permission."""
+        if not self.may(right):
+            raise Forbidden(right.refused(self.workspace_id))
 
     def address(self, page: str, *rest: str) -> str:
         """Return the address of another page about this resource."""
@@ -262,7 +268,10 @@ class ResourcePage(StudioPage):
                 _("Make private…") if is_public else _("Make public…"),
                 publishes and is_stored_agent,
             ),
-            "delete": (_("Delete the override…") if self.code_agent else _("Delete…"), publishes),
+            "delete": (
+                _("Delete the override…") if self.code_agent else _("Delete…"),
+                self.kind.admin.has_delete_permission(self.request, resource),
+            ),
         }
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
         added = extensions.actions(self.caller, self.kind, resource, resource.latest)

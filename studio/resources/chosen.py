@@ -12,7 +12,7 @@ from typing import Final
 from django.http import QueryDict
 
 from studio.kinds import KINDS_BY_SLUG
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import ResourceKind
 from versioning.editor.bulk import MAX_CHOSEN, Choice
 
@@ -36,7 +36,7 @@ def chosen(given: QueryDict) -> Sequence[Choice]:
     """
     values = given.getlist(FIELD)
     if len(values) > MAX_CHOSEN:
-        raise Invalid.field(FIELD, f"must not have more than {MAX_CHOSEN} items")
+        raise Invalid.field(FIELD, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     choices = {}
     for place, value in enumerate(values):
         word, _, rest = value.partition(":")

@@ -29,7 +29,7 @@ class CreatePage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show the empty form."""
         workspaces = self._workspaces()
-        if not workspaces:
+        if not self.kind.admin.has_add_permission(request):
             raise Forbidden("You may not save drafts in any workspace.")
         requested = request.GET.get("workspace", "")
         return self._form({"workspace": requested}, {}, workspaces)
@@ -77,7 +77,7 @@ class CreatePage(StudioPage):
         others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         return self.page(
             "studio/resources/create.html",
-            title=self.kind.new_title,
+            title=str(self.kind.words.new),
             text_title=words_of(self.kind.text_field).title,
             status=status,
             kind=self.kind,
@@ -93,9 +93,3 @@ class CreatePage(StudioPage):
 def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
     """Return the (id, name) of the workspaces in which the caller has the right."""
     return list(workspaces_with(right, by=caller).values_list("pk", "name"))
-
-
-def may_create(caller: Caller) -> bool:
-    """Say whether there is a workspace in which the caller may create something."""
-    scope = caller.scope(Right.SAVE)
-    return scope is None or bool(scope)

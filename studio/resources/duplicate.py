@@ -8,9 +8,9 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from studio.domain_messages.translated import translated
 from studio.resources.base import ResourcePage, proposed_copy
 from studio.resources.create import workspace_choices
+from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.domain.selectors import PUBLISHED, Selector

@@ -14,7 +14,6 @@ from studio import extensions
 from studio.extensions import ChosenOn
 from studio.kinds import AGENT, StudioKind
 from studio.models import SavedFilter
-from studio.resources.create import may_create
 from studio.resources.filters import OLD_STATES, FilterForm, heads, quick_chips, tag_chip
 from studio.resources.folders import tree
 from studio.resources.matching import value_of_matching
@@ -22,7 +21,6 @@ from studio.resources.rows import Columns, Row
 from studio.resources.saved_filters import MAX_FILTERS
 from studio.resources.stars import stars_of
 from studio.views import StudioPage
-from versioning.domain.access import Right
 from versioning.editor.bulk import MAX_CHOSEN
 from versioning.editor.catalog import Entry, overview
 
@@ -67,7 +65,7 @@ class ListPage(StudioPage):
             folders=folders,
             folders_left_out=folders_left_out,
             leave_folder=form.address(folder=""),
-            may_create=may_create(self.caller),
+            may_create=self.kind.admin.has_add_permission(self.request),
             add_address=self.kind.address("add"),
             list_address=request.path,
             **self._saved_filters(form),
@@ -96,7 +94,7 @@ class ListPage(StudioPage):
         """Return what can be done with the resources that are chosen; nothing for who may change none."""
         if not any(row.chosen for row in rows):
             return {"choosing": []}
-        publishes = self.caller.scope(Right.PUBLISH) != frozenset()
+        publishes = self.kind.admin.has_publish_permission(self.request)
         offered = {
             "publish_chosen": (_("Publish…"), publishes),
             "label_chosen": (_("Label…"), publishes),

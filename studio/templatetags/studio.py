@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.dates import moment_in_words, time_in_words
-from studio.domain_messages.translated import translated
 from studio.forms.words import place_of
 from studio.panels import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
+from studio.translation import translated
 from studio.versions import message_of, reference_to, said_of, title_of
 from studio.zones import current_zone, local
 from versioning.domain.snapshots import Snapshot, subject_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.contrib.admin.utils import quote, unquote
 from django.http import HttpRequest
@@ -11,8 +11,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from studio import extensions
+from studio import extensions, site
 from studio.extensions import WorkspaceTab
+from studio.permissions import EditorAdmin
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.editor import Workspaces
@@ -29,6 +30,11 @@ LAST_TAB: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right
 
 class AdministrationPage(StudioPage):
     """A page about workspaces."""
+
+    @property
+    def admin(self) -> EditorAdmin:
+        """The `ModelAdmin` that says who may do what about workspaces."""
+        return cast("EditorAdmin", site.get_model_admin(Workspace))
 
     @property
     def verbs(self) -> Workspaces:
@@ -53,12 +59,16 @@ class WorkspacePage(AdministrationPage):
         """The workspace; raises `NotFound` and `Forbidden` for whoever may not open the page."""
         return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
 
+    def may(self, right: Right) -> bool:
+        """Say whether the caller has the permission that stands for a right over this workspace."""
+        return self.admin.may(self.request, right, self.workspace)
+
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the workspace."""
         tabs = [
             {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
             for tab in (*FIRST_TABS, *extensions.tabs(), LAST_TAB)
-            if self.caller.may(tab.right, self.workspace_id)
+            if self.may(tab.right)
         ]
         more = {
             "workspace": self.workspace,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 from studio.workspaces.roles import CHOICES
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid

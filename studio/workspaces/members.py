@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio import shown_once
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
 from studio.workspaces.roles import NAMES, role_name

@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio.domain_messages.translated import translated
+from studio.translation import translated
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
 from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from studio.workspaces.roles import role_name
-from versioning.domain.access import Right, Role
+from versioning.domain.access import Right
 from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor.workspaces import memberships_beyond, with_member_counts
 from versioning.models import WorkerHeartbeat
@@ -35,7 +35,7 @@ class WorkspacesPage(AdministrationPage):
             activity_address=reverse("studio:activity"),
             keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",
             silence=WorkerHeartbeat.objects.silence() if found else None,
-            may_create=self.caller.everywhere is Role.ADMIN,
+            may_create=self.admin.has_add_permission(self.request),
             add_address=reverse(f"{ROUTE}add"),
         )
 

@@ -278,6 +278,13 @@ def test_a_viewer_sees_only_the_labels_of_the_published_version(cast: Cast, kind
     assert cast.vera.get(kind.url("writer")).status == 200
 
 
+def test_a_key_of_a_superuser_that_may_only_read_sees_no_draft(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice)
+    limited = key_of("root", role="viewer")
+    assert limited.get(kind.url("writer")).status == 404
+    assert limited.get(kind.path, search="writer").body["total"] == 0
+
+
 def test_a_tag_from_before_does_not_open_a_draft(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     tag = cast.alice.get(kind.url("writer"), status="draft").tag

@@ -23,7 +23,7 @@ from versioning.api import errors
 from versioning.api.openapi.components import ShapeExtension
 from versioning.api.openapi.operations import EditorSchema
 from versioning.domain.selectors import VersionsMap
-from versioning.runtime import messages, options
+from versioning.runtime import calls, messages
 
 # What any request may be answered with, whatever it asks for.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
@@ -179,7 +179,7 @@ def test_the_pattern_of_ids_refuses_what_no_id_may_be(name: str) -> None:
 
 def test_what_the_runtime_reads_by_itself_is_described_as_it_reads_it(document: Document) -> None:
     shapes = document["components"]["schemas"]
-    assert shapes["RunSettings"]["properties"].keys() == options._SETTINGS.keys()
+    assert shapes["RunSettings"]["properties"].keys() == calls._SETTINGS.keys()
     assert shapes["Versions"]["properties"].keys() == set(VersionsMap.MEMBERS)
     assert set(shapes["ChatMessage"]["properties"]["role"]["enum"]) == set(messages.ROLES)
 

@@ -27,6 +27,8 @@ NO_PAGES = (
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
     "/studio/releases/publish/",
     "/studio/session/",
+    *("jsi18n/", "autocomplete/", "auth/user/", "auth/user/add/", "<path:object_id>/", "<id>/password/"),
+    *(f"<path:object_id>/{page}/" for page in ("change", "history", "delete")),  # Django's, for superusers
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -159,6 +161,23 @@ def test_where_one_signs_in_nothing_is_clipped_or_inaccessible(enter: Enter) -> 
     page.goto("login/")
     found = {look: problems(page, theme) for look, theme in looks(page)}
     assert {look: errors for look, errors in found.items() if errors} == {}
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_pages_of_django_keep_the_policy_and_fit(enter: Enter, width: int) -> None:
+    page = enter("root", "auth/user/", width=width)
+    page.get_by_role("link", name="edgar").click()
+    page.locator("#user_form").wait_for()
+    change = page.url
+    for address in (
+        "auth/user/?q=e",
+        change,
+        change.replace("change", "history"),
+        change.replace("change", "password"),
+    ):
+        page.goto(address)
+        assert page.locator(".bar-links").get_by_text("Users").get_attribute("aria-current") == "page"
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def test_a_script_in_a_prompt_is_shown_in_the_difference(enter: Enter, library: Library) -> None:

@@ -1,4 +1,7 @@
-"""Clients to test with. Whatever uses `connect` runs twice, once for each of the two clients."""
+"""Clients to test with: the blocking one, and the asynchronous one as well in tests of input and output.
+
+Those are marked `with_both_clients`; tests/client/test_asynchronous.py shows that the methods are the same.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from editor_client import AsyncClient, Client
+from editor_client import Client
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Misbehaving, misbehaving_server
 from tests.support.service import Service
 
 
-@pytest.fixture(params=[Client, AsyncClient], ids=["blocking", "awaiting"])
+@pytest.fixture
 def connect(request: pytest.FixtureRequest) -> Iterator[Clients]:
     """Makes clients: `connect(url, key, **settings)`."""
-    clients = Clients(request.param)
+    clients = Clients(getattr(request, "param", Client))
     yield clients
     clients.close()
 

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from editor_client import NotFound, ValidationFailed
 
+from tests.support.clients import with_both_clients
 
+
+@with_both_clients
 def test_comments_are_written_resolved_and_deleted(client: Any, new_id: str) -> None:
     made = client.create_stored_prompt_block(id=new_id, name="Tone", content="Be kind.\nBe brief.")
     about = ("promptBlock", new_id, made.latest_version_id)

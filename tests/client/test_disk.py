@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from editor_client import Client, EditorError, NotFound, Unreachable
 
-from tests.support.clients import Clients
+from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
 
 KEY = "ek_very_secret"
@@ -49,6 +49,7 @@ def restarted(connect: Clients, server: Misbehaving, folder: Path) -> Callable[[
     return start
 
 
+@with_both_clients
 def test_a_restarted_application_has_the_last_good_answer(restarted: Callable[[], Any]) -> None:
     found = read(restarted())
     assert (found.instructions, found.stale, found.etag) == ("one", True, '"1"')

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from editor_client import EditorError, NotFound, RateLimited, ServerError, Unreachable
 
-from tests.support.clients import Clients
+from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import (
     Behaviour,
     Misbehaving,
@@ -113,6 +113,7 @@ def test_the_last_good_answer_is_served_and_marked(
         assert (found.instructions, found.stale) == ("one", True)
 
 
+@with_both_clients
 @every_problem
 def test_without_a_good_answer_it_is_an_error(
     connect: Clients, server: Misbehaving, behaviour: Behaviour, error: type[EditorError], timeout: float
@@ -123,6 +124,7 @@ def test_without_a_good_answer_it_is_an_error(
     assert type(raised.value) is error
 
 
+@with_both_clients
 @pytest.mark.parametrize(
     ("behaviour", "write"),
     [
@@ -326,6 +328,7 @@ def test_a_proxy_of_the_environment_is_used(
     assert [one.path for one in server.asked] == ["http://editor.invalid/api/stored/agents/writer"]
 
 
+@with_both_clients
 def test_a_slow_proxy_does_not_keep_a_reader_for_ever(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,11 +13,10 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from editor_client import Client, CursorExpired, Unauthorized, Unreachable, ValidationFailed
+from editor_client import Client, CursorExpired, ValidationFailed
 from editor_client.__main__ import main
 
-from tests.support.clients import Clients
-from tests.support.relay import relay_to
+from tests.support.clients import Clients, with_both_clients
 from tests.support.service import ROOT, Service
 
 SECONDS_TO_WAIT = 60
@@ -75,6 +74,7 @@ class TestPages:
 class TestFollowing:
     """`events` goes on until the client is closed."""
 
+    @with_both_clients
     def test_events_come_as_they_happen(self, client: Any, agent: Any) -> None:
         events = client.events(after=0, id=agent.id)
         assert types(islice(events, 3)) == [CREATED, PUBLISHED, SAVED]
@@ -118,20 +118,6 @@ class TestFollowing:
         with pytest.raises(CursorExpired) as raised:
             next(client.events(after=1))
         assert raised.value.oldest == client.list_events(after="now").next
-
-    def test_a_revoked_key_ends_it(self, connect: Clients, agent: Any, live_service: Service) -> None:
-        key = live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
-        events = connect(live_service.url, key).events(after=0, id=agent.id)
-        assert next(events).type == PUBLISHED
-        live_service.manage("revoke_api_key", key)
-        with pytest.raises(Unauthorized):
-            next(events)
-
-    def test_a_server_that_is_not_there_is_an_error(self, connect: Clients, live_service: Service) -> None:
-        with relay_to(live_service.url) as relay:
-            relay.cut()
-            with pytest.raises(Unreachable):
-                next(connect(relay.url, live_service.key).events())
 
 
 class Followed:

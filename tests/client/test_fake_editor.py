@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
@@ -18,7 +17,7 @@ from editor_client.testing import FakeEditor
 
 from editor_project.wsgi import application
 from tests.conftest import Cast
-from tests.support.clients import Clients
+from tests.support.clients import Clients, with_both_clients
 from tests.support.served import FOR_GOLD, encoded, reference, text
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -397,20 +396,6 @@ def test_it_takes_any_key_but_none() -> None:
         assert http.get("/api/agents", headers={"Authorization": "Bearer x"}).status_code == 200
 
 
-def test_clients_of_threads_and_of_event_loops_share_one() -> None:
-    editor = FakeEditor()
-    headers = {"Authorization": "Bearer ek_test"}
-
-    async def made() -> int:
-        async with httpx.AsyncClient(transport=editor, base_url="http://editor", headers=headers) as http:
-            body = {"id": "a", "name": "A", "instructions": "x"}
-            return (await http.post("/api/stored/agents", json=body)).status_code
-
-    assert asyncio.run(made()) == 201
-    with httpx.Client(transport=editor, base_url="http://editor", headers=headers) as http:
-        assert http.get("/api/agents/a").json()["instructions"] == "x"
-
-
 TRANSPORTS = {Client: httpx.Client, AsyncClient: httpx.AsyncClient}
 
 
@@ -420,6 +405,7 @@ def connected(connect: Clients, editor: FakeEditor, **settings: Any) -> Any:
     return connect("http://editor", "ek_test", http_client=http_client(transport=editor), **settings)
 
 
+@with_both_clients
 def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
     client = connected(connect, FakeEditor())
     client.create_stored_prompt_block(id="tone", name="T", content="Be {{ m || 'kind' }}.", auto_publish=True)

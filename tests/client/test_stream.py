@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from editor_client import EditorError, NotFound, ServerError, Unreachable
 
-from tests.support.clients import Clients, Clock
+from tests.support.clients import Clients, Clock, with_both_clients
 from tests.support.misbehaving import Behaviour, Handler, Misbehaving, drip_headers, hang_up, says, silence
+
+pytestmark = with_both_clients
 
 ECHO = {"provider": "echo", "name": "echo"}
 

@@ -20,7 +20,7 @@ import httpx
 import pytest
 from editor_client import Client, EditorError, NotFound, Unauthorized, Unreachable
 
-from tests.support.clients import Clients
+from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import Handler, Misbehaving, record
 from tests.support.relay import Relay, relay_to
 from tests.support.service import ROOT, Service
@@ -57,7 +57,7 @@ def relay(live_service: Service) -> Iterator[Relay]:
 @pytest.fixture
 def follow(connect: Clients, relay: Relay, updates: str) -> Callable[..., Any]:
     """Makes clients that follow the log: `follow(key, **settings)`."""
-    return lambda key, **settings: connect(relay.url, key, updates=updates, **settings)
+    return lambda key, **settings: connect(relay.url, key, **{"updates": updates, **settings})
 
 
 @pytest.fixture
@@ -94,6 +94,7 @@ def text_block(text: str) -> dict[str, Any]:
 class TestWhatIsHeld:
     """Zero requests while nothing changes; the next read after a change shows it."""
 
+    @with_both_clients
     def test_it_costs_no_request(self, client: Any, follower: Any, relay: Relay, new_id: str) -> None:
         client.create_stored_agent(
             id=new_id, name="Writer", instructions=[text_block("Hi {{ name || 'you' }}.")]
@@ -235,28 +236,29 @@ def stranger(follow: Callable[..., Any], strangers_key: str) -> Any:
 class TestAServerThatIsAway:
     """Reads go on with what is held, in any context; when it is back, all of it is asked for once."""
 
-    def test_reads_go_on(self, connect: Clients, fresh_service: Service, new_id: str) -> None:
+    def test_reads_go_on(
+        self, connect: Clients, client: Any, live_service: Service, relay: Relay, new_id: str
+    ) -> None:
         ids = [f"{new_id}-{number}" for number in range(10)]
-        with relay_to(fresh_service.url) as relay:
-            admin = connect(fresh_service.url, fresh_service.key)
-            for one in ids:
-                admin.create_stored_agent(id=one, name="Writer", instructions=[text_block("Hi {{ name }}.")])
-            followers = [connect(relay.url, fresh_service.key, updates=way) for way in ("poll", "stream")]
-            agents = [follower.get_agent(one) for follower in followers for one in ids]
-            assert not any(agent.details().stale for agent in agents)
-            fresh_service.kill()
-            assert soon(lambda: all(agent.details().stale for agent in agents))
-            asked = len(reads(relay))
-            for agent in agents:
-                found = agent.details(request_context={"name": "ada"})
-                assert (found.instructions, found.stale) == ("Hi ada.", True)
-            assert len(reads(relay)) == asked
-            fresh_service.start()
-            assert soon(lambda: not any(agent.details().stale for agent in agents))
-            assert not any(agent.details(request_context={"name": "bob"}).stale for agent in agents)
-            # Once more for those that were read before the log was followed again.
-            assert len(agents) <= len(reads(relay)) - asked <= 2 * len(agents)
+        for one in ids:
+            client.create_stored_agent(id=one, name="Writer", instructions=[text_block("Hi {{ name }}.")])
+        followers = [connect(relay.url, live_service.key, updates=way) for way in ("poll", "stream")]
+        agents = [follower.get_agent(one) for follower in followers for one in ids]
+        assert not any(agent.details().stale for agent in agents)
+        relay.cut()
+        assert soon(lambda: all(agent.details().stale for agent in agents))
+        asked = len(reads(relay))
+        for agent in agents:
+            found = agent.details(request_context={"name": "ada"})
+            assert (found.instructions, found.stale) == ("Hi ada.", True)
+        assert len(reads(relay)) == asked
+        relay.recover()
+        assert soon(lambda: not any(agent.details().stale for agent in agents))
+        assert not any(agent.details(request_context={"name": "bob"}).stale for agent in agents)
+        # Once more for those that were read before the log was followed again.
+        assert len(agents) <= len(reads(relay)) - asked <= 2 * len(agents)
 
+    @with_both_clients
     def test_what_changed_while_nobody_could_hear_it_is_seen(
         self, client: Any, follower: Any, relay: Relay, new_id: str
     ) -> None:
@@ -270,27 +272,25 @@ class TestAServerThatIsAway:
         assert soon(lambda: not agent.details().stale) and agent.details().instructions == "two"
 
     def test_what_it_has_stored_serves_a_client_that_asks(
-        self, connect: Clients, fresh_service: Service, new_id: str, updates: str, tmp_path: Path
+        self, follow: Callable[..., Any], client: Any, live_service: Service, relay: Relay, tmp_path: Path
     ) -> None:
-        key, text = fresh_service.key, "Hi {{ name }}."
-        admin = connect(fresh_service.url, key)
+        key, text, new_id = live_service.key, "Hi {{ name }}.", f"it-{uuid.uuid4().hex[:12]}"
         for one in (new_id, f"{new_id}-gone"):
-            admin.create_stored_agent(id=one, name="Writer", instructions=[text_block(text)])
-        with relay_to(fresh_service.url) as relay:
-            follower = connect(relay.url, key, updates=updates, cache_dir=tmp_path)
-            for one in (new_id, f"{new_id}-gone"):
-                assert follower.get_agent(one).details().instructions == text
-            follower.close()
-            admin.get_stored_agent(f"{new_id}-gone").delete()
-            asking = connect(relay.url, key, retries=0, cache_dir=tmp_path)
-            with pytest.raises(NotFound):
-                asking.get_agent(f"{new_id}-gone").details()
-            relay.cut()
-            found = asking.get_agent(new_id).details(request_context={"name": "ada"})
-            assert (found.instructions, found.stale) == ("Hi ada.", True)
-            for client in (asking, connect(relay.url, key, retries=0, cache_dir=tmp_path)):
-                with pytest.raises(Unreachable):
-                    client.get_agent(f"{new_id}-gone").details()
+            client.create_stored_agent(id=one, name="Writer", instructions=[text_block(text)])
+        follower = follow(key, cache_dir=tmp_path)
+        for one in (new_id, f"{new_id}-gone"):
+            assert follower.get_agent(one).details().instructions == text
+        follower.close()
+        client.get_stored_agent(f"{new_id}-gone").delete()
+        asking = follow(key, updates="ask", retries=0, cache_dir=tmp_path)
+        with pytest.raises(NotFound):
+            asking.get_agent(f"{new_id}-gone").details()
+        relay.cut()
+        found = asking.get_agent(new_id).details(request_context={"name": "ada"})
+        assert (found.instructions, found.stale) == ("Hi ada.", True)
+        for reader in (asking, follow(key, updates="ask", retries=0, cache_dir=tmp_path)):
+            with pytest.raises(Unreachable):
+                reader.get_agent(f"{new_id}-gone").details()
 
     def test_a_schema_that_only_the_server_can_check_is_left_unchecked(
         self, client: Any, follower: Any, relay: Relay, new_id: str

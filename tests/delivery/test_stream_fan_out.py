@@ -13,9 +13,8 @@ from django.utils import timezone
 
 from delivery.streams import subscription
 from delivery.streams.fan_out import PAGE, DatabaseSilent, FanOut
-from delivery.streams.frames import COMMENT
 from delivery.streams.listeners import KeyListener
-from delivery.streams.subscription import MAX_PENDING, BlockingSubscription, Subscription
+from delivery.streams.subscription import COMMENT, MAX_PENDING, BlockingSubscription, Subscription
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, Api
 from tests.support.people import give_role, key_of, make_cast

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from delivery.models import Webhook
-from delivery.webhooks.addresses import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
-from delivery.webhooks.resolving import check_allowed
+from delivery.webhooks.targets import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
 from tests.support.webhooks import WEBHOOKS, WebhookFactory, deliveries, make_webhook, path, work
+from versioning.conf import check_values
 
 PUBLIC = "93.184.215.14"
 
@@ -214,9 +214,9 @@ def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
 
 def test_a_network_that_is_none_is_noticed_when_the_service_starts(settings: Any) -> None:
     settings.EDITOR_WEBHOOK_ALLOW = ["receiver.example", "10.0.0.0/8"]
-    assert check_allowed() == []
+    assert check_values() == []
     settings.EDITOR_WEBHOOK_ALLOW = ["10.0.0.0/33"]
-    [problem] = check_allowed()
+    [problem] = check_values()
     assert "'10.0.0.0/33' is no CIDR" in problem.msg
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from delivery.models import Delivery, Webhook
 from delivery.webhooks import jobs
-from delivery.webhooks.retries import WAITS
+from delivery.webhooks.attempts import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver, receiving

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from delivery.models import Delivery, DeliveryAttempt
 from delivery.webhooks import sending
+from delivery.webhooks.attempts import WAITS
 from delivery.webhooks.models import Outcome
-from delivery.webhooks.retries import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
 from tests.support.webhooks import (

@@ -13,8 +13,7 @@ from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from delivery.models import Delivery, RootKey, Webhook
-from delivery.webhooks import signing_secrets
-from delivery.webhooks.signatures import signed_headers
+from delivery.webhooks.signing import signed_headers
 from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
 from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work
@@ -139,7 +138,7 @@ def test_a_secret_is_shown_once_and_stored_nowhere(
         webhook = make_webhook(alice, receiver.url)
         rotated = rotate(alice, webhook, 24)["secret"]
         ping(alice, webhook, receiver)
-    root = signing_secrets.root_key()
+    root = RootKey.opened()
     rows: list[QuerySet[Any]] = [
         model.objects.all()  # type: ignore[attr-defined]
         for model in (Webhook, Delivery, RootKey, Event)

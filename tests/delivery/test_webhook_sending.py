@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import NameOID
 from django.utils import timezone
 
-from delivery.webhooks import retries, sending
+from delivery.webhooks import attempts, sending
 from delivery.webhooks.models import Outcome
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver
@@ -276,20 +276,19 @@ def test_the_certificate_has_to_be_that_of_the_host(tmp_path: Path, monkeypatch:
 
 def test_the_waits_are_those_that_are_documented() -> None:
     hours = [2, 5, 10, 14, 20, 24]
-    assert list(retries.WAITS) == [0, 5, 5 * 60, 30 * 60, *(hour * 3600 for hour in hours)]
+    assert list(attempts.WAITS) == [0, 5, 5 * 60, 30 * 60, *(hour * 3600 for hour in hours)]
     random.seed(1)
-    for step, wait in enumerate(retries.WAITS):
-        some = [retries.wait_before(step) for _ in range(200)]
+    for step, wait in enumerate(attempts.WAITS):
+        some = [attempts.wait_before(step) for _ in range(200)]
         assert all(one is not None and 0.8 * wait <= one <= 1.2 * wait for one in some)
         assert wait == 0 or len(set(some)) > 100
-    assert retries.wait_before(len(retries.WAITS)) is None
-    assert retries.wait_before(len(retries.WAITS), retry_after=60) is None
+    assert attempts.wait_before(len(attempts.WAITS)) is None
+    assert attempts.wait_before(len(attempts.WAITS), retry_after=60) is None
 
 
 def test_what_a_receiver_asks_for_only_makes_a_wait_longer() -> None:
-    assert retries.wait_before(1, retry_after=3600) == 3600
-    assert retries.wait_before(1, retry_after=10**9) == retries.DAY
-    wait = retries.wait_before(4, retry_after=1)
+    assert attempts.wait_before(1, retry_after=3600) == 3600
+    wait = attempts.wait_before(4, retry_after=1)
     assert wait is not None and wait > 3600
 
 
@@ -302,10 +301,10 @@ NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
         ("120", 120),
         (" 7 ", 7),
         ("0", 0),
-        ("9" * 500, retries.DAY),
+        ("9" * 500, sending.LONGEST_RETRY_AFTER),
         (format_datetime(NOW + datetime.timedelta(minutes=2), usegmt=True), 120),
         (format_datetime(NOW - datetime.timedelta(minutes=2), usegmt=True), 0),
-        (format_datetime(NOW + datetime.timedelta(days=9), usegmt=True), retries.DAY),
+        (format_datetime(NOW + datetime.timedelta(days=9), usegmt=True), sending.LONGEST_RETRY_AFTER),
         ("Tue, 01 Jan 2030 00:01:00", 60),
         ("-1", 0),
         ("1.5", 0),
@@ -318,4 +317,4 @@ NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str, seconds: float) -> None:
-    assert retries.retry_after(header, NOW) == seconds
+    assert sending.retry_after(header, NOW) == seconds

@@ -10,10 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from editor_project.environment import Environment
 from tests.support import fork_server
-from versioning.conf import get_editor, get_framework
+from versioning.conf import check_values, get_editor, get_framework
 from versioning.editor import Editor
 from versioning.runtime import Framework
-from versioning.settings_checks import check_values
 
 editor = Editor()
 framework = Framework(editor=editor)

@@ -106,7 +106,6 @@ urlpatterns += [path('own', Own.as_view()), path('broken', Broken.as_view())]
 """
 
 STUDIO = """
-INSTALLED_APPS += ["people"]
 ROOT_URLCONF = "shop.studio_urls"
 """
 
@@ -220,7 +219,7 @@ def django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
 def test_the_page_names_every_middleware_of_the_api_as_it_is_called() -> None:
     named = re.findall(r"^\| `([\w.]+)`", section(PAGE, "Middleware"), re.MULTILINE)
     own = [name.removeprefix("versioning.api.") for name in settings.MIDDLEWARE if "versioning" in name]
-    assert set(named) == {*own} - {"middleware.encoding.Utf8PathMiddleware"}  # which needs our own wsgi.py
+    assert set(named) == {*own} - {"middleware.Utf8PathMiddleware"}  # which needs our own wsgi.py
 
 
 def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:

@@ -20,8 +20,10 @@ def test_what_the_page_shows_is_pasted_into_a_fresh_project(tmp_path: Path) -> N
     key = key_of(project)
 
     studio, urls = commands(PAGE, "The studio", "python")
-    settings_file.write_text(settings_file.read_text() + studio)
-    urls_file.write_text(urls)
+    [registered] = commands(PAGE, "Models of yours in the studio", "python")
+    settings_file.write_text(settings_file.read_text() + studio + "INSTALLED_APPS += ['shop']\n")
+    urls_file.write_text(urls_file.read_text() + urls)
+    project.write("shop.admin", registered)
     assert "no issues" in project.run("manage.py", "check")
     run_what_the_page_says(project, "The studio")
     project.environment["DJANGO_SUPERUSER_PASSWORD"] = "a long one"
@@ -42,5 +44,9 @@ def the_studio_and_the_admin_are_two_places(url: str) -> None:
             assert seen.status_code == 200, page
             assert "| Django site admin</title>" in seen.text, page
             assert "/studio/" not in seen.text, page
+        for page in ("", "add/"):
+            seen = root.get(f"/studio/auth/group/{page}")
+            assert (seen.status_code, "Sign out" in seen.text) == (200, True)
+            assert "/admin/auth/" not in seen.text and "Django site admin" not in seen.text
         with visiting(url) as stranger:
             assert "Django administration" in stranger.get("/admin/", follow_redirects=True).text

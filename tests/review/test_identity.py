@@ -99,9 +99,8 @@ def state() -> list[Any]:
 
 
 @both
-@pytest.mark.parametrize("workspace", ["mine", "acme"])
+@pytest.mark.parametrize(("workspace", "live"), [("mine", True), ("acme", False)], ids=["live", "approved"])
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("live", [True, False], ids=["live", "approved"])
 def test_what_was_live_or_approved_is_not_with_a_namesake(
     cast: Cast, what: str, workspace: str, door: str, live: bool
 ) -> None:

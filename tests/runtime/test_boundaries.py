@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from versioning.runtime.redaction import redacted
+from versioning.runtime.failures import redacted
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from tests.runtime.model_server import FallsSilent, ModelServer
 from tests.support.factories import CodeAgentFactory
 from versioning.domain.errors import Invalid, NotFound
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
-from versioning.runtime.loop import background_loop
+from versioning.runtime.runner import background_loop
 from versioning.runtime.streaming import Event
 
 OPENAI = {"provider": "openai", "name": "small"}

@@ -147,6 +147,8 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "release": str(the_release()),
             "schedule": str(the_schedule(history.draft)),
             "language": "de",
+            **dict.fromkeys(("id", "object_id"), str(User.objects.get(username="vera").pk)),
+            "content_type_id": str(ContentType.objects.get_for_model(User).pk),
             "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
         }
 
@@ -208,16 +210,16 @@ IN_FIELDS = in_turn(HOSTILE_IN_FIELDS, 2 * MAX_FIELDS - 2)
 @pytest.mark.parametrize("route", ROUTES)
 def test_no_page_breaks_whatever_is_sent_to_it(real: dict[str, str], route: str) -> None:
     here = address(route, real)
-    alice = Attacker("alice")
-    fields = {*FORM, *controls(alice.ask("get", here), None)} - {"csrfmiddlewaretoken"}
+    attacker = Attacker("root" if "/auth/" in route else "alice")
+    fields = {*FORM, *controls(attacker.ask("get", here), None)} - {"csrfmiddlewaretoken"}
     for text in IN_QUERIES[route]:
-        alice.ask("get", f"{here}?{query_of(text)}", text)
-        alice.ask("post", here, text, dict.fromkeys(fields, typed(text)))
+        attacker.ask("get", f"{here}?{query_of(text)}", text)
+        attacker.ask("post", here, text, dict.fromkeys(fields, typed(text)))
     for variable in variables(route):
         for text in IN_ADDRESSES[route]:
-            alice.ask("get", address(route, real | {variable: text}), text)
-        alice.ask("post", address(route, real | {variable: HOSTILE[0]}), HOSTILE[0])
-    assert alice.broken == []
+            attacker.ask("get", address(route, real | {variable: text}), text)
+        attacker.ask("post", address(route, real | {variable: HOSTILE[0]}), HOSTILE[0])
+    assert attacker.broken == []
 
 
 @pytest.mark.parametrize("name", ["vera", ""])
@@ -251,18 +253,12 @@ def test_no_page_breaks_over_one_odd_field_among_good_ones(real: dict[str, str],
         "r/9/abc/",
         "r/{type}/1/",
         "r/{type}/{user}/",
-        "jsi18n/",
-        "autocomplete/",
-        "autocomplete/?app_label=auth&model_name=user&field_name=x&term=a",
-        "versioning/",
-        "auth/",
-        "auth/user/",
-        "auth/user/{user}/password/",
+        "auth/group/",
         "versioning/agent/writer/history/x/",
         "doc/",
     ],
 )
-def test_what_the_admin_brings_beyond_the_studio_has_no_address(cast: Cast, rest: str) -> None:
+def test_what_no_model_admin_brings_has_no_address(cast: Cast, rest: str) -> None:
     user = User.objects.get(username="alice")
     place = rest.format(type=ContentType.objects.get_for_model(User).pk, user=user.pk)
     client = Client(raise_request_exception=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -15,6 +16,8 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import Agent, Workspace, events
 from versioning.serving.event_visibility import target_of
+
+pytestmark = pytest.mark.database
 
 FEW, MANY = 60, 210
 MAX_QUERIES = 22

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -9,6 +10,8 @@ from tests.conftest import Cast
 from tests.serving.test_query_counts import grow, insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import KINDS, Window, page_of
+
+pytestmark = pytest.mark.database
 
 FEW, MANY = 60, 210
 MAX_QUERIES = 22

@@ -13,6 +13,8 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import Seen, Window, page_of
 from versioning.models.text_search import following
 
+pytestmark = pytest.mark.database
+
 SEARCH = "/studio/search/"
 SUGGESTIONS = "/studio/search/suggestions/"
 

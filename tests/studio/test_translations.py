@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.translations import APPS, ROOT, collect, compiled
+from tests.support.translations import APPS, ROOT, SHARED, collect, compiled
 
 pytestmark = pytest.mark.skipif(
     shutil.which("xgettext") is None, reason="gettext is not installed, so texts cannot be collected."
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the applications whose texts were collected just now."""
     top = tmp_path_factory.mktemp("texts")
-    for app in APPS:
+    for app in (*APPS, *SHARED.values()):
         shutil.copytree(ROOT / app, top / app, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
     collect(top)
     return top

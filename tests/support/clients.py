@@ -17,6 +17,10 @@ from editor_client import AsyncClient, Client
 from editor_client.methods import Handle
 
 SECONDS_TO_WAIT = 120
+with_both_clients = pytest.mark.parametrize(
+    "connect", [Client, AsyncClient], ids=["blocking", "awaiting"], indirect=True
+)
+"""Runs a test of what a client does with the network for the asynchronous client, too."""
 
 
 class Loop:

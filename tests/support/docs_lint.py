@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
+from versioning.conf import Setting
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
@@ -75,7 +77,14 @@ def name(page: Path) -> str:
 
 def settings() -> set[str]:
     """Return the settings that are read from the environment."""
-    return set(re.findall(r'env\.\w+\("(\w+)"', text("editor_project/settings.py")))
+    read = set(re.findall(r'env\.\w+\("(\w+)"', text("editor_project/settings.py")))
+    return read | {one.name for one in declared_settings()}
+
+
+def declared_settings() -> list[Setting]:
+    """Return the settings of the editor as the `conf` of each package declares them."""
+    found = [package for package in PACKAGES if (ROOT / package / "conf.py").is_file()]
+    return [one for package in found for one in import_module(f"{package}.conf").SETTINGS]
 
 
 def commands() -> set[str]:
@@ -90,7 +99,7 @@ def targets() -> set[str]:
 
 def events() -> set[str]:
     """Return the events of a stream."""
-    return set(re.findall(r'_tell\(\s*"([\w-]+)"', text("versioning/runtime/events.py")))
+    return set(re.findall(r'_tell\(\s*"([\w-]+)"', text("versioning/runtime/transcripts.py")))
 
 
 def codes() -> set[str]:
@@ -154,8 +163,10 @@ def unexplained() -> Iterator[str]:
     readable = readme + text("CONTRIBUTING.md")
     lines = re.findall(r"^\| `(\w+ /[^`]*)` \|", guide, re.MULTILINE)
     routes = {re.sub(r":\w+", "{}", line) for line in lines}
+    told, lines_of_settings = text("docs/settings.md"), {one.line for one in declared_settings()}
     for page, sort, found, is_explained in (
-        ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in text("docs/settings.md")),
+        ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in told),
+        ("docs/settings.md", "line", lines_of_settings, lambda line: f"\n{line}" in told),
         ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
         ("docs/api.md", "route", ROUTES, lambda one: STORED.sub("/stored/agents", one) in routes),

@@ -44,7 +44,6 @@ LIBRARIES = (
     "requests",
     "rest_framework",
     "structlog",
-    "unfold",
     "versioning.domain.config",
     "versioning.runtime",
     "versioning.sources.histories",

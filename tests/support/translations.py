@@ -1,7 +1,7 @@
-"""The catalogs of the studio's texts: collected from the sources, and compiled (`make translations`).
+"""The catalogs of what people read: collected from the sources, and compiled (`make translations`).
 
-An application that draws pages of the studio has a folder `locale` of its own, so that it can be left out
-together with its translations. gettext's own programs do the work.
+Every application has a folder `locale` of its own, so that it can be left out together with its translations.
+Templates of errors are collected where they are written. gettext's own programs do the work.
 """
 
 from __future__ import annotations
@@ -13,12 +13,47 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from django.core.management.commands import makemessages
+
 ROOT: Final = Path(__file__).resolve().parents[2]
-APPS: Final = ("studio", "delivery", "releases", "review", "schedules")
+APPS: Final = ("versioning", "studio", "delivery", "releases", "review", "schedules")
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}
-BUILT: Final = "prompt-editor.js"
-"""What is built from other sources, which name the same texts."""
+IGNORED: Final = ("prompt-editor.js", "node_modules", "api", "runtime", "streams", "management")
+"""What is built from other sources, and what speaks to programs and operators only."""
+SHARED: Final = {"versioning": "client/editor_client/shared"}
+"""Sources outside of an application whose texts are in its catalogs, because they know nothing of Django."""
+MESSAGE_AT: Final = {
+    "Message": 1,
+    "field": 2,
+    "Issue": 2,
+    "Notice": 2,
+    "__init__": 1,
+    "OptionRefused": 1,
+    "Conflict": 1,
+    "Forbidden": 1,
+    "IdTaken": 1,
+    "NotFound": 1,
+    "NotResolved": 1,
+    "Refused": 1,
+    "Unauthorized": 1,
+}
+"""The calls whose argument at this place, counted from 1, is a template that pages translate."""
+
+
+class Collector(makemessages.Command):
+    """Django's command, which also knows the templates of errors, and the sources that applications share."""
+
+    xgettext_options = [
+        *makemessages.Command.xgettext_options,
+        *(f"--keyword={name}:{place}" for name, place in MESSAGE_AT.items()),
+    ]
+
+    def find_files(self, root: str) -> list[makemessages.TranslatableFile]:
+        """Return the files of an application, and those that it shares with others."""
+        shared = SHARED.get(Path.cwd().name)
+        others = super().find_files(str(Path.cwd().parent / shared)) if shared else []
+        return [*super().find_files(root), *others]
 
 
 def collect(top: Path = ROOT) -> None:
@@ -27,18 +62,10 @@ def collect(top: Path = ROOT) -> None:
         for language in LANGUAGES:
             (top / app / "locale" / language / "LC_MESSAGES").mkdir(parents=True, exist_ok=True)
         for domain, extensions in DOMAINS.items():
-            _django(
-                *(
-                    "makemessages",
-                    "--domain",
-                    domain,
-                    "--extension",
-                    extensions,
-                    "--no-location",
-                    "--no-wrap",
-                ),
+            _makemessages(
+                *("--domain", domain, "--extension", extensions, "--no-location", "--no-wrap"),
                 *(part for language in LANGUAGES for part in ("--locale", language)),
-                *("--no-obsolete", "--ignore", BUILT, "--ignore", "node_modules"),
+                *("--no-obsolete", *(part for name in IGNORED for part in ("--ignore", name))),
                 folder=top / app,
             )
 
@@ -54,14 +81,17 @@ def compiled(top: Path = ROOT) -> dict[Path, bytes]:
     }
 
 
-def _django(*arguments: str, folder: Path) -> None:
+def _makemessages(*arguments: str, folder: Path) -> None:
     # Without settings it collects what is below the folder, wherever that is.
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-    command = [sys.executable, "-m", "django", *arguments]
+    command = [sys.executable, __file__, "makemessages", *arguments]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
 
 
 if __name__ == "__main__":
+    if "makemessages" in sys.argv:
+        Collector().run_from_argv(sys.argv)
+        sys.exit()
     if shutil.which("xgettext") is None:
         sys.exit("xgettext is missing; on Debian: apt-get install gettext")
     collect()

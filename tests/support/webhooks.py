@@ -12,7 +12,7 @@ from factory.django import DjangoModelFactory
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from delivery.models import Delivery, Webhook
-from delivery.webhooks.messages import body_of, ping_of
+from delivery.webhooks.outbox import delivery_of, ping_of
 from tests.support.api import Api
 from tests.support.receiver import Message
 from versioning.domain.access import APPLICATION
@@ -41,9 +41,13 @@ class DeliveryFactory(DjangoModelFactory[Delivery]):
         model = Delivery
 
     event_id = factory.LazyFunction(uuid.uuid4)
-    body = factory.LazyAttribute(lambda made: body_of(ping_of(made.webhook, APPLICATION)))
+    body = factory.LazyAttribute(lambda made: _ping(made.webhook).body)
     state = "delivered"
     finished_at = factory.LazyFunction(timezone.now)
+
+
+def _ping(webhook: Webhook) -> Delivery:
+    return delivery_of(webhook, ping_of(webhook, APPLICATION))
 
 
 def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **more: Any) -> dict[str, Any]:

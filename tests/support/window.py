@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLResolver
 
+from studio import site
 from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
-from studio.urls import urlpatterns
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 
 KINDS: dict[Kind, StudioKind] = {AGENTS: AGENT, PROMPT_BLOCKS: PROMPT_BLOCK}
@@ -85,7 +85,7 @@ class Window:
 
 def studio_routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[str]:
     """Yield every address of the studio, with placeholders."""
-    for pattern in urlpatterns if patterns is None else patterns:
+    for pattern in site.urls[0] if patterns is None else patterns:
         place = f"{prefix}{pattern.pattern}"
         if isinstance(pattern, URLResolver):
             yield from studio_routes(pattern.url_patterns, place)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
 
-from versioning.domain.errors import Forbidden
+from versioning.domain.errors import Forbidden, Message
 
 
 class Role(StrEnum):
@@ -32,18 +32,21 @@ _RANKS: Mapping[Role, int] = {role: rank for rank, role in enumerate(Role)}
 
 
 class Right(Enum):
-    """Something a caller may do in a workspace; the value names it in the error message."""
+    """Something a caller may do in a workspace."""
 
-    READ = "read what is published"
-    READ_DRAFTS = "read drafts and history"
-    SAVE = "save drafts"
-    PUBLISH = "publish"
+    READ = Message("read what is published")
+    READ_DRAFTS = Message("read drafts and history")
+    SAVE = Message("save drafts")
+    PUBLISH = Message("publish")
     ADMINISTER = "administer"
 
     def refused(self, workspace_id: str) -> str:
         """Return the sentence that refuses it."""
-        where = "the workspace" if self is Right.ADMINISTER else "in the workspace"
-        return f"You may not {self.value} {where} {workspace_id!r}."
+        if self is Right.ADMINISTER:
+            return Message("You may not administer the workspace {workspace!r}.", workspace=workspace_id)
+        return Message(
+            "You may not {right} in the workspace {workspace!r}.", right=self.value, workspace=workspace_id
+        )
 
 
 LEAST_ROLE: Mapping[Right, Role] = {

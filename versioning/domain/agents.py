@@ -12,6 +12,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.domain import model_names
 from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import Message
 from versioning.domain.fields import (
     NOT_BLANK,
     UNCHANGED,
@@ -59,6 +60,9 @@ def _block_tag(value: Any) -> str | None:
     return f"\0{block_type}" if block_type in _BLOCK_TYPES else None
 
 
+_UNKNOWN_TYPE: Final = Message(
+    "must be an object whose type is one of {types}", types=", ".join(_BLOCK_TYPES)
+)
 InstructionBlock = TypeAliasType(
     "InstructionBlock",
     Annotated[
@@ -68,7 +72,8 @@ InstructionBlock = TypeAliasType(
         Discriminator(
             _block_tag,
             custom_error_type="block_type",
-            custom_error_message=f"must be an object whose type is one of {', '.join(_BLOCK_TYPES)}",
+            custom_error_message="{reason}",
+            custom_error_context={"reason": _UNKNOWN_TYPE},
         ),
     ],
 )
@@ -191,6 +196,7 @@ AGENT: Final = ResourceKind(
     icon="smart_toy",
     text_field="instructions",
     schema=ConfigSchema(edit=AgentFields, whole=AgentConfig),
+    studio_words="studio.kind_words.AGENT",
     override_schema=OVERRIDE,
     publishes_at_once=True,
     has_visibility=True,

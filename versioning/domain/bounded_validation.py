@@ -23,6 +23,8 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS
 from referencing import Registry
 from referencing.jsonschema import specification_with
 
+from versioning.domain.errors import Message
+
 MAX_UNEVALUATED: Final = 1000
 """The maximum number of members or items for `unevaluated…`, which takes quadratic time."""
 
@@ -92,7 +94,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if validator.is_type(instance, "string") and not _matches(pattern, instance):
-        yield ValidationError(f"does not match the pattern {pattern!r}")
+        yield ValidationError(Message("does not match the pattern {pattern!r}", pattern=pattern))
 
 
 def _pattern_properties(validator: Any, by_pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
@@ -111,7 +113,7 @@ def _additional_properties(validator: Any, inner: Any, instance: Any, schema: An
         if name in known or any(_matches(pattern, name) for pattern in patterns):
             continue
         if inner is False:
-            yield ValidationError("is not expected", path=[name])
+            yield ValidationError(Message("is not expected"), path=[name])
         else:
             yield from validator.descend(value, inner, path=name)
 
@@ -120,7 +122,7 @@ def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Iterato
     if validator.is_type(instance, "object"):
         for name in names:
             if name not in instance:
-                yield ValidationError("is required", path=[name])
+                yield ValidationError(Message("is required"), path=[name])
 
 
 def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -130,7 +132,7 @@ def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) ->
             _time_left()
             text = canonical.comparable(item)
             if text in found:
-                yield ValidationError("is in the list already", path=[index])
+                yield ValidationError(Message("is in the list already"), path=[index])
                 return
             found.add(text)
 

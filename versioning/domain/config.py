@@ -17,11 +17,12 @@ from pydantic_core import ErrorDetails
 
 from versioning.domain import fields
 from versioning.domain.context_schema import SCHEMA_FIELD, schema_problem
-from versioning.domain.errors import MAX_ISSUES, Invalid, Issue
+from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message
 
 Config = dict[str, Any]
 
 EXCERPT_LENGTH = 240
+_TEXT_FIELDS_OF_0013 = ("instructions", "content")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ConfigSchema:
         try:
             canonical.check(changes)
         except ValueError as error:
-            raise Invalid.field("body", str(error)) from None
+            raise Invalid.field("body", error.args[0]) from None
         config = self.merged(current, changes)
         looked_at = self._required | {name for name in config if differs(name, current, config)}
         raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
@@ -87,13 +88,15 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
-def excerpt_of(config: Config) -> str:
-    """Return how the prompt of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
+def excerpt_of(config: Config, text_field: str | None = None) -> str:
+    """Return how the text of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
 
-    Of a prompt block that the prompt refers to it has the id, in square brackets.
+    Of a prompt block that the text refers to it has the id, in square brackets. Only migration 0013 does not
+    say which field has the text.
     """
-    prompt: Any = config.get("instructions", config.get("content", ""))
-    blocks = prompt if isinstance(prompt, list) else [{"content": prompt}]
+    fields = _TEXT_FIELDS_OF_0013 if text_field is None else (text_field,)
+    text: Any = next((config[name] for name in fields if name in config), "")
+    blocks = text if isinstance(text, list) else [{"content": text}]
     line = ""
     for block in blocks:
         part = block["content"] if "content" in block else f"[{block.get('id', '')}]"
@@ -112,17 +115,19 @@ def _issue(error: ErrorDetails) -> Issue:
     path = [str(part) for part in parts if not str(part).startswith("\0")]
     if error["type"] == "block_type" and isinstance(error["input"], dict):
         path.append("type")
-    return Issue(".".join(path) or "body", _MESSAGES.get(error["type"], error["msg"]))
+    own = error.get("ctx", {}).get("reason", error["msg"])
+    return Issue(".".join(path) or "body", _MESSAGES.get(error["type"], own))
 
 
 _MESSAGES = {
-    "bool_type": "must be true or false",
-    "dict_type": "must be an object",
-    "int_type": "must be a whole number",
-    "extra_forbidden": "is not a field that can be set here",
-    "list_type": "must be a list",
-    "missing": "is required",
-    "model_type": "must be an object",
-    "string_too_short": "must not be empty",
-    "string_type": "must be text",
+    "blank": Message("must not be blank"),
+    "bool_type": Message("must be true or false"),
+    "dict_type": Message("must be an object"),
+    "int_type": Message("must be a whole number"),
+    "extra_forbidden": Message("is not a field that can be set here"),
+    "list_type": Message("must be a list"),
+    "missing": Message("is required"),
+    "model_type": Message("must be an object"),
+    "string_too_short": Message("must not be empty"),
+    "string_type": Message("must be text"),
 }

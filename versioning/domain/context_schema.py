@@ -29,7 +29,7 @@ from referencing.exceptions import Unresolvable
 
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.bounded_validation import TooSlow, compiled_pattern, time_for, validator_of
-from versioning.domain.errors import Issue
+from versioning.domain.errors import Issue, Message
 
 MAX_SCHEMA: Final = 256 * 1024
 """The maximum size of a schema, in bytes of its canonical text."""
@@ -89,12 +89,17 @@ def refusals(
             values = {name: value for name, value in context.items() if knows_versions or name != _VERSIONS}
             errors = list(islice(_validator(text).iter_errors(brief(values)), MAX_ISSUES))
     except (TooSlow, RecursionError):
-        return [Issue(CONTEXT_FIELD, f"cannot be checked within {SECONDS:g} s of processor time")]
+        return [
+            Issue(
+                CONTEXT_FIELD,
+                Message("cannot be checked within {seconds:g} s of processor time", seconds=SECONDS),
+            )
+        ]
     except UnusableSchema:
         raise
     except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
-        return [Issue(CONTEXT_FIELD, f"cannot be checked: {type(exception).__name__}")]
-    return [Issue(_path(CONTEXT_FIELD, error), error.message[:_LONGEST_MESSAGE]) for error in errors]
+        return [Issue(CONTEXT_FIELD, Message("cannot be checked: {reason}", reason=type(exception).__name__))]
+    return [Issue(_path(CONTEXT_FIELD, error), _message(error)) for error in errors]
 
 
 # Results of checking schemas, by the digest of their text: a check takes longer than using the schema.
@@ -105,7 +110,7 @@ _validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_CACHE_BYTES)
 def _problem(text: str) -> Issue | None:
     """Return what is wrong with the schema that has this text; raises `TooSlow`."""
     if len(text.encode()) > MAX_SCHEMA:
-        return Issue(SCHEMA_FIELD, f"must not be larger than {MAX_SCHEMA // 1024} KiB")
+        return Issue(SCHEMA_FIELD, Message("must not be larger than {limit} KiB", limit=MAX_SCHEMA // 1024))
     digest = hashlib.sha256(text.encode()).hexdigest()
     known = _problems.get(digest)
     if known is None:
@@ -121,20 +126,23 @@ def _find_problem(schema: dict[str, Any]) -> Issue | None:
     try:
         error = next(validator_of(dialect, dialect.META_SCHEMA).iter_errors(brief(schema)), None)
         if error is not None:
-            return Issue(_path(SCHEMA_FIELD, error), error.message[:_LONGEST_MESSAGE])
+            return Issue(_path(SCHEMA_FIELD, error), _message(error))
         return _unsafe(schema, validator_of(dialect, schema))
     except TooSlow:
         raise
     except RecursionError:
         return Issue(SCHEMA_FIELD, "is too complicated")
     except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
-        return Issue(SCHEMA_FIELD, f"is not a JSON Schema that can be used: {type(exception).__name__}")
+        return Issue(
+            SCHEMA_FIELD,
+            Message("is not a JSON Schema that can be used: {reason}", reason=type(exception).__name__),
+        )
 
 
 def _refuse_unusable(text: str) -> None:
     problem = _problem(text)
     if problem is not None:
-        raise UnusableSchema(f"{problem.field} {problem.message}")
+        raise UnusableSchema(Message("{field} {problem}", field=problem.field, problem=problem.message))
 
 
 def _dialect_of(schema: Mapping[str, Any]) -> Any:
@@ -175,7 +183,7 @@ def _unsafe(schema: Any, validator: Any) -> Issue | None:
 
 def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> str | None:
     if name == "$schema" and isinstance(value, str) and not is_root:
-        return "may stand at the top only"
+        return Message("may stand at the top only")
     if name in _REFERENCES and isinstance(value, str):
         return _reference_problem(value, validator)
     patterns = [value] if name == "pattern" and isinstance(value, str) else []
@@ -186,22 +194,27 @@ def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> s
 
 def _reference_problem(reference: str, validator: Any) -> str | None:
     if not reference.startswith("#"):
-        return "must refer to something inside of this schema"
+        return Message("must refer to something inside of this schema")
     try:
         validator._resolver.lookup(reference)  # noqa: SLF001  the library has no other way to ask
     except Unresolvable:
-        return "refers to nothing in this schema"
+        return Message("refers to nothing in this schema")
     return None
 
 
 def _pattern_problem(pattern: str) -> str | None:
     if len(pattern) > MAX_PATTERN:
-        return f"must not be longer than {MAX_PATTERN} characters"
+        return Message("must not be longer than {limit} characters", limit=MAX_PATTERN)
     try:
         compiled_pattern(pattern)
     except regex.error as error:
-        return f"is not a regular expression: {error}"
+        return Message("is not a regular expression: {reason}", reason=str(error))
     return None
+
+
+def _message(error: ValidationError) -> str:
+    message: str = error.message
+    return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE]
 
 
 def _path(start: str, error: ValidationError) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, VersioningError
+from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, Message, VersioningError
 
 __all__ = [
     "MAX_ISSUES",
@@ -23,6 +23,7 @@ __all__ = [
     "InUse",
     "Invalid",
     "Issue",
+    "Message",
     "NoInstructions",
     "NotFound",
     "PartsUnavailable",
@@ -37,7 +38,7 @@ class NotFound(VersioningError):
     code = "not_found"
 
     def __init__(
-        self, message: str = "There is nothing here that you can read.", *, code: str | None = None
+        self, message: str = Message("There is nothing here that you can read."), *, code: str | None = None
     ) -> None:
         super().__init__(message, code=code)
 
@@ -49,8 +50,11 @@ class NoInstructions(NotFound):
 
     def __init__(self, agent_id: str) -> None:
         super().__init__(
-            f"The agent {agent_id!r} has no instructions: its code leaves them to the editor, "
-            "and none are published."
+            Message(
+                "The agent {id!r} has no instructions: its code leaves them to the editor, and none are "
+                "published.",
+                id=agent_id,
+            )
         )
 
 
@@ -109,7 +113,12 @@ class CursorExpired(VersioningError):
     code = "cursor_expired"
 
     def __init__(self, oldest: int) -> None:
-        super().__init__(f"Events after this position were pruned; go on from {oldest}, the oldest position.")
+        super().__init__(
+            Message(
+                "Events after this position were pruned; go on from {oldest}, the oldest position.",
+                oldest=oldest,
+            )
+        )
         self.oldest = oldest
 
     def details(self) -> dict[str, Any]:
@@ -124,8 +133,11 @@ class CursorAhead(VersioningError):
 
     def __init__(self, newest: int) -> None:
         super().__init__(
-            f"The log ends at {newest}, before this position: an earlier state of it was restored. "
-            "Take all that you hold for stale, and begin anew."
+            Message(
+                "The log ends at {newest}, before this position: an earlier state of it was restored. "
+                "Take all that you hold for stale, and begin anew.",
+                newest=newest,
+            )
         )
         self.newest = newest
 

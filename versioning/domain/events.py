@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG
 from versioning.domain.registering import require_instance
 
@@ -176,7 +176,7 @@ def matching(patterns: Iterable[str]) -> set[str]:
     for pattern in patterns:
         named = {known for known in types() if known == pattern or _is_about(known, pattern)}
         if not named:
-            raise Invalid.field("type", f"{pattern!r} is no type of event")
+            raise Invalid.field("type", Message("{type!r} is no type of event", type=pattern))
         found |= named
     return found
 

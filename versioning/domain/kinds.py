@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from versioning.domain.config import ConfigSchema
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,8 @@ class ResourceKind:
     text_field: str
     """The snapshot field with the text that people come to edit."""
     schema: ConfigSchema
+    studio_words: str = ""
+    """Where the words of the studio about the kind are, a dotted path: a `studio.kind_words.KindWords`."""
     override_schema: ConfigSchema | None = None
     """What the snapshots of an override hold, of a kind that code can define; None for other kinds."""
     publishes_at_once: bool = False
@@ -98,5 +100,7 @@ def kind_named(slug: str) -> ResourceKind:
     """Return the kind with this slug; raises `Invalid`, naming `resource.kind`, for any other."""
     kind = KINDS_BY_SLUG.get(slug)
     if kind is None:
-        raise Invalid.field("resource.kind", f"must be one of {', '.join(KINDS_BY_SLUG)}")
+        raise Invalid.field(
+            "resource.kind", Message("must be one of {values}", values=", ".join(KINDS_BY_SLUG))
+        )
     return kind

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 
-from versioning.domain.errors import Invalid, Issue, VersioningError
+from versioning.domain.errors import Invalid, Issue, Message, VersioningError
 
 LOCK_VERSION: Final = 1
 MAX_ENTRIES: Final = 2000
@@ -62,7 +62,11 @@ class LockBroken(VersioningError):
         """The sub-agents of what is broken, which the request may need as well."""
         found = [f"the agent {one!r}" for one in self.agents]
         found += [f"the prompt block {one!r}" for one in self.prompt_blocks]
-        super().__init__(f"The lock is broken: {', '.join(found)} cannot be resolved as it names them.")
+        super().__init__(
+            Message(
+                "The lock is broken: {names} cannot be resolved as it names them.", names=", ".join(found)
+            )
+        )
 
     def details(self) -> Json:
         """Return the ids of what cannot be resolved."""

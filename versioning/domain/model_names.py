@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
+from versioning.domain.errors import Message
+
 PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"
 """The names that `problem` has nothing against, as a regular expression."""
 
@@ -17,9 +19,9 @@ PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"
 def problem(name: str) -> str | None:
     """Return why the text cannot name a model, or None if it can."""
     if "://" in name:
-        return "must be a name, and no address"
+        return Message("must be a name, and no address")
     if any(character.isspace() or unicodedata.category(character) == "Cc" for character in name):
-        return "must have no white space and no control characters"
+        return Message("must have no white space and no control characters")
     return None
 
 

@@ -33,5 +33,6 @@ PROMPT_BLOCK: Final = ResourceKind(
     icon="article",
     text_field="content",
     schema=ConfigSchema(edit=PromptBlockFields, whole=PromptBlockConfig),
+    studio_words="studio.kind_words.PROMPT_BLOCK",
     is_shown=True,
 )

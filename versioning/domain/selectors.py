@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from versioning.domain.access import Caller
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.locks import OWN_MEMBERS, SentLock
 
 _Value = TypeVar("_Value")
@@ -52,7 +52,8 @@ class Selector:
         """
         named = {key: given[key] for key in cls.KEYS if key in given}
         if len(named) > 1:
-            raise Invalid([Issue(key, f"give only one of {_LISTED}") for key in named])
+            message = Message("give only one of {members}", members=_LISTED)
+            raise Invalid([Issue(key, message) for key in named])
         if "status" in named and named["status"] not in set(Status):
             raise Invalid.field("status", "must be 'published' or 'draft'")
         if "status" in named:
@@ -228,8 +229,10 @@ def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
 
 def _selector_problem(value: Any) -> str | None:
     if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(Selector.KEYS):
-        return f"must be an object with exactly one of {_LISTED}"
+        return Message("must be an object with exactly one of {members}", members=_LISTED)
     ((key, named),) = value.items()
     if key == "status":
-        return None if _is_status(named) else "status must be 'published' or 'draft'"
-    return None if isinstance(named, str) and named else f"{key} must be a text that is not empty"
+        return None if _is_status(named) else Message("status must be 'published' or 'draft'")
+    if isinstance(named, str) and named:
+        return None
+    return Message("{member} must be a text that is not empty", member=key)

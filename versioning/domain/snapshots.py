@@ -10,12 +10,16 @@ from typing import Any, Final, Protocol
 
 from editor_client.shared.configurations import EDIT_MESSAGE, INITIAL_MESSAGE
 
+from versioning.domain.errors import Message
+
 SHORT_COMMIT: Final = 7
 SHORT_ID: Final = 11
 RESTORED: Final = "Restored from {version}"
 _IN_GIT: Final = "git-"
 _IN_FILE: Final = "file-"
-_RESTORED_FROM: Final = re.compile(r"Restored from (version \d+|Git [0-9a-f]{7}|the override file)")
+_RESTORED_FROM: Final = re.compile(
+    r"Restored from (?:version (?P<number>\d+)|(?P<other>Git [0-9a-f]{7}|the override file))"
+)
 
 
 class Snapshot(Protocol):
@@ -103,21 +107,21 @@ def title_of(version: Snapshot) -> str:
     A commit is never named by a number, because the versions in the database are numbered from 1 as well.
     """
     if version.source == "database":
-        return f"Version {version.number}"
+        return Message("Version {number}", number=version.number)
     return _title_of_unstored(version.version_id)
 
 
 def reference_to(version: Snapshot) -> str:
     """Return the name of a version within a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
     if version.source == "database":
-        return f"version {version.number}"
+        return Message("version {number}", number=version.number)
     return reference_to_id(version.version_id)
 
 
 def reference_to_id(version_id: str) -> str:
     """Return the name of a version within a sentence when only its id is known."""
     if version_id.startswith(_IN_FILE):
-        return "the override file"
+        return Message("the override file")
     return _title_of_unstored(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
 
 
@@ -142,10 +146,14 @@ def restored_from(version: Snapshot) -> str:
     Empty for a version that is no copy, and for a copy about which somebody wrote a message.
     """
     found = _RESTORED_FROM.fullmatch(version.change_message)
-    return found[1] if found is not None and version.source == "database" else ""
+    if found is None or version.source != "database":
+        return ""
+    if found["number"]:
+        return Message("version {number}", number=found["number"])
+    return Message(found["other"])
 
 
 def _title_of_unstored(version_id: str) -> str:
     if version_id.startswith(_IN_GIT):
         return f"Git {version_id.removeprefix(_IN_GIT)[:SHORT_COMMIT]}"
-    return "File"
+    return Message("File")

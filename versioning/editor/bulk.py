@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import EditConflict, Invalid, VersioningError
+from versioning.domain.errors import EditConflict, Invalid, Message, VersioningError
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.resolved_agent import Notice
 from versioning.editor.collection import Collection
@@ -75,7 +75,7 @@ def change_chosen(
     Raises `Invalid` for more than `MAX_CHOSEN` choices, before anything is changed.
     """
     if len(choices) > MAX_CHOSEN:
-        raise Invalid.field("chosen", f"must not have more than {MAX_CHOSEN} items")
+        raise Invalid.field("chosen", Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     caller = caller_of(by)
     outcomes: dict[int, Outcome] = {}
     for place, choice in sorted(enumerate(choices), key=lambda one: one[1].kind.is_run):

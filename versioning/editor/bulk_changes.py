@@ -9,7 +9,7 @@ from typing import Any, Final
 from editor_client.shared import ids, tags
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import EditConflict, Invalid, Issue
+from versioning.domain.errors import EditConflict, Invalid, Issue, Message
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.resolved_agent import Notice
 from versioning.editor import collection as verbs
@@ -91,7 +91,7 @@ def _tag(
         if after == before:
             return None
         if len(after) > tags.MAX_TAGS:
-            raise Invalid.field("tags", f"would have more than {tags.MAX_TAGS} tags")
+            raise Invalid.field("tags", Message("would have more than {limit} tags", limit=tags.MAX_TAGS))
         try:
             metadata = {tags.MEMBER: after or None}
             collection.edit(choice.id, metadata=metadata, by=by, expect={resource.tag})

@@ -17,7 +17,7 @@ from editor_client.shared.configurations import (
 )
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Forbidden, IdTaken, Invalid
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
 from versioning.editor.changes import record as record_event
@@ -126,7 +126,7 @@ def clone(
 
 
 def _taken(resource_id: str) -> IdTaken:
-    return IdTaken(f"The id {resource_id!r} is taken.")
+    return IdTaken(Message("The id {id!r} is taken.", id=resource_id))
 
 
 def _workspace_for(by: Caller, asked: str | None) -> str:
@@ -134,8 +134,10 @@ def _workspace_for(by: Caller, asked: str | None) -> str:
     if asked is None:
         own = [by.key_workspace] if by.key_workspace else list(by.roles)
         if len(own) != 1:
-            how_many = "several workspaces" if own else "no workspace"
-            raise Invalid.field("workspaceId", f"is required: you are a member of {how_many}")
+            how_many = Message("several workspaces") if own else Message("no workspace")
+            raise Invalid.field(
+                "workspaceId", Message("is required: you are a member of {workspaces}", workspaces=how_many)
+            )
         asked = own[0]
     by.require(Right.SAVE, asked)
     # An impossible id is refused before a database that cannot hold it gets to see it.

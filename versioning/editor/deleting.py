@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TypeVar
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import InUse, Invalid, NotFound
+from versioning.domain.errors import InUse, Invalid, Message, NotFound
 from versioning.domain.selectors import State, Status
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.changes import record
@@ -84,8 +84,11 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     if not newer:
         # An older version was published again, so what came after it is history, not a draft.
         raise NotFound(
-            f"Nothing was saved since {reference_to(resource.active)} was published. "
-            "Versions that are newer than it can be deleted in the history."
+            Message(
+                "Nothing was saved since {version} was published. Versions that are newer than it can be "
+                "deleted in the history.",
+                version=reference_to(resource.active),
+            )
         )
     return newer
 
@@ -122,14 +125,14 @@ def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APP
 
 def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version) -> str | None:
     if version.version_id == resource.active_id:
-        return "is published: publish another one or unpublish it first"
+        return Message("is published: publish another one or unpublish it first")
     if version.pk == resource.active_version_id:
-        return "was published last from here: publish another one first"
+        return Message("was published last from here: publish another one first")
     label = resource.labels.filter(version_id=version.pk).first()
     if label is not None:
-        return f"carries the label {label.name!r}: move or remove the label first"
+        return Message("carries the label {name!r}: move or remove the label first", name=label.name)
     if resources.backend.is_last_trace(resource, version):
-        return "is the only version: delete the whole resource instead"
+        return Message("is the only version: delete the whole resource instead")
     return refusal_to_delete(resource, version.pk)
 
 
@@ -137,9 +140,9 @@ def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> Non
     users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
     everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
     if everybody.ids:
-        named = ", ".join(name for _, name in users.readable) or "agents that you cannot read"
+        named = ", ".join(name for _, name in users.readable) or Message("agents that you cannot read")
         raise InUse(
-            f"In use by {named}.",
+            Message("In use by {names}.", names=named),
             dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],
             hidden_count=users.hidden_count,
         )

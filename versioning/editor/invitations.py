@@ -18,7 +18,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Role, Via
-from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
@@ -83,7 +83,7 @@ class Invitations:
             user = account(username)
             name = checked_new_name(username) if user is None else user.get_username()
             if len(name) > MAX_NAME:
-                raise Invalid.field("username", f"is longer than {MAX_NAME} characters")
+                raise Invalid.field("username", Message("is longer than {limit} characters", limit=MAX_NAME))
             if user is not None and workspace.memberships.filter(user=user).exists():
                 raise Invalid.field("username", "is a member already: change the role in the list")
             if user is not None and not user.is_active:
@@ -129,7 +129,7 @@ class Invitations:
         """
         with self._accepting(digest) as invitation:
             if by.get_username() != invitation.username or not by.is_active:
-                raise Forbidden(f"This invitation is for {invitation.username}.")
+                raise Forbidden(Message("This invitation is for {name}.", name=invitation.username))
             self._join(invitation, by, via)
             return invitation
 
@@ -141,7 +141,9 @@ class Invitations:
         """
         with self._accepting(digest) as invitation:
             name = invitation.username
-            taken = IdTaken(f"The user name {name} has an account by now: sign in with it to accept.")
+            taken = IdTaken(
+                Message("The user name {name} has an account by now: sign in with it to accept.", name=name)
+            )
             if account(name) is not None:
                 raise taken
             try:

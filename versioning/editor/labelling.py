@@ -11,7 +11,7 @@ from django.utils import timezone
 from editor_client.shared import ids
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
@@ -112,7 +112,7 @@ def unlabel(
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
         if name in ids.RESERVED_LABELS:
-            raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
+            raise Invalid.field("name", Message("{name!r} is computed and cannot be removed", name=name))
         row = resource.labels.filter(name=name).first()
         if row is None:
             raise NotFound

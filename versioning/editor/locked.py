@@ -10,7 +10,7 @@ from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Forbidden, NotFound
+from versioning.domain.errors import Forbidden, Message, NotFound
 from versioning.domain.locks import Lock, LockBroken, Pin
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector
@@ -50,7 +50,9 @@ def serve_locked(
     is_draft = agent_id in lock.terms.draft_agents and candidate.version_id != candidate.active_version_id
     if is_draft and not by.may(Right.READ_DRAFTS, candidate.workspace_id):
         if is_called and by.may(Right.READ, candidate.workspace_id):
-            raise Forbidden(f"versions.agents.{agent_id}: You may not read drafts of this agent.")
+            raise Forbidden(
+                Message("versions.agents.{id}: You may not read drafts of this agent.", id=agent_id)
+            )
         raise LockBroken(agents=[agent_id])
     try:
         texts = pinned_texts(candidate, lock, by, evaluation)

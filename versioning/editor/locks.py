@@ -15,7 +15,7 @@ from editor_client.shared.evaluation import MAX_CHARACTERS_READ, Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
-from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.errors import Forbidden, Invalid, Message, NotFound
 from versioning.domain.locks import MAX_ENTRIES, Lock, Pin, Terms
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.editor.resources import Resources
@@ -253,7 +253,10 @@ class _Maker:
         text = canonical.comparable(candidate.config)
         self._characters += len(text)
         if self._characters > MAX_CHARACTERS_READ:
-            message = f"has agents of more than {MAX_CHARACTERS_READ} characters together: lock fewer at once"
+            message = Message(
+                "has agents of more than {limit} characters together: lock fewer at once",
+                limit=MAX_CHARACTERS_READ,
+            )
             raise Invalid.field("resources", message)
         named = list(dict.fromkeys(target for _, target in referenced_agents(candidate.config)))
         return _Agent(
@@ -282,7 +285,9 @@ class _Maker:
 
     def _refuse_too_many(self, count: int) -> None:
         if count > MAX_ENTRIES:
-            message = f"leads to more than {MAX_ENTRIES} agents and prompt blocks: lock fewer at once"
+            message = Message(
+                "leads to more than {limit} agents and prompt blocks: lock fewer at once", limit=MAX_ENTRIES
+            )
             raise Invalid.field("resources", message)
 
 

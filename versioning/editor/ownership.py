@@ -15,7 +15,7 @@ from typing import Any
 
 from versioning.domain.access import Caller
 from versioning.domain.config import Config, ConfigSchema
-from versioning.domain.errors import Forbidden, Invalid
+from versioning.domain.errors import Forbidden, Invalid, Message
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent, laid_over, refused
 from versioning.domain.registry import Registry
@@ -71,8 +71,11 @@ class CodeOwnership:
             return asked
         if asked not in {None, self.workspace_id}:
             raise Forbidden(
-                f"{resource_id!r} is defined in code; its override belongs to the workspace "
-                f"{self.workspace_id!r}."
+                Message(
+                    "{id!r} is defined in code; its override belongs to the workspace {workspace!r}.",
+                    id=resource_id,
+                    workspace=self.workspace_id,
+                )
             )
         return self.workspace_id
 

@@ -17,7 +17,7 @@ from editor_client.shared import ids
 from editor_client.shared.configurations import check_id, id_of_new
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
-from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
 from versioning.editor.locking import retried
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
@@ -63,7 +63,7 @@ class Workspaces:
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
             if not is_new:
-                raise IdTaken(f"The id {workspace_id!r} is taken.")
+                raise IdTaken(Message("The id {id!r} is taken.", id=workspace_id))
             if by.user_id is not None:
                 Membership.objects.grant(accounts().get(pk=by.user_id), workspace, Role.ADMIN, by=by)
         return workspace
@@ -247,8 +247,8 @@ def _is_member(by: Caller, workspace_id: str) -> bool:
 def _checked_name(name: str) -> str:
     name = name.strip()
     if not name or not name.isprintable() or len(name) > MAX_NAME:
-        problem = "is required" if not name else f"must be a line of at most {MAX_NAME} visible characters"
-        raise Invalid.field("name", problem)
+        problem = Message("must be a line of at most {limit} visible characters", limit=MAX_NAME)
+        raise Invalid.field("name", problem if name else "is required")
     return name
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -85,13 +85,15 @@ def checked_new_name(username: str) -> str:
     name = model.normalize_username(username)
     problem = _problem_of(name)
     if problem is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
-        problem = "mixes letters of alphabets that look alike"
+        problem = Message("mixes letters of alphabets that look alike")
     if problem is None:
         field = model.USERNAME_FIELD
         alike = accounts().filter(**{f"{field}__iexact": name})
         similar = alike.exclude(**{field: name}).first()
         if similar is not None:
-            problem = f"differs from the account {similar.get_username()} in upper and lower case only"
+            problem = Message(
+                "differs from the account {name} in upper and lower case only", name=similar.get_username()
+            )
     if problem is not None:
         raise Invalid.field("username", problem)
     return name

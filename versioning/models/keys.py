@@ -16,7 +16,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
-from versioning.domain.errors import Invalid, Unauthorized
+from versioning.domain.errors import Invalid, Message, Unauthorized
 from versioning.models import events
 from versioning.models.compiled_queries import OneByKey
 from versioning.models.log import LogPosition
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 PREFIX_LENGTH = 11
-UNUSABLE = "This API key is unknown, expired or revoked."
+UNUSABLE = Message("This API key is unknown, expired or revoked.")
 LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
@@ -53,7 +53,14 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             owned = caller_for(owner)
             held = owned.everywhere or owned.roles.get(workspace.id)
             if held is None or (role is not None and role.rank > held.rank):
-                raise Invalid.field("role", f"{owner} has no such role in the workspace {workspace.id!r}")
+                raise Invalid.field(
+                    "role",
+                    Message(
+                        "{owner} has no such role in the workspace {workspace!r}",
+                        owner=str(owner),
+                        workspace=workspace.id,
+                    ),
+                )
         text = f"ek_{secrets.token_urlsafe(32)}"
         key = self.create(
             owner=owner,

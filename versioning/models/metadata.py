@@ -10,7 +10,7 @@ from django.db.models import F, Func, QuerySet, TextField
 from django.db.models.fields.json import KeyTransform
 from editor_client.shared import canonical
 
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_KEYS: Final = 100
@@ -44,7 +44,7 @@ def members(text: str, *, field: str) -> dict[str, Any]:
     if not isinstance(wanted, dict):
         raise Invalid.field(field, "must be a JSON object")
     if len(wanted) > MAX_KEYS:
-        raise Invalid.field(field, f"must not ask for more than {MAX_KEYS} keys")
+        raise Invalid.field(field, Message("must not ask for more than {limit} keys", limit=MAX_KEYS))
     for key in wanted:
         if not _KEY.fullmatch(key):
             raise Invalid.field(f"{field}.{key}", "must begin with a letter or _, then letters, digits, _")

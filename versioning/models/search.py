@@ -23,7 +23,7 @@ from editor_client.shared.configurations import searchable_text
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid
+from versioning.domain.errors import Invalid, Message
 from versioning.models.querysets import within
 
 MAX_LENGTH: Final = 200
@@ -73,13 +73,13 @@ def equals(text: Any, sought: Any) -> Q:
     return Q(Exact(text, sought))
 
 
-def occurs(text: str, resource_id: str, config: Config) -> bool:
+def occurs(text: str, resource_id: str, config: Config, text_field: str) -> bool:
     """Say whether a configuration or its id contains the text; raises `Invalid`."""
     check_length(text)
-    return text.casefold() in searchable_text(resource_id, config)
+    return text.casefold() in searchable_text(resource_id, config, text_field)
 
 
 def check_length(text: str) -> None:
     """Raise `Invalid` for a text that is too long to search for."""
     if len(text) > MAX_LENGTH:
-        raise Invalid.field("search", f"must not be longer than {MAX_LENGTH} characters")
+        raise Invalid.field("search", Message("must not be longer than {limit} characters", limit=MAX_LENGTH))

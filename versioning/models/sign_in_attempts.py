@@ -39,7 +39,7 @@ class TooManyAttempts(Exception):
     """No password is checked for so many seconds, not even the right one."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"wait {seconds} seconds")
+        super().__init__(seconds)
         self.seconds = seconds
 
 

@@ -4,11 +4,11 @@
     framework = Framework(agents=[writer], editor=Editor())
     framework.get_agent_by_id("writer", status="draft").generate("…").text
 
-Imports no Django: storage is whatever satisfies `AgentStore`, such as `versioning.editor.Editor`.
+Imports no Django. Storage is an `AgentStore`, such as `versioning.editor.Editor`.
 """
 
 from versioning.runtime.agent import Agent, SelectedAgent
-from versioning.runtime.context import RequestContext
+from versioning.runtime.calls import RequestContext
 from versioning.runtime.errors import (
     DelegationStopped,
     NoModel,

@@ -1,16 +1,139 @@
-"""A call of an agent, validated before anything is looked up."""
+"""A call of an agent, validated before anything is looked up: its context, its options and its messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from versioning.domain.errors import Invalid
-from versioning.domain.selectors import Selector, VersionsMap
-from versioning.runtime.context import RequestContext
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.selectors import NO_VERSIONS, Selector, VersionsMap
 from versioning.runtime.messages import Conversation
-from versioning.runtime.options import RunOptions
+
+if TYPE_CHECKING:
+    from pydantic_ai.settings import ModelSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestContext:
+    """The values for templates and rules, the selected versions, and the caller.
+
+    It is frozen and passed as an argument. Versions reach a sub-agent in no other way, so they cannot reach
+    another request.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    versions: VersionsMap = NO_VERSIONS
+    by: Caller = APPLICATION
+
+    @classmethod
+    def of(
+        cls, values: Mapping[str, Any] | None = None, versions: Any = None, by: Caller = APPLICATION
+    ) -> RequestContext:
+        """Return the context of a request from its `requestContext`, its `versions` and its caller.
+
+        `requestContext.versions` counts too, with lower precedence than the body's. Raises `Invalid` for
+        malformed maps.
+        """
+        values = values or {}
+        inner = VersionsMap.parse(values.get("versions"), "requestContext.versions")
+        return cls(values=values, versions=VersionsMap.merged(inner, VersionsMap.parse(versions)), by=by)
+
+
+_NUMBER = (int, float)
+_SETTINGS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "temperature": ("temperature", _NUMBER),
+    "maxTokens": ("max_tokens", (int,)),
+    "maxOutputTokens": ("max_tokens", (int,)),
+    "topP": ("top_p", _NUMBER),
+    "topK": ("top_k", (int,)),
+    "presencePenalty": ("presence_penalty", _NUMBER),
+    "frequencyPenalty": ("frequency_penalty", _NUMBER),
+    "seed": ("seed", (int,)),
+    "stopSequences": ("stop_sequences", (list,)),
+    "timeout": ("timeout", _NUMBER),
+    "maxRetries": ("max_retries", (int,)),
+}
+"""The JSON name of a setting → the agent library's name, and the allowed values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of a run, by the agent library's names; the agent decides those that are not set."""
+
+    max_steps: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    instructions: str | None = None
+
+    @classmethod
+    def parse(
+        cls, *, max_steps: Any = None, model_settings: Any = None, instructions: Any = None
+    ) -> RunOptions:
+        """Return the options of a call; raises `Invalid` with the JSON names of those that are wrong."""
+        issues: list[Issue] = []
+        if max_steps is not None and not _is_count(max_steps):
+            issues.append(Issue("maxSteps", "must be a whole number from 1"))
+        if instructions is not None and not (isinstance(instructions, str) and instructions.strip()):
+            issues.append(Issue("instructions", "must be a text that is not blank"))
+        settings = _settings({} if model_settings is None else model_settings, issues)
+        if issues:
+            raise Invalid(issues)
+        return cls(max_steps=max_steps, settings=settings, instructions=instructions)
+
+    @classmethod
+    def stored(cls, default_options: Mapping[str, Any]) -> RunOptions:
+        """Return the options in an agent's `defaultOptions`; what is not understood is ignored.
+
+        They are saved without validation, so an error in them is not the caller's.
+        """
+        max_steps = default_options.get("maxSteps")
+        given = default_options.get("modelSettings")
+        return cls(
+            max_steps=max_steps if _is_count(max_steps) else None,
+            settings=_settings(given, []) if isinstance(given, Mapping) else {},
+        )
+
+    def over(self, weaker: RunOptions) -> RunOptions:
+        """Return these options, completed by those of `weaker`."""
+        return RunOptions(
+            max_steps=self.max_steps or weaker.max_steps,
+            settings={**weaker.settings, **self.settings},
+            instructions=self.instructions or weaker.instructions,
+        )
+
+    def model_settings(self) -> ModelSettings:
+        """Return the settings in the form of the agent library."""
+        return cast("ModelSettings", dict(self.settings))
+
+
+def _settings(given: Any, issues: list[Issue]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        issues.append(Issue("modelSettings", "must be an object"))
+        return {}
+    settings: dict[str, Any] = {}
+    for name, value in given.items():
+        problem = _setting_problem(name, value)
+        if problem is not None:
+            issues.append(Issue(f"modelSettings.{name}", problem))
+        elif value is not None:
+            settings[_SETTINGS[name][0]] = value
+    return settings
+
+
+def _setting_problem(name: str, value: Any) -> str | None:
+    if name not in _SETTINGS:
+        return f"is not a known setting; there are {', '.join(_SETTINGS)}"
+    types = _SETTINGS[name][1]
+    if value is None or (isinstance(value, types) and not isinstance(value, bool)):
+        texts = not isinstance(value, list) or all(isinstance(item, str) for item in value)
+        return None if texts else "must be a list of texts"
+    return "must be a list of texts" if list in types else "must be a number"
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
 
 REQUEST_LIMIT = 50
 """The model requests of one call, with all its delegations, unless the framework says otherwise."""
@@ -20,7 +143,7 @@ class Options(TypedDict, total=False):
     """The options of a call as keyword arguments; see `versioning.runtime.agent.Runnable`."""
 
     selector: Selector | None
-    """The selector in the address of the request, in addition to `versions`."""
+    """The selector in the URL of the request, in addition to `versions`."""
     versions: VersionsMap | Mapping[str, Any] | None
     request_context: RequestContext | Mapping[str, Any] | None
     max_steps: int | None
@@ -53,19 +176,15 @@ class Call:
         selector: Selector | None = None,
         versions: VersionsMap | Mapping[str, Any] | None = None,
         request_context: RequestContext | Mapping[str, Any] | None = None,
-        max_steps: int | None = None,
-        model_settings: Mapping[str, Any] | None = None,
-        instructions: str | None = None,
         published_sub_agents: bool = False,
+        **options: Any,
     ) -> Call:
         """Return the call; raises `Invalid` with the caller's names for what is wrong."""
         return cls(
             agent_id=agent_id,
             conversation=Conversation.parse(messages),
             context=_context(request_context, versions),
-            options=RunOptions.parse(
-                max_steps=max_steps, model_settings=model_settings, instructions=instructions
-            ),
+            options=RunOptions.parse(**options),
             selector=selector,
             default=default,
             published_sub_agents=published_sub_agents,

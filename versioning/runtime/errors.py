@@ -1,13 +1,4 @@
-"""What can go wrong while an agent runs, in the words of the domain.
-
-VersioningError
-NoModel               the agent names no model
-ProviderUnavailable   the provider is unknown, not installed or without credentials
-ProviderFailed        the provider answered with an error, or not at all
-VersionUnresolved     `strict` was asked for and a sub-agent's version cannot be resolved
-DelegationStopped     the run asked models more often than it may
-ToolFailed            a tool function raised
-"""
+"""Errors that occur while an agent runs."""
 
 from __future__ import annotations
 

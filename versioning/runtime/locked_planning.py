@@ -11,14 +11,14 @@ from versioning.domain.errors import Invalid
 from versioning.domain.locks import Lock, LockBroken, SentLock
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import Selector
-from versioning.runtime.choices import selected_twice
-from versioning.runtime.context import RequestContext
+from versioning.runtime.calls import RequestContext
 from versioning.runtime.plans import (
     STEPS_OF_AN_AGENT,
     Catalogue,
     Plan,
     agent_unavailable,
     notices_of,
+    selected_twice,
     within,
 )
 

@@ -16,16 +16,19 @@ from editor_client.shared.evaluation import Evaluation
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
-from versioning.runtime.choices import Choice, block_choices, own_choice, sub_agent_choice
-from versioning.runtime.context import RequestContext
+from versioning.runtime.calls import RequestContext
 from versioning.runtime.errors import VersionUnresolved
 from versioning.runtime.locked_planning import locked_plan
 from versioning.runtime.plans import (
     STEPS_OF_AN_AGENT,
     Catalogue,
+    Choice,
     Plan,
     agent_unavailable,
+    block_choices,
     notices_of,
+    own_choice,
+    sub_agent_choice,
     within,
 )
 from versioning.runtime.store import as_code
@@ -104,7 +107,7 @@ class _Planner:
         release: str | None = None,
     ) -> None:
         self._unselected = PUBLISHED if release is None else Selector(release=release)
-        """What counts as published for agents that nobody selects a version of."""
+        """What counts as published for agents without a selector."""
         self._published_only = published_only or release is not None
         self._blocks = block_choices(context, catalogue.versions)
         self.agents: dict[str, ResolvedAgent] = {}
@@ -120,7 +123,7 @@ class _Planner:
     @property
     def looked_up(self) -> frozenset[str]:
         """The ids of all agents that were asked for."""
-        return frozenset(self.agents) | {asked[0] for asked in self._found}
+        return frozenset(self.agents) | {agent_id for agent_id, *_ in self._found}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
         """Return the called agent."""
@@ -240,7 +243,7 @@ class _Planner:
         self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
 
     def _not_applied(self, place: str, reason: str) -> None:
-        """Warn of an entry that plays no part, unless it has been said that it cannot be resolved."""
+        """Warn of an entry without effect, unless a warning says already that it cannot be resolved."""
         if ("version_unresolved", place) not in self._warnings:
             self._warn(Notice("version_not_applied", f"{place} is not applied: {reason}.", place))
 
@@ -248,13 +251,13 @@ class _Planner:
         self, agent_id: str, choice: Choice, *, identity: UUID | None = None
     ) -> ResolvedAgent | None:
         """Return a version of a sub-agent, or None; each is looked up once per request."""
-        asked = (agent_id, choice.selector, choice.by is self._context.by, identity)
-        if asked not in self._found:
+        key = (agent_id, choice.selector, choice.by is self._context.by, identity)
+        if key not in self._found:
             try:
-                self._found[asked] = self._serve(agent_id, choice, identity=identity)
+                self._found[key] = self._serve(agent_id, choice, identity=identity)
             except (NotFound, Forbidden):
-                self._found[asked] = None
-        return self._found[asked]
+                self._found[key] = None
+        return self._found[key]
 
     def _serve(self, agent_id: str, choice: Choice, *, identity: UUID | None = None) -> ResolvedAgent:
         self._evaluation.field = "agents"

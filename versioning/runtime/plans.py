@@ -1,15 +1,17 @@
-"""The plan of a request: the agents involved, each in one version."""
+"""The plan of a request: the agents involved, each in one version, and the selector that counts for each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.domain.selectors import VersionsMap
+from versioning.domain.selectors import SelectedBlock, SelectedBlocks, Selector, VersionsMap
+from versioning.runtime.calls import RequestContext
 from versioning.runtime.store import AgentStore, CodeOnly
 
 STEPS_OF_AN_AGENT: Final = 64 * 1024
@@ -50,7 +52,7 @@ class Plan:
 
 
 def notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
-    """Return what the caller is told about one of the agents; of a sub-agent, with its id."""
+    """Return the notices about one of the agents; those about a sub-agent begin with its id."""
     notices = [*([served.fallback] if served.fallback else []), *served.warnings]
     if served is root:
         return notices
@@ -58,7 +60,7 @@ def notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
 
 
 def agent_unavailable(agent_id: str) -> Notice:
-    """Return the notice of a sub-agent that is named and does not run."""
+    """Return the notice about a sub-agent that is named but does not run."""
     return Notice("agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}")
 
 
@@ -68,3 +70,67 @@ def within(agent_id: str, error: Invalid, *, is_called: bool) -> Invalid:
         return Invalid(error.issues, code=error.code)
     issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]
     return Invalid(issues, code=error.code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A selector, the caller whose rights apply, and its place in the request."""
+
+    selector: Selector
+    by: Caller
+    place: str | None = None
+    is_entry: bool = False
+    """Whether it stands in an entry for this agent."""
+
+
+def own_choice(agent_id: str, context: RequestContext, selector: Selector | None) -> Choice | None:
+    """Return the selector for the called agent itself; None if there is none.
+
+    Raises `Invalid`, naming each place, if there is more than one. The framework's defaults are for
+    sub-agents and do not count.
+    """
+    places = {
+        f"versions.agents.{agent_id}": context.versions.agents.get(agent_id),
+        "versions.self": context.versions.self_,
+    }
+    if selector is not None:
+        places[next(iter(selector.as_dict()))] = selector
+    found = {place: one for place, one in places.items() if one is not None}
+    if len(found) > 1:
+        raise selected_twice(found)
+    return next((Choice(selector=one, by=context.by, place=place) for place, one in found.items()), None)
+
+
+def selected_twice(places: Iterable[str]) -> Invalid:
+    """Return the error for several selectors of the called agent itself, at these places of the request."""
+    return Invalid(
+        [Issue(one, "the called agent's own version is selected more than once") for one in places]
+    )
+
+
+def sub_agent_choice(agent_id: str, context: RequestContext, framework: VersionsMap) -> Choice | None:
+    """Return the selector for a sub-agent; None if there is none, so that the published version runs.
+
+    An entry for its id takes precedence over any `defaultStatus`, and the request over the framework. The
+    framework's selectors are the application's decision and are read with its rights; otherwise a default
+    could exclude callers who may not read drafts.
+    """
+    sources = ((context.versions, context.by), (framework, APPLICATION))
+    for versions, by in sources:
+        if agent_id in versions.agents:
+            place = f"versions.agents.{agent_id}"
+            return Choice(selector=versions.agents[agent_id], by=by, place=place, is_entry=True)
+    for versions, by in sources:
+        if versions.default_status is not None:
+            selector = Selector(status=versions.default_status)
+            return Choice(selector=selector, by=by, place="versions.defaultStatus")
+    return None
+
+
+def block_choices(context: RequestContext, framework: VersionsMap) -> SelectedBlocks:
+    """Return the selected versions of prompt blocks; the request takes precedence over the framework."""
+    return {
+        block_id: SelectedBlock(selector, by)
+        for versions, by in ((framework, APPLICATION), (context.versions, context.by))
+        for block_id, selector in versions.prompt_blocks.items()
+    }

@@ -11,9 +11,8 @@ from pydantic_ai.models import Model
 
 from versioning.domain import model_names
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.runtime.calls import REQUEST_LIMIT, Call
+from versioning.runtime.calls import REQUEST_LIMIT, Call, RunOptions
 from versioning.runtime.errors import NoModel, ProviderUnavailable
-from versioning.runtime.options import RunOptions
 from versioning.runtime.plans import Plan
 from versioning.runtime.providers import Providers
 from versioning.runtime.tools import Toolbox
@@ -82,17 +81,13 @@ class Preparer:
     def _ready_agent(
         self, served: ResolvedAgent, options: RunOptions, providers: Providers
     ) -> tuple[ReadyAgent, tuple[Notice, ...]]:
-        _require_a_name(served)
+        # A stored model may have a URL for a name, which is refused; code may name one.
+        problem = None if served.source == "code" else model_names.stored_problem(served.model)
+        if problem is not None:
+            raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
         model = providers.model(served.id, served.model)
         tools, notices = _chosen_tools(served, self.own_tools.get(served.id, Toolbox(())), self.shared_tools)
         return ReadyAgent(served=served, model=model, tools=tools, options=options), notices
-
-
-def _require_a_name(served: ResolvedAgent) -> None:
-    """Raise `NoModel` for an agent whose stored model has an address for a name; code may have one."""
-    problem = None if served.source == "code" else model_names.stored_problem(served.model)
-    if problem is not None:
-        raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
 
 
 def _chosen_tools(

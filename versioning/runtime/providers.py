@@ -12,8 +12,8 @@ from pydantic_ai.providers import Provider, infer_provider
 
 from versioning.runtime.echo import echo_model
 from versioning.runtime.errors import NoModel, ProviderUnavailable
+from versioning.runtime.failures import redacted
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
-from versioning.runtime.redaction import redacted
 
 _ECHO = echo_model()
 
@@ -39,7 +39,7 @@ class Providers:
         _check(provider)
         try:
             return infer_model(f"{_kind(provider)}:{model['name']}", provider_factory=self._provider)
-        except Exception as error:  # whatever the provider's library raises about its configuration
+        except Exception as error:  # each provider's library has its own errors of configuration
             raise ProviderUnavailable(_reason(provider, error)) from error
 
     async def aclose(self) -> None:

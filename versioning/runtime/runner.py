@@ -1,18 +1,21 @@
-"""Running calls, synchronously and asynchronously.
+"""Run calls, synchronously on a background event loop or asynchronously on the caller's.
 
 `Framework` imports this module at its first run, and with it the agent library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import asyncio
+import os
+from collections.abc import Coroutine, Generator
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock, Thread
+from typing import Any, TypeVar
 
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.resolved_agent import CONTEXT_INVALID
 from versioning.runtime.calls import Call
-from versioning.runtime.loop import background_loop
 from versioning.runtime.planning import plan
 from versioning.runtime.plans import Catalogue, Plan
 from versioning.runtime.preparation import Prepared, Preparer
@@ -21,6 +24,63 @@ from versioning.runtime.results import Result
 from versioning.runtime.running import answer, report
 from versioning.runtime.store import in_thread
 from versioning.runtime.streaming import Emit, Event, Producer, consume
+
+_Value = TypeVar("_Value")
+
+
+class BackgroundLoop:
+    """An event loop in its own thread, with the connections that belong to it."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.providers = Providers()
+        Thread(target=self.loop.run_forever, name="versioning.runtime", daemon=True).start()
+
+    def run(self, work: Coroutine[Any, Any, _Value]) -> _Value:
+        """Run the coroutine and return its result; must not be called from the loop's own thread."""
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            # Interrupting the caller also ends the model call.
+            future.cancel()
+            raise
+
+    def refuse_own_thread(self) -> None:
+        """Raise `RuntimeError` in the loop's own thread, which would wait for itself forever."""
+        if asyncio._get_running_loop() is self.loop:  # noqa: SLF001  # unlike its public sister it does not raise
+            raise RuntimeError(
+                "An asynchronous tool may not call generate() or stream(): use agenerate() or astream()."
+            )
+
+
+class _Process:
+    """The background loop of this process, once there is one."""
+
+    lock: Lock
+    background: BackgroundLoop | None
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Start over after a fork: the child has no such thread, and a held lock would never be released."""
+        self.lock = Lock()
+        self.background = None
+
+
+_process = _Process()
+
+
+def background_loop() -> BackgroundLoop:
+    """Return the background loop of this process."""
+    with _process.lock:
+        if _process.background is None:
+            _process.background = BackgroundLoop()
+        return _process.background
+
+
+os.register_at_fork(after_in_child=_process.reset)
 
 
 @dataclass(frozen=True)
@@ -33,7 +93,7 @@ class Runner:
     def generate(self, call: Call) -> Result:
         """Run the agent on the background loop and return its answer."""
         background = background_loop()
-        background.refuse_itself()
+        background.refuse_own_thread()
         return background.run(answer(self._prepare(call, background.providers)))
 
     async def agenerate(self, call: Call) -> Result:
@@ -48,7 +108,7 @@ class Runner:
     def stream(self, call: Call, heartbeat: float | None) -> Generator[Event | None]:
         """Return the events of a run on the background loop; errors of the call are raised at once."""
         background = background_loop()
-        background.refuse_itself()
+        background.refuse_own_thread()
         prepared = self._prepare(call, background.providers)
         return consume(background.loop, partial(report, prepared), heartbeat)
 
@@ -83,15 +143,15 @@ class Runner:
 
 def _refuse_context(found: Plan) -> None:
     """Raise `Invalid` if the `requestContextSchema` of an agent involved refuses the context."""
+
+    def message(agent_id: str, text: str) -> str:
+        return text if agent_id == found.root.id else f"{text} (for the sub-agent {agent_id!r})"
+
     issues = [
-        Issue(notice.field or "requestContext", _of_agent(agent.id, notice.message, found))
+        Issue(notice.field or "requestContext", message(agent.id, notice.message))
         for agent in found.agents.values()
         for notice in agent.warnings
         if notice.code == CONTEXT_INVALID
     ]
     if issues:
         raise Invalid(issues, code=CONTEXT_INVALID)
-
-
-def _of_agent(agent_id: str, message: str, found: Plan) -> str:
-    return message if agent_id == found.root.id else f"{message} (for the sub-agent {agent_id!r})"

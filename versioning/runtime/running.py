@@ -16,12 +16,11 @@ from pydantic_graph import End
 from versioning.domain.errors import VersioningError
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
-from versioning.runtime.events import Reporter
 from versioning.runtime.failures import failure_of
 from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import Emit
-from versioning.runtime.transcripts import finish_reason_of, model_history, steps_of, usage_dict
+from versioning.runtime.transcripts import Reporter, finish_reason_of, model_history, steps_of, usage_dict
 
 logger = logging.getLogger("versioning.runtime")
 
@@ -92,11 +91,15 @@ class _Run:
     ) -> list[ModelMessage]:
         """Run one agent until it is done or out of steps; return the messages of this run."""
         ready = self._prepared.agents[agent_id]
+        delegations = [
+            self._delegation(agent_id, sub_agent_id, usage.get("description"), chain)
+            for sub_agent_id, usage in ready.served.agents.items()
+        ]
         agent = pydantic_ai.Agent(
             ready.model,
             name=agent_id,
             instructions=ready.options.instructions or ready.served.instructions or None,
-            tools=[*ready.tools, *self._delegations(ready, chain)],
+            tools=[*ready.tools, *delegations],
         )
         failure: Exception | None = None
         async with agent.iter(
@@ -121,8 +124,8 @@ class _Run:
         steps = 0
         node: Any = run.next_node
         while not isinstance(node, End):
-            asking = pydantic_ai.Agent.is_model_request_node(node)
-            if asking:
+            is_request = pydantic_ai.Agent.is_model_request_node(node)
+            if is_request:
                 if steps == ready.options.max_steps:
                     # The results of the last tool calls, which the model will not see.
                     return [*run.new_messages(), node.request]
@@ -131,17 +134,13 @@ class _Run:
             try:
                 node = await _advance(run, node, reporter)
             except Exception as error:
-                failure = failure_of(error, agent_id=ready.served.id, provider=ready.provider, asking=asking)
+                failure = failure_of(
+                    error, agent_id=ready.served.id, provider=ready.provider, in_request=is_request
+                )
                 if failure is error:
                     raise
                 raise failure from error
         return run.new_messages()
-
-    def _delegations(self, ready: ReadyAgent, chain: Chain) -> list[Tool[Any]]:
-        return [
-            self._delegation(ready.served.id, agent_id, usage.get("description"), chain)
-            for agent_id, usage in ready.served.agents.items()
-        ]
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
         # What another agent of this run may ask is irrelevant here.
@@ -170,16 +169,16 @@ async def _advance(run: AgentRun[None, str], node: Any, reporter: Reporter | Non
     """Run one node of the library's graph and return the next, reporting events."""
     if reporter is None:
         return await run.next(node)
-    asking = pydantic_ai.Agent.is_model_request_node(node)
-    working = pydantic_ai.Agent.is_call_tools_node(node)
-    if asking:
+    is_request = pydantic_ai.Agent.is_model_request_node(node)
+    calls_tools = pydantic_ai.Agent.is_call_tools_node(node)
+    if is_request:
         reporter.step_started()
-    if asking or working:
+    if is_request or calls_tools:
         async with node.stream(run.ctx) as events:
             async for event in events:
                 reporter.happened(event)
     following = await run.next(node)
-    if working:
+    if calls_tools:
         reporter.step_finished(node.model_response)
     return following
 

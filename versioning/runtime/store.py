@@ -10,7 +10,7 @@ from uuid import UUID
 
 from editor_client.shared.conditions import choose
 from editor_client.shared.evaluation import Evaluation
-from editor_client.shared.instructions import BlockReport, assemble
+from editor_client.shared.instructions import assemble
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
@@ -64,8 +64,8 @@ class AgentStore(Protocol):
     ) -> ResolvedAgent:
         """Return the agent as the lock names it, with the prompt blocks as the lock names them.
 
-        With `as_part` it runs as part of an agent, for whoever may run that; otherwise the caller has to be
-        somebody who may read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
+        With `as_part` it runs as part of an agent, for every caller who may run that one; otherwise only for
+        a caller who may read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
         caller may not read.
         """
 
@@ -161,7 +161,7 @@ async def in_thread(store: AgentStore, ask: Callable[[], T]) -> T:
 def as_code(
     agent: CodeAgent, context: Mapping[str, Any] | Evaluation, selector: Selector = PUBLISHED
 ) -> ResolvedAgent:
-    """Return the agent exactly as defined in code, whatever is stored for it.
+    """Return the agent exactly as defined in code, ignoring what is stored for it.
 
     Blocks are rendered in the given context. References to stored prompt blocks are left out, because their
     texts are not part of the code. Raises `NoInstructions` if the code has none.
@@ -188,14 +188,14 @@ def as_code(
         active_version_id=None,
         is_live=True,
         selector=selector,
-        warnings=tuple(_left_out(report) for report in reports if report.reason == "missing"),
+        warnings=tuple(
+            Notice(
+                code="block_missing",
+                message=f"The prompt block {report.id!r} is not part of the code; it is left out.",
+                field=f"instructions.{report.position}.id",
+            )
+            for report in reports
+            if report.reason == "missing"
+        ),
         blocks=tuple(report for report in reports if report.id is not None),
-    )
-
-
-def _left_out(report: BlockReport) -> Notice:
-    return Notice(
-        code="block_missing",
-        message=f"The prompt block {report.id!r} is not part of the code; it is left out.",
-        field=f"instructions.{report.position}.id",
     )

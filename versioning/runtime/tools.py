@@ -57,7 +57,7 @@ class Toolbox(Mapping[str, "Tool[Any]"]):
 
 
 def _one_line(function: Callable[..., Any]) -> str:
-    """Return the docstring of a function if that is a line of text, and so the description of the tool."""
+    """Return the docstring of a function if it is a single line, and so the tool's description."""
     text = (function.__doc__ or "").strip()
     return "" if "\n" in text or text.startswith(":") else text
 
@@ -65,11 +65,11 @@ def _one_line(function: Callable[..., Any]) -> str:
 def _check(name: str, function: Callable[..., Any]) -> None:
     """Raise `ValueError` unless the function can be described.
 
-    pydantic knows of most functions that they can be; of any other, the agent library decides.
+    Pydantic recognises most functions that can be; the agent library decides about the others.
     """
     try:
         TypeAdapter[Any](cast("Any", function)).json_schema()
-    except Exception:  # noqa: BLE001  whatever the reason, it is the library that says so
+    except Exception:  # noqa: BLE001  the agent library gives the reason
         _described(name, function)
 
 

@@ -15,7 +15,7 @@ from editor_client.shared.instructions import referenced_blocks
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
-from versioning.domain.errors import Invalid, NoInstructions
+from versioning.domain.errors import Invalid, Message, NoInstructions
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
 from versioning.serving import choice
@@ -160,7 +160,13 @@ def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
     try:
         issues = refusals(schema, evaluation.context, seconds_spent=evaluation.seconds_checking)
     except UnusableSchema as error:
-        return [Notice("request_context_unchecked", f"The schema cannot be used: {error}.", SCHEMA_FIELD)]
+        return [
+            Notice(
+                "request_context_unchecked",
+                Message("The schema cannot be used: {reason}.", reason=error.args[0]),
+                SCHEMA_FIELD,
+            )
+        ]
     finally:
         evaluation.seconds_checking += time.thread_time() - began
     return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in issues]

@@ -89,9 +89,10 @@ def speaks_of(kind: ResourceKind) -> bool:
 def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> dict[str, Choice]:
     """Return the choices for a request, by id; resources that no chooser speaks of are not in the result."""
     found: dict[str, Choice] = {}
-    for chooser in _choosers:
+    wanted = list(ids) if _choosers else []
+    for chooser in _choosers if wanted else ():
         spoken = chooser.speaks_of(kind)
-        asked = [one for one in ids if one in spoken and one not in found] if spoken else []
+        asked = [one for one in wanted if one in spoken and one not in found] if spoken else []
         if asked:
             chosen = chooser.choose(kind, asked, context)
             found |= {one: chosen.get(one, Choice()) for one in asked}

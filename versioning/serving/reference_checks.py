@@ -14,7 +14,7 @@ from editor_client.shared.instructions import referenced_blocks
 from versioning.domain.access import Caller, Rights
 from versioning.domain.agents import referenced_tools
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.overrides import not_applied
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
@@ -85,11 +85,12 @@ def _error(
         for field, target in references
         if target not in published or not moving.get(target, published[target])
     ]
-    absent = "does not exist, or you may not read it"
     issues = [
         Issue(
             field,
-            f"the prompt block {target!r} {'is not published' if target in published else absent}",
+            Message("the prompt block {id!r} is not published", id=target)
+            if target in published
+            else Message("the prompt block {id!r} does not exist, or you may not read it", id=target),
         )
         for field, target in missing
     ]
@@ -120,13 +121,16 @@ def _first_of(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
     more = len(notices) - MAX_WARNINGS
     if more <= 0:
         return notices
-    return (*notices[:MAX_WARNINGS], Notice("more_warnings", f"There are {more} more warnings."))
+    return (
+        *notices[:MAX_WARNINGS],
+        Notice("more_warnings", Message("There are {count} more warnings.", count=more)),
+    )
 
 
 def _unknown_tools(agent_id: str, config: Config, code: Registry) -> tuple[Notice, ...]:
     known = code.tools_of(agent_id)
     return tuple(
-        Notice("unknown_tool", f"There is no tool {name!r}.", field)
+        Notice("unknown_tool", Message("There is no tool {name!r}.", name=name), field)
         for field, name in referenced_tools(config)
         if name not in known
     )
@@ -143,10 +147,11 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     notices = []
     for field, target in references:
         if target == agent_id or target in looping:
-            message = f"The sub-agent {target!r} leads back to {agent_id!r}."
+            message = Message("The sub-agent {id!r} leads back to {other!r}.", id=target, other=agent_id)
             notices.append(Notice("agent_cycle", message, field))
         elif target not in known:
-            notices.append(Notice("unknown_agent", f"There is no agent {target!r} that you can read.", field))
+            message = Message("There is no agent {id!r} that you can read.", id=target)
+            notices.append(Notice("unknown_agent", message, field))
     return tuple(notices)
 
 

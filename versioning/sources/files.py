@@ -16,7 +16,7 @@ from typing import Final
 
 from editor_client.shared import ids
 
-from versioning.domain.errors import Invalid, VersioningError
+from versioning.domain.errors import Invalid, Message, VersioningError
 from versioning.sources import durable
 from versioning.sources.identity import Identity, identity_of, is_settled
 
@@ -99,7 +99,9 @@ class OverrideFiles:
         the folder or a content that is too large.
         """
         if len(content) > MAX_BYTES:
-            raise Invalid.field("body", f"makes an override file larger than {MAX_BYTES} bytes")
+            raise Invalid.field(
+                "body", Message("makes an override file larger than {limit} bytes", limit=MAX_BYTES)
+            )
         path = self.path(agent_id)
         with _named_errors(path):
             durable.replace(path, content)
@@ -119,8 +121,11 @@ class OverrideFiles:
         with self._one_at_a_time(path):
             if self.content(agent_id) != expected:
                 raise OverrideChanged(
-                    f"The override file {path.name} is being changed by somebody else. "
-                    "Nothing was changed here."
+                    Message(
+                        "The override file {name} is being changed by somebody else. "
+                        "Nothing was changed here.",
+                        name=path.name,
+                    )
                 )
             with _named_errors(path):
                 aside = durable.set_aside(path)
@@ -209,8 +214,11 @@ def _lock(folder: int, path: Path) -> None:
         except BlockingIOError:
             if time.monotonic() > until:
                 raise OverrideNotWritten(
-                    f"The override file {path.name} could not be written: another publication does not end. "
-                    "Nothing was changed."
+                    Message(
+                        "The override file {name} could not be written: another publication does not end. "
+                        "Nothing was changed.",
+                        name=path.name,
+                    )
                 ) from None
             time.sleep(_POLL)
         except OSError as error:
@@ -252,5 +260,9 @@ def _named_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise OverrideNotWritten(
-            f"The override file {path.name} could not be written: {reason}. Nothing was changed."
+            Message(
+                "The override file {name} could not be written: {reason}. Nothing was changed.",
+                name=path.name,
+                reason=reason,
+            )
         ) from error

@@ -17,15 +17,15 @@ SECONDS: Final = 2.0
 """Seconds between checks, so that a change is in the log within five seconds."""
 
 FILE: Final = Caller(everywhere=Role.ADMIN, via=Via.FILE)
-"""The author of such a change, who is not known."""
+"""The unknown author of such a change."""
 
 
 class OverrideWatch:
-    """Compares the override files with what the log knows about them.
+    """Compares the override files with their states in the log.
 
-    Each worker checks on its own, usually only the times of the files. A file that differs is checked again
-    with its known state locked, so that a change is logged once, however many workers see it. What the
-    editor itself publishes becomes known before the file is written.
+    Each worker checks independently, usually only the times of the files. A file that differs is checked
+    again with its known state locked, so that a change is logged once even if several workers see it. What
+    the editor itself publishes becomes known before the file is written.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class OverrideWatch:
         """The fingerprints of the files that agreed with the log."""
 
     def look(self) -> None:
-        """Log what has changed; do nothing if overrides are rows."""
+        """Log the changes; do nothing if overrides are stored in the database."""
         editor = get_editor()
         if editor is not self._editor:
             self._editor, self._looked_at = editor, {}
@@ -54,13 +54,13 @@ class OverrideWatch:
 
 
 def _digest(editor: Editor, agent: CodeAgent) -> str:
-    """Return the digest of the content of an agent's file; empty if nothing is published by it."""
+    """Return the digest of the content of an agent's file; empty if it publishes nothing."""
     published = editor.files.current(agent)
     return published.digest if published else ""
 
 
 def _note_change(editor: Editor, agent: CodeAgent) -> None:
-    """Log that a file differs from what the log knows, if that is still so under the lock."""
+    """Log that a file differs from its known state, if that is still the case under the lock."""
     with events.transaction():
         KnownOverride.objects.bulk_create([_first_known(editor, agent)], ignore_conflicts=True)
         known = KnownOverride.objects.select_for_update().get(pk=agent.id)
@@ -68,7 +68,7 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
             digest = _digest(editor, agent)
             version = editor.agent.find(agent.id).active if digest else None
             if digest != _digest(editor, agent) or digest == known.digest:
-                return  # being written now, and checked again soon; or logged meanwhile
+                return  # it is being written and checked again soon, or another worker has logged it
         events.record(
             "agent.published" if digest else "agent.unpublished",
             by=FILE,
@@ -82,7 +82,7 @@ def _note_change(editor: Editor, agent: CodeAgent) -> None:
 
 
 def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
-    """Return what was published of an agent whose file was never checked: what the editor had published."""
+    """Return the known state of a file that was never checked: what the editor had published."""
     row = Agent.objects.filter(pk=agent.id, workspace=editor.code.workspace_id).first()
     version = row.active_version if row else None
     if version is None:
@@ -92,7 +92,7 @@ def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
 
 
 def _previous_id(editor: Editor, agent: CodeAgent, known: KnownOverride) -> str:
-    """Return the id of the previously published version; what only the file held may be committed by now."""
+    """Return the id of the previously published version, which may have been committed meanwhile."""
     if not known.version_id.startswith("file-"):
         return known.version_id
     commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)

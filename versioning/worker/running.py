@@ -35,16 +35,16 @@ class Worker:
     def __init__(self, jobs: Iterable[Job] | None = None) -> None:
         self.jobs = list(registered().values() if jobs is None else jobs)
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        self._in_hand = turns.InHand()
+        self._leases = turns.Leases()
         self._stopping = threading.Event()
         self._is_away = False
 
     def stop(self) -> None:
-        """Begin nothing more; work in progress is finished or given back. Safe in a signal handler."""
+        """Start nothing more; work in progress is finished or released. Safe in a signal handler."""
         self._stopping.set()
 
     def run(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Work until `stop` is called or nobody needs it; return whether everything begun has ended."""
+        """Work until `stop` is called or the worker is not wanted; return whether all threads have ended."""
         threads = [
             threading.Thread(target=self._work, args=[job, turn], name=f"worker {job.name}", daemon=True)
             for job, turn in ((job, self._turn_of(job)) for job in self.jobs)
@@ -70,7 +70,7 @@ class Worker:
         return not late
 
     def once(self) -> bool:
-        """Do everything that is due now, in this thread; return whether nothing has failed."""
+        """Do all due work in this thread; return whether nothing has failed."""
         self._beat()
         failed = False
         for job in self.jobs:
@@ -86,11 +86,10 @@ class Worker:
         return not failed
 
     def _turn_of(self, job: Job) -> turns.Turn:
-        return turns.turn_of(job, self.name, self._in_hand, self._stopping.is_set)
+        return turns.turn_of(job, self.name, self._leases, self._stopping.is_set)
 
     def _work(self, job: Job, turn: turns.Turn) -> None:
-        pause, failures = turns.pause_of(job), 0
-        wait = 0.0
+        pause, failures, wait = turns.pause_of(job), 0, 0.0
         while not self._stopping.wait(wait):
             wait, failures = self._take(job, turn, pause, failures)
 
@@ -99,7 +98,7 @@ class Worker:
         try:
             more = turn()
         except turns.Failed:
-            return pause, 0  # it was logged, and what has failed is not due for a while
+            return pause, 0  # it is logged, and the failed rows are not due for a while
         except (OperationalError, InterfaceError) as error:
             self._note_database(error)
             return min(2.0**failures, 5.0), failures + 1
@@ -121,7 +120,7 @@ class Worker:
     def _keep_up(self) -> None:
         """Send heartbeats and renew the leases of rows in progress, until the work ends."""
         beat_at = renew_at = 0.0
-        while not self._stopping.is_set() or self._in_hand:
+        while not self._stopping.is_set() or self._leases:
             now = time.monotonic()
             try:
                 if now >= beat_at:
@@ -129,7 +128,7 @@ class Worker:
                     self._note_database(None)
                     beat_at = now + HEARTBEAT_SECONDS
                 if now >= renew_at:
-                    self._in_hand.renew(self.name)
+                    self._leases.renew(self.name)
                     renew_at = now + RENEW_SECONDS
             except Error as error:
                 self._note_database(error)

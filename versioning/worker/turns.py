@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Lock
 from typing import Final
 
@@ -24,14 +25,14 @@ logger = logging.getLogger(__name__)
 
 
 class Failed(Exception):
-    """A job has failed; that was logged, and it is tried again later."""
+    """A job has failed; the failure is logged, and the job is tried again later."""
 
 
 Turn = Callable[[], bool]
-"""Does what is due of a job and returns whether there may be more; raises what went wrong."""
+"""Does the due work of a job and returns whether there may be more; raises the job's exception."""
 
 
-class InHand:
+class Leases:
     """The rows that a worker has leased and not finished."""
 
     def __init__(self) -> None:
@@ -42,19 +43,25 @@ class InHand:
         return bool(self._rows)
 
     @contextmanager
-    def having(self, rows: list[DueWork]) -> Iterator[None]:
-        """Hold rows for this block; those not finished by its end are given back."""
+    def holding(self, rows: list[DueWork]) -> Iterator[None]:
+        """Hold rows for this block; those not finished by its end are released."""
         with self._lock:
             self._rows.update({(type(row), row.pk): row for row in rows})
         try:
             yield
         finally:
             for row in rows:
-                if self.drop(row):
+                if self.remove(row):
                     with suppress(LeaseLost):
                         row.release()
 
-    def drop(self, row: DueWork) -> bool:
+    def release(self, row: DueWork, end: Callable[[], None]) -> None:
+        """Remove a row after ending its lease, unless the job has ended that itself."""
+        with suppress(LeaseLost):
+            end()
+        self.remove(row)
+
+    def remove(self, row: DueWork) -> bool:
         """Remove a row; return whether it was held."""
         with self._lock:
             return self._rows.pop((type(row), row.pk), None) is not None
@@ -67,29 +74,23 @@ class InHand:
             model.objects.renew([row for row in rows if type(row) is model], by=worker)
 
 
-def turn_of(job: Job, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> Turn:
+def turn_of(job: Job, worker: str, leases: Leases, is_stopping: Callable[[], bool]) -> Turn:
     """Return the function that does a job's turns in the worker with this name; its threads share it."""
     if isinstance(job, Queue):
-        return _QueueTurn(job, worker, in_hand, is_stopping)
-    if job.in_each_worker:
-        return lambda: _simple_turn(job)
-    return lambda: _periodic_turn(job, worker, in_hand)
+        return _QueueTurn(job, worker, leases, is_stopping)
+    return partial(_periodic_turn, job, worker, leases)
 
 
 def pause_of(job: Job) -> float:
     """Return the pause in seconds between two turns of a job without work."""
-    if isinstance(job, Periodic) and job.in_each_worker:
-        return job.every
-    return LOOK_EVERY
+    return job.every if isinstance(job, Periodic) and job.in_each_worker else LOOK_EVERY
 
 
-def _simple_turn(job: Periodic) -> bool:
-    job.run()
-    return False
-
-
-def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
-    """Do a job if it is due and nobody else does it."""
+def _periodic_turn(job: Periodic, worker: str, leases: Leases) -> bool:
+    """Do a job if each worker does it, or else if it is due and no other worker does it."""
+    if job.in_each_worker:
+        job.run()
+        return False
     jobs = PeriodicJob.objects.filter(pk=job.name)
     leased = jobs.lease(1, by=worker)
     if not leased:
@@ -99,27 +100,27 @@ def _periodic_turn(job: Periodic, worker: str, in_hand: InHand) -> bool:
             return True
         return False
     [row] = leased
-    with in_hand.having([row]):
+    with leases.holding([row]):
         try:
             job.run()
         except Exception as error:
             wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT_OF_PERIODIC, job.every)
-            # First, so that a missing database is reported as such, and not by what follows from it.
-            _let_go(in_hand, row, lambda: row.postpone(wait))
+            # First, so that a missing database is reported as such.
+            leases.release(row, lambda: row.postpone(wait))
             logger.exception("the job %s has failed", job.name, extra={"attempts": row.attempts})
             raise Failed(job.name) from error
-        _let_go(in_hand, row, lambda: row.postpone(job.every, attempts=0))
+        leases.release(row, lambda: row.postpone(job.every, attempts=0))
     return False
 
 
 class _QueueTurn:
-    """Does some of the due rows of whose turn it is."""
+    """Does some of the due rows of the owner whose turn it is."""
 
-    def __init__(self, job: Queue, worker: str, in_hand: InHand, is_stopping: Callable[[], bool]) -> None:
-        self._job, self._worker, self._in_hand, self._is_stopping = job, worker, in_hand, is_stopping
+    def __init__(self, job: Queue, worker: str, leases: Leases, is_stopping: Callable[[], bool]) -> None:
+        self._job, self._worker, self._leases, self._is_stopping = job, worker, leases, is_stopping
         self._turns = Turns(job.threads)
         self._choosing = Lock()
-        """Held by one thread at a time: the next one has to know of the place that this one takes."""
+        """Held while a thread chooses rows, because its choice affects that of the next thread."""
 
     def __call__(self) -> bool:
         with self._choosing:
@@ -127,42 +128,30 @@ class _QueueTurn:
         if not rows:
             return False
         try:
-            self._do(rows)
+            failed = False
+            with self._leases.holding(rows):
+                for row in rows:
+                    if self._is_stopping():
+                        break
+                    failed |= not self._is_done(row)
+            if failed:
+                raise Failed(self._job.name)
         finally:
             self._turns.end(rows[0].leased_for)
         return True
 
-    def _do(self, rows: list[DueWork]) -> None:
-        failed = False
-        with self._in_hand.having(rows):
-            for row in rows:
-                if self._is_stopping():
-                    break
-                failed |= not _is_done(self._job, row, self._in_hand)
-        if failed:
-            raise Failed(self._job.name)
-
-
-def _is_done(job: Queue, row: DueWork, in_hand: InHand) -> bool:
-    try:
-        job.run(row)
-    except LeaseLost:
-        in_hand.drop(row)
-        logger.warning("the job %s took longer than its lease", job.name, extra={"row": str(row.pk)})
+    def _is_done(self, row: DueWork) -> bool:
+        name, about = self._job.name, {"row": str(row.pk)}
+        try:
+            self._job.run(row)
+        except LeaseLost:
+            self._leases.remove(row)
+            logger.warning("the job %s took longer than its lease", name, extra=about)
+            return True
+        except Exception:
+            wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT)
+            self._leases.release(row, lambda: row.postpone(wait))
+            logger.exception("the job %s has failed", name, extra={**about, "attempts": row.attempts})
+            return False
+        self._leases.release(row, row.finish)
         return True
-    except Exception:
-        wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT)
-        _let_go(in_hand, row, lambda: row.postpone(wait))
-        logger.exception(
-            "the job %s has failed", job.name, extra={"row": str(row.pk), "attempts": row.attempts}
-        )
-        return False
-    _let_go(in_hand, row, row.finish)
-    return True
-
-
-def _let_go(in_hand: InHand, row: DueWork, way: Callable[[], None]) -> None:
-    """End a lease, unless the job has ended it itself."""
-    with suppress(LeaseLost):
-        way()
-    in_hand.drop(row)

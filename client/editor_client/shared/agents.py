@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared.conditions import choose, holds
+from editor_client.shared.errors import Message
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockReport, BlockText, assemble
 
@@ -70,11 +71,15 @@ def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
     """Yield a notice for each prompt block that is left out because it is not there to be shown."""
     for report in reports:
         if report.reason in {"missing", "unpublished"}:
-            is_missing = report.reason == "missing"
-            what = "does not exist, or you may not read it" if is_missing else "is not published"
+            message = Message("The prompt block {id!r} is not published; it is left out.", id=report.id)
+            if report.reason == "missing":
+                message = Message(
+                    "The prompt block {id!r} does not exist, or you may not read it; it is left out.",
+                    id=report.id,
+                )
             yield LeftOut(
                 code=f"block_{report.reason}",
-                message=f"The prompt block {report.id!r} {what}; it is left out.",
+                message=message,
                 field=f"instructions.{report.position}.id",
             )
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Message
 
 MAX_DEPTH = 64
 _LONG = 22  # digits; a whole number of so many or more is written with an exponent if it is a float
@@ -50,13 +50,13 @@ def parse(text: bytes | str, *, field: str = "body") -> Any:
         )
         check(value)
     except RecursionError:
-        raise Invalid.field(field, f"is nested deeper than {MAX_DEPTH} levels") from None
+        raise Invalid.field(field, Message("is nested deeper than {limit} levels", limit=MAX_DEPTH)) from None
     except UnicodeDecodeError:
         raise Invalid.field(field, "is not valid UTF-8") from None
     except _NotJson as error:
-        raise Invalid.field(field, str(error)) from None
+        raise Invalid.field(field, error.args[0]) from None
     except ValueError as error:  # json.JSONDecodeError, and integers of thousands of digits
-        raise Invalid.field(field, f"is not valid JSON: {error}") from None
+        raise Invalid.field(field, Message("is not valid JSON: {reason}", reason=str(error))) from None
     return value
 
 
@@ -72,15 +72,15 @@ def check(value: Any) -> None:
             _check_text(item)
         elif isinstance(item, float):
             if not math.isfinite(item):
-                raise _NotJson("holds a number that is not finite")
+                raise _NotJson(Message("holds a number that is not finite"))
         elif isinstance(item, Mapping | list | tuple):
             if depth >= MAX_DEPTH:
-                raise _NotJson(f"is nested deeper than {MAX_DEPTH} levels")
+                raise _NotJson(Message("is nested deeper than {limit} levels", limit=MAX_DEPTH))
             pending.extend((child, depth + 1) for child in _children(item))
         elif isinstance(item, int) and item.bit_length() > _MAX_BITS:
-            raise _NotJson("holds a number of too many digits")
+            raise _NotJson(Message("holds a number of too many digits"))
         elif item is not None and not isinstance(item, int):
-            raise _NotJson(f"holds a {type(item).__name__}, which JSON cannot express")
+            raise _NotJson(Message("holds a {type}, which JSON cannot express", type=type(item).__name__))
 
 
 def dump(value: Any, *, indent: int | None = None) -> str:
@@ -169,7 +169,7 @@ def _in_digits(number: str) -> str:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise _NotJson(f"holds {name}, which is not JSON")
+    raise _NotJson(Message("holds {value}, which is not JSON", value=name))
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _NotJson(f"holds the key {repeated!r} twice in one object")
+        raise _NotJson(Message("holds the key {key!r} twice in one object", key=repeated))
     return result
 
 
@@ -187,15 +187,15 @@ def _children(item: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable
         return item
     for key in item:
         if not isinstance(key, str):
-            raise _NotJson(f"holds the key {key!r}, which is not text")
+            raise _NotJson(Message("holds the key {key!r}, which is not text", key=key))
         _check_text(key)
     return item.values()
 
 
 def _check_text(text: str) -> None:
     if "\x00" in text:
-        raise _NotJson("holds a NUL character")
+        raise _NotJson(Message("holds a NUL character"))
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise _NotJson("holds half of a surrogate pair") from None
+        raise _NotJson(Message("holds half of a surrogate pair")) from None

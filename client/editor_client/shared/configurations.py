@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical, ids
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Message
 
 Config = dict[str, Any]
 
@@ -44,7 +44,7 @@ def check_id(resource_id: str, *, given: str | None) -> None:
     """Raise `Invalid` for an id that no resource can have; `given` is None if the name made it."""
     problem = ids.problem(resource_id)
     if given is None and not resource_id:
-        problem = "is required: the name has no letter or digit of a-z, 0-9 to make one of"
+        problem = Message("is required: the name has no letter or digit of a-z, 0-9 to make one of")
     if problem is not None:
         raise Invalid.field("id", problem)
 
@@ -56,9 +56,10 @@ def merged_metadata(current: Mapping[str, Any], changes: Mapping[str, Any] | Non
     try:
         canonical.check(metadata)
     except ValueError as error:
-        raise Invalid.field("metadata", str(error)) from None
+        raise Invalid.field("metadata", error.args[0]) from None
     if len(canonical.dump(metadata).encode()) > MAX_METADATA:
-        raise Invalid.field("metadata", f"must not be larger than {MAX_METADATA // 1024} KiB")
+        message = Message("must not be larger than {limit} KiB", limit=MAX_METADATA // 1024)
+        raise Invalid.field("metadata", message)
     ordered: dict[str, Any] = canonical.sorted_by_key(metadata)
     return ordered
 
@@ -67,7 +68,8 @@ def message_or(default: str, given: str | None) -> str:
     """Return the trimmed message, or the default if it is empty; raises `Invalid` if it is too long."""
     message = (given or "").strip()
     if len(message) > MAX_MESSAGE:
-        raise Invalid.field("changeMessage", f"must not be longer than {MAX_MESSAGE} characters")
+        too_long = Message("must not be longer than {limit} characters", limit=MAX_MESSAGE)
+        raise Invalid.field("changeMessage", too_long)
     return message or default
 
 
@@ -93,19 +95,17 @@ class Searchable(NamedTuple):
     name: str
     description: str
     text: str
-    """The instructions, or the content of a prompt block. For a block that is referred to it has the id."""
+    """What is in the field of the text. For a prompt block that is referred to it has the id."""
 
 
-def searchable(resource_id: str, config: Config) -> Searchable:
-    """Return the texts of a configuration in which a search looks."""
-    instructions = config.get("instructions", config.get("content", ""))
-    if isinstance(instructions, list):
-        instructions = "\n".join(block.get("content", block.get("id", "")) for block in instructions)
-    return Searchable(
-        resource_id, *map(str, (config.get("name", ""), config.get("description", ""), instructions))
-    )
+def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
+    """Return the texts of a configuration in which a search looks; `text_field` is that of its kind."""
+    text = config.get(text_field, "")
+    if isinstance(text, list):
+        text = "\n".join(block.get("content", block.get("id", "")) for block in text)
+    return Searchable(resource_id, *map(str, (config.get("name", ""), config.get("description", ""), text)))
 
 
-def searchable_text(resource_id: str, config: Config) -> str:
+def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
     """Return the texts in which a search looks as one, case-folded."""
-    return "\n".join(searchable(resource_id, config)).casefold()
+    return "\n".join(searchable(resource_id, config, text_field)).casefold()

@@ -6,12 +6,31 @@ family in `versioning.domain.errors`; the client raises `Invalid` as its own `Va
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 MAX_ISSUES: Final = 1000
 """How many problems of a request are named: a megabyte can hold half a million of them."""
+
+
+class Message(str):
+    """A sentence with values: the English text, which knows the template that it was made of.
+
+    Code that compares, stores or sends it has the text. Templates are collected for translators where they
+    are written, so each is a literal. A sentence without values may be a plain string.
+    """
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, template: str, **values: Any) -> Self:
+        """Fill in the values, if there are any, as `str.format` does; a value may be a message itself."""
+        self = super().__new__(cls, template.format(**values) if values else template)
+        self.template, self.values = template, values
+        return self
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,11 @@ class VersioningError(Exception):
         if code is not None:
             self.code = code
 
+    @property
+    def summary(self) -> str:
+        """What pages say of it: the message, unless a type of error has something shorter."""
+        return self.message
+
     def details(self) -> dict[str, Any]:
         """Return the members that this type of error adds to the JSON form."""
         return {}
@@ -53,12 +77,14 @@ class Invalid(VersioningError):
     def __init__(self, issues: Sequence[Issue], *, code: str | None = None, more: int = 0) -> None:
         first = issues[0]
         others = len(issues) - 1 + more
-        super().__init__(
-            f"{first.field}: {first.message}{f' (and {others} more)' if others else ''}", code=code
-        )
+        problem = first.message if isinstance(first.message, Message) else Message(first.message)
+        message = Message("{field}: {problem}", field=first.field, problem=problem)
+        if others:
+            message = Message("{problem} (and {count} more)", problem=message, count=others)
+        super().__init__(message, code=code)
         self.issues = list(issues[:MAX_ISSUES])
         if unnamed := len(issues) + more - len(self.issues):
-            self.issues.append(Issue("body", f"has {unnamed} more problems"))
+            self.issues.append(Issue("body", Message("has {count} more problems", count=unnamed)))
 
     @classmethod
     def field(cls, field: str, message: str, *, code: str | None = None) -> Invalid:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Message
 
 T = TypeVar("T")
 
@@ -56,9 +56,10 @@ class Evaluation:
         """
         self.steps_left -= steps
         if self.steps_left < 0:
-            message = (
-                f"takes more than {self.steps} steps to evaluate: use fewer conditions, placeholders, prompt "
-                "blocks or sub-agents, or shorter lists and texts in the context"
+            message = Message(
+                "takes more than {steps} steps to evaluate: use fewer conditions, placeholders, prompt "
+                "blocks or sub-agents, or shorter lists and texts in the context",
+                steps=self.steps,
             )
             raise Invalid.field(self.field, message, code="evaluation_too_costly")
 
@@ -69,7 +70,10 @@ class Evaluation:
         """
         self.characters_left -= characters
         if self.characters_left < 0:
-            message = f"refers to prompt blocks of more than {MAX_CHARACTERS_READ} characters: use fewer"
+            message = Message(
+                "refers to prompt blocks of more than {limit} characters: use fewer",
+                limit=MAX_CHARACTERS_READ,
+            )
             raise Invalid.field(self.field, message, code="evaluation_too_costly")
 
     def value_at(self, path: str, default: Any) -> Any:

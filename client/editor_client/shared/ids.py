@@ -6,6 +6,8 @@ import re
 import unicodedata
 from urllib.parse import quote
 
+from editor_client.shared.errors import Message
+
 MAX_BYTES = 200
 
 # Words that follow an id in a route; as a segment of an id they would make a URL ambiguous.
@@ -52,13 +54,13 @@ def encode(resource_id: str) -> str:
 def problem(resource_id: str) -> str | None:
     """Return why the text cannot be an id, or None if it can."""
     if not resource_id.isprintable() or _INVISIBLE.search(resource_id):
-        return "holds a control character or one that cannot be seen"
+        return Message("holds a control character or one that cannot be seen")
     if not 1 <= len(encode(resource_id)) <= MAX_BYTES:
-        return f"must have 1 to {MAX_BYTES} bytes once percent-encoded"
+        return Message("must have 1 to {limit} bytes once percent-encoded", limit=MAX_BYTES)
     if resource_id != resource_id.strip():
-        return "must not begin or end with white space"
+        return Message("must not begin or end with white space")
     if not unicodedata.is_normalized("NFC", resource_id):
-        return "must be in Unicode's normal form C"
+        return Message("must be in Unicode's normal form C")
     problems = (_segment_problem(segment) for segment in resource_id.split("/"))
     return next(filter(None, problems), None)
 
@@ -71,17 +73,17 @@ def slug(name: str) -> str:
 def label_problem(name: str) -> str | None:
     """Return why the text cannot name a label, or None if it can."""
     if not _LABEL.fullmatch(name):
-        return "must be 1 to 64 of a-z 0-9 . _ -, with a letter or digit first and last"
+        return Message("must be 1 to 64 of a-z 0-9 . _ -, with a letter or digit first and last")
     if name.isdigit():
-        return "must not be all digits"
+        return Message("must not be all digits")
     if name in RESERVED_LABELS:
-        return f"{name!r} is reserved"
+        return Message("{name!r} is reserved", name=name)
     return None
 
 
 def _segment_problem(segment: str) -> str | None:
     if segment in {"", ".", ".."}:
-        return "must not have an empty segment, '.' or '..' between its slashes"
+        return Message("must not have an empty segment, '.' or '..' between its slashes")
     if segment in RESERVED_SEGMENTS:
-        return f"must not have the reserved word {segment!r} as a segment"
+        return Message("must not have the reserved word {word!r} as a segment", word=segment)
     return None

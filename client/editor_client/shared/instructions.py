@@ -13,7 +13,7 @@ from typing import Any
 
 from editor_client.shared.canonical import dump
 from editor_client.shared.conditions import holds
-from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.errors import Invalid, Issue, Message
 from editor_client.shared.evaluation import Evaluation
 
 MAX_LENGTH = 16 * 1024 * 1024
@@ -144,7 +144,7 @@ def traced(
     text, reports = assemble(instructions, evaluation, found, field=field)
     if isinstance(instructions, str):
         return [Piece(text)] if text else [], reports
-    # With a budget of its own, so that whatever can be assembled can be traced.
+    # With a budget of its own, so that everything that can be assembled can be traced.
     evaluation = Evaluation(evaluation.context, steps=evaluation.steps)
     pieces: list[Piece] = []
     for block, report in zip(instructions, reports, strict=True):
@@ -183,22 +183,22 @@ def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     conditions, or has placeholders, which are filled in blocks only.
     """
     issues = [
-        Issue("instructions", f"block {place} {reason}")
+        Issue("instructions", reason)
         for place, block in enumerate(blocks, 1)
-        if (reason := _why_no_text(block))
+        if (reason := _why_no_text(place, block))
     ]
     if issues:
         raise Invalid(issues)
     return "\n\n".join(block["content"] for block in blocks if block["content"].strip())
 
 
-def _why_no_text(block: Mapping[str, Any]) -> str | None:
+def _why_no_text(number: int, block: Mapping[str, Any]) -> str | None:
     if block["type"] == "prompt_block_ref":
-        return "refers to a prompt block"
+        return Message("block {number} refers to a prompt block", number=number)
     if (block.get("rules") or {}).get("conditions"):
-        return "has conditions"
+        return Message("block {number} has conditions", number=number)
     if _PLACEHOLDER.search(block["content"]):
-        return "is filled in from the context"
+        return Message("block {number} is filled in from the context", number=number)
     return None
 
 
@@ -237,7 +237,7 @@ def _fallback(match: re.Match[str]) -> str | None:
 
 
 def _too_long(evaluation: Evaluation) -> Invalid:
-    message = f"the assembled instructions are longer than {MAX_LENGTH} characters"
+    message = Message("the assembled instructions are longer than {limit} characters", limit=MAX_LENGTH)
     return Invalid.field(evaluation.field, message, code="instructions_too_long")
 
 

@@ -1,6 +1,6 @@
 """Tags: words by which people group resources, the member `tags` of the metadata. Pure.
 
-The metadata is anybody's: whatever else stands there is kept, and is no tag.
+Metadata belongs to its authors: other values in the list are stored, but are not tags.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Message
 
 MEMBER: Final = "tags"
 MAX_LENGTH: Final = 64
@@ -19,10 +19,12 @@ MAX_TAGS: Final = 50
 def problem(text: str) -> str | None:
     """Return what keeps a text from being a tag, as the end of a sentence about it; None for a tag."""
     if not text.strip():
-        return "must not be empty"
+        return Message("must not be empty")
     if text != text.strip() or not text.isprintable() or "," in text:
-        return "must have no commas, no invisible characters, and no white space at its ends"
-    return f"must not be longer than {MAX_LENGTH} characters" if len(text) > MAX_LENGTH else None
+        return Message("must have no commas, no invisible characters, and no white space at its ends")
+    if len(text) > MAX_LENGTH:
+        return Message("must not be longer than {limit} characters", limit=MAX_LENGTH)
+    return None
 
 
 def listed_in(text: str) -> list[str]:

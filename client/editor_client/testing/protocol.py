@@ -1,13 +1,16 @@
-"""Requests to the editor in memory and its answers, refusals included, as the server gives them."""
+"""The routes of the editor in memory, the requests to it, and its answers, refusals included."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from editor_client.calls import CONTEXT
+from editor_client.kinds import KINDS
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, Issue
 
@@ -104,3 +107,39 @@ class Answer:
 def done(message: str) -> Answer:
     """Answer that something is done."""
     return Answer({"success": True, "message": message})
+
+
+Handler = Callable[[Any, Request], Answer]
+"""From the editor and a request to the answer."""
+
+
+class Route(NamedTuple):
+    """A method and an address, the parameters that it takes, and what answers."""
+
+    method: str
+    pattern: re.Pattern[str]
+    parameters: tuple[str, ...]
+    handler: Handler
+
+
+_ROUTES: list[Route] = []
+
+
+def route(method: str, path: str, *parameters: str) -> Callable[[Handler], Handler]:
+    """Register what answers at a path, in which `*` stands for a name and `+` for the segment of a kind."""
+    pattern = re.escape(path).replace(r"\*", "([^/]+)").replace(r"\+", f"({'|'.join(KINDS)})")
+
+    def register(handler: Handler) -> Handler:
+        _ROUTES.append(Route(method, re.compile(pattern), (*parameters, CONTEXT), handler))
+        return handler
+
+    return register
+
+
+def find_route(method: str, path: str) -> tuple[Route, tuple[str, ...]]:
+    """Return the route of a request and the names in its address; raises `Refused` if there is none."""
+    for one in _ROUTES:
+        match = one.pattern.fullmatch(path) if one.method == method else None
+        if match is not None:
+            return one, tuple(map(unquote, match.groups()))
+    raise not_done(f"{method} {path}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
-from urllib.parse import unquote
+from typing import Any, Final
 
 from editor_client.calls import CONTEXT
 from editor_client.kinds import KINDS
@@ -23,9 +21,9 @@ from editor_client.testing.protocol import (
     Refused,
     Request,
     done,
-    not_done,
     refuse_unknown,
     required,
+    route,
 )
 from editor_client.testing.resources import AnyKind, Resource, Version
 
@@ -34,40 +32,6 @@ BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "
 PAGING: Final = ("page", "perPage")
 OWN_FILTERS: Final = ("visibility", "authorId", "workspaceId", "hasDraft")
 EVENTS: Final = ("after", "before", "limit", "type", "kind", "id", "workspaceId", "actor")
-
-Handler = Callable[[Editor, Request], Answer]
-
-
-class Route(NamedTuple):
-    """A method and an address, the parameters that it takes, and what answers."""
-
-    method: str
-    pattern: re.Pattern[str]
-    parameters: tuple[str, ...]
-    handler: Handler
-
-
-_ROUTES: list[Route] = []
-
-
-def _route(method: str, path: str, *parameters: str) -> Callable[[Handler], Handler]:
-    """Register what answers at a path, in which `*` stands for a name and `+` for the segment of a kind."""
-    pattern = re.escape(path).replace(r"\*", "([^/]+)").replace(r"\+", f"({'|'.join(KINDS)})")
-
-    def register(handler: Handler) -> Handler:
-        _ROUTES.append(Route(method, re.compile(pattern), (*parameters, CONTEXT), handler))
-        return handler
-
-    return register
-
-
-def find_route(method: str, path: str) -> tuple[Route, tuple[str, ...]]:
-    """Return the route of a request and the names in its address; raises `Refused` if there is none."""
-    for route in _ROUTES:
-        match = route.pattern.fullmatch(path) if route.method == method else None
-        if match is not None:
-            return route, tuple(map(unquote, match.groups()))
-    raise not_done(f"{method} {path}")
 
 
 def _kind(request: Request) -> AnyKind:
@@ -107,7 +71,7 @@ def _saved(resource: Resource, status: int = 200) -> Answer:
 # Records
 
 
-@_route("POST", "/stored/agents/preview-instructions")
+@route("POST", "/stored/agents/preview-instructions")
 def _preview(editor: Editor, request: Request) -> Answer:
     refuse_unknown(request.body, ("blocks", "context"))
     evaluation = Evaluation(request.body.get("context") or {})
@@ -122,7 +86,7 @@ def _preview(editor: Editor, request: Request) -> Answer:
     return Answer({"result": text, "blocks": shown})
 
 
-@_route("GET", "/stored/+", *PAGING, *OWN_FILTERS, "status", "search", "tag", "favoritedOnly")
+@route("GET", "/stored/+", *PAGING, *OWN_FILTERS, "status", "search", "tag", "favoritedOnly")
 def _list(editor: Editor, request: Request) -> Answer:
     kind, query = _kind(request), request.query
     status = query.get("status", "published" if kind.slug == "agent" else "all")
@@ -136,7 +100,7 @@ def _list(editor: Editor, request: Request) -> Answer:
             and (query.get("favoritedOnly") != "true" or one.is_favorited)
             and wanted <= set(tags.tags_of(one.metadata))
             and any(
-                text in searchable_text(one.id, version.config)
+                text in searchable_text(one.id, version.config, kind.text)
                 for version in (one.active, one.latest)
                 if version
             )
@@ -148,25 +112,25 @@ def _list(editor: Editor, request: Request) -> Answer:
     return request.page(kind.list_member, found, size=100)
 
 
-@_route("POST", "/stored/+")
+@route("POST", "/stored/+")
 def _create(editor: Editor, request: Request) -> Answer:
     return _saved(editor.create(_kind(request), request.body), status=201)
 
 
-@_route("GET", "/stored/+/*", *serving.SELECTORS)
+@route("GET", "/stored/+/*", *serving.SELECTORS)
 def _read(editor: Editor, request: Request) -> Answer:
     resource, version = _selected(editor, request)
     return Answer(resource.record(version), etag=resource.shown_etag)
 
 
-@_route("PATCH", "/stored/+/*")
+@route("PATCH", "/stored/+/*")
 def _edit(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     editor.edit(resource, request.body)
     return _saved(resource)
 
 
-@_route("DELETE", "/stored/+/*", "ifUnused")
+@route("DELETE", "/stored/+/*", "ifUnused")
 def _delete(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     found = editor.dependents(resource) if request.query.get("ifUnused") == "true" else []
@@ -178,14 +142,14 @@ def _delete(editor: Editor, request: Request) -> Answer:
     return done(f"The {kind} {resource.id!r} is deleted.")
 
 
-@_route("POST", "/stored/+/*/unpublish")
+@route("POST", "/stored/+/*/unpublish")
 def _unpublish(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     editor.unpublish(resource)
     return Answer(resource.record(), etag=resource.shown_etag)
 
 
-@_route("POST", "/stored/+/*/clone", *serving.SELECTORS)
+@route("POST", "/stored/+/*/clone", *serving.SELECTORS)
 def _clone(editor: Editor, request: Request) -> Answer:
     body = request.body
     refuse_unknown(body, ("newId", "newName", "workspaceId"))
@@ -197,13 +161,13 @@ def _clone(editor: Editor, request: Request) -> Answer:
     return _saved(editor.create(_kind(request), {**version.config, **about}), status=201)
 
 
-@_route("GET", "/stored/+/*/dependents", "status")
+@route("GET", "/stored/+/*/dependents", "status")
 def _dependents(editor: Editor, request: Request) -> Answer:
     found = editor.dependents(_resource(editor, request), request.query.get("status", "published"))
     return Answer({"dependents": found, "hiddenCount": 0})
 
 
-@_route("POST", "/stored/+/*/export", *serving.SELECTORS)
+@route("POST", "/stored/+/*/export", *serving.SELECTORS)
 def _export(editor: Editor, request: Request) -> Answer:
     resource, version = _selected(editor, request)
     kind = resource.kind
@@ -220,14 +184,14 @@ def _export(editor: Editor, request: Request) -> Answer:
 # Versions
 
 
-@_route("GET", "/stored/+/*/versions", *PAGING)
+@route("GET", "/stored/+/*/versions", *PAGING)
 def _versions(editor: Editor, request: Request) -> Answer:
     resource = _resource(editor, request)
     records = [resource.version_record(version) for version in reversed(resource.versions)]
     return request.page("versions", records, size=20)
 
 
-@_route("GET", "/stored/+/*/versions/compare", "from", "to")
+@route("GET", "/stored/+/*/versions/compare", "from", "to")
 def _compare(editor: Editor, request: Request) -> Answer:
     wanted = required(request.query, "from", "to")
     resource = _resource(editor, request)
@@ -244,20 +208,20 @@ def _compare(editor: Editor, request: Request) -> Answer:
     return Answer({"diffs": diffs, **versions})
 
 
-@_route("GET", "/stored/+/*/versions/*")
+@route("GET", "/stored/+/*/versions/*")
 def _version(editor: Editor, request: Request) -> Answer:
     resource = _resource(editor, request)
     return Answer(resource.version_record(resource.version(request.names[2])))
 
 
-@_route("POST", "/stored/+/*/versions")
+@route("POST", "/stored/+/*/versions")
 def _add_version(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     source = resource.active or resource.latest
     return _copied(editor, request, resource, source, "Snapshot of what is published")
 
 
-@_route("POST", "/stored/+/*/versions/*/restore")
+@route("POST", "/stored/+/*/versions/*/restore")
 def _restore(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     source = resource.version(request.names[2])
@@ -273,7 +237,7 @@ def _copied(
     return Answer(resource.version_record(version), status=201)
 
 
-@_route("POST", "/stored/+/*/versions/*/activate")
+@route("POST", "/stored/+/*/versions/*/activate")
 def _activate(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     version = resource.version(request.names[2])
@@ -283,7 +247,7 @@ def _activate(editor: Editor, request: Request) -> Answer:
     return Answer(content, etag=resource.shown_etag)
 
 
-@_route("DELETE", "/stored/+/*/versions/*")
+@route("DELETE", "/stored/+/*/versions/*")
 def _delete_version(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     editor.delete_version(resource, resource.version(request.names[2]))
@@ -293,30 +257,30 @@ def _delete_version(editor: Editor, request: Request) -> Answer:
 # Labels and favorites
 
 
-@_route("GET", "/stored/+/*/labels")
+@route("GET", "/stored/+/*/labels")
 def _labels(editor: Editor, request: Request) -> Answer:
     return Answer({"labels": list(_resource(editor, request).label_records())})
 
 
-@_route("PUT", "/stored/+/*/labels/*")
+@route("PUT", "/stored/+/*/labels/*")
 def _set_label(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     editor.set_label(resource, request.names[2], request.body)
     return Answer(resource.label_record(request.names[2]), etag=resource.shown_etag)
 
 
-@_route("DELETE", "/stored/+/*/labels/*")
+@route("DELETE", "/stored/+/*/labels/*")
 def _remove_label(editor: Editor, request: Request) -> Answer:
     editor.remove_label(_changing(editor, request), request.names[2])
     return done(f"The label {request.names[2]!r} is removed.")
 
 
-@_route("PUT", "/stored/+/*/favorite")
+@route("PUT", "/stored/+/*/favorite")
 def _favorite(editor: Editor, request: Request) -> Answer:
     return _marked(_resource(editor, request), is_favorited=True)
 
 
-@_route("DELETE", "/stored/+/*/favorite")
+@route("DELETE", "/stored/+/*/favorite")
 def _unfavorite(editor: Editor, request: Request) -> Answer:
     return _marked(_resource(editor, request), is_favorited=False)
 
@@ -330,7 +294,7 @@ def _marked(resource: Resource, *, is_favorited: bool) -> Answer:
 # Agents, as applications use them, and the log
 
 
-@_route("GET", "/agents", "partial")
+@route("GET", "/agents", "partial")
 def _agents(editor: Editor, request: Request) -> Answer:
     found = serving.all_resolved(editor, request.context)
     if request.query.get("partial") == "true":
@@ -339,7 +303,7 @@ def _agents(editor: Editor, request: Request) -> Answer:
     return Answer(found)
 
 
-@_route("GET", "/agents/*", *serving.SELECTORS, "form")
+@route("GET", "/agents/*", *serving.SELECTORS, "form")
 def _agent(editor: Editor, request: Request) -> Answer:
     context = request.context
     parts = serving.parts_of(editor, request.names[0], serving.selector_of(request.query))
@@ -348,7 +312,7 @@ def _agent(editor: Editor, request: Request) -> Answer:
     return Answer(parts if "form" in request.query else serving.resolved(parts, context))
 
 
-@_route("POST", "/agents/*/generate", *serving.SELECTORS)
+@route("POST", "/agents/*/generate", *serving.SELECTORS)
 def _generate(editor: Editor, request: Request) -> Answer:
     refuse_unknown(request.body, serving.RUN_MEMBERS)
     body: Json = {CONTEXT: request.context, **request.body}
@@ -356,16 +320,16 @@ def _generate(editor: Editor, request: Request) -> Answer:
     return Answer(serving.run(parts, body, editor.generate))
 
 
-@_route("POST", "/agents/*/stream", *serving.SELECTORS)
+@route("POST", "/agents/*/stream", *serving.SELECTORS)
 def _stream(editor: Editor, request: Request) -> Answer:
     return Answer(serving.events_of(_generate(editor, request).content), is_stream=True)
 
 
-@_route("POST", "/locks")
+@route("POST", "/locks")
 def _lock(editor: Editor, request: Request) -> Answer:
     return Answer(serving.make_lock(editor, request.body))
 
 
-@_route("GET", "/events", *EVENTS)
+@route("GET", "/events", *EVENTS)
 def _events(editor: Editor, request: Request) -> Answer:
     return Answer(editor.events(request.query))

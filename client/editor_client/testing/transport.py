@@ -14,8 +14,8 @@ from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
 from editor_client.testing import serving
 from editor_client.testing.editor import Editor, Generate
-from editor_client.testing.protocol import Answer, Refused, Request, not_done, refuse_unknown
-from editor_client.testing.routes import BEYOND, find_route
+from editor_client.testing.protocol import Answer, Refused, Request, find_route, not_done, refuse_unknown
+from editor_client.testing.routes import BEYOND
 
 _PREFIX_LENGTH: Final = 11
 

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from review.comments.places import Content, top
 from review.comments.verbs import is_own
 from review.models import Comment
-from studio.domain_messages.translated import translated
 from studio.forms.words import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
+from studio.translation import translated
 from versioning.domain.access import Caller
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot, reference_to_id
@@ -208,7 +208,7 @@ def version_in_words(comment: Comment) -> str:
     """Return what the version that a comment was written on is called within a sentence."""
     if comment.version_id.startswith(_NOT_IN_ROWS):
         return translated(reference_to_id(comment.version_id))
-    return translated(f"version {comment.version_number}")
+    return _("version {number}").format(number=comment.version_number)
 
 
 def place_in_words(comment: Comment) -> str:

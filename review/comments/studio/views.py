@@ -15,12 +15,12 @@ from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
 from review.texts import MAX_QUOTE
-from studio.domain_messages.translated import translated
 from studio.forms.typed import typed_text
 from studio.forms.words import words_of
 from studio.resources.base import ResourcePage
+from studio.translation import translated
 from studio.versions import title_of
-from studio.views import way_back
+from studio.views import safe_next_url
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -47,7 +47,7 @@ class CommentingPage(ResourcePage):
 
     def back_to(self, comment: Comment, otherwise: str) -> HttpResponse:
         """Return to the page where the form was, at the comment."""
-        return self.go(f"{way_back(self.request, otherwise)}#comment-{comment.parent_id or comment.pk}")
+        return self.go(f"{safe_next_url(self.request, otherwise)}#comment-{comment.parent_id or comment.pk}")
 
     def check_body(self) -> None:
         """Raise `Invalid` for a text that is no comment, in the language of the page."""
@@ -89,7 +89,8 @@ class CommentsPage(CommentingPage):
         found = located(version.config, name, quote)
         if found is None:
             message = _("These words are not in “%(field)s”. Copy them from its text.")
-            raise Invalid.field("quote", message % {"field": words_of(name).title})
+            message %= {"field": words_of(name).title}
+            raise Invalid.field("quote", message)
         path, line = found
         return {"field": path, "line": line, "quote": quote}
 
@@ -104,7 +105,7 @@ class CommentsPage(CommentingPage):
             commentable=commentable(version),
             problems=[translated(issue.message) for issue in error.issues],
             add_address=self.address("comments"),
-            next=way_back(self.request, self.address("version", version.version_id)),
+            next=safe_next_url(self.request, self.address("version", version.version_id)),
             max_body=MAX_BODY,
             max_quote=MAX_QUOTE,
         )
@@ -159,7 +160,7 @@ class CommentPage(CommentingPage):
 
     def _after_deletion(self) -> str:
         """Return the page where the form was, unless it was that of the comment itself."""
-        asked = way_back(self.request, self.address("history"))
+        asked = safe_next_url(self.request, self.address("history"))
         own = self.address("comment", str(self.comment.pk))
         return self.address("history") if asked.startswith(own) else asked
 
@@ -177,7 +178,7 @@ class CommentPage(CommentingPage):
             replies_page=page,
             edited=str(self.comment.pk) if self.request.POST.get("do") == "edit" else "",
             typed=self.request.POST.get("body", ""),
-            next=way_back(self.request, self.request.get_full_path()),
+            next=safe_next_url(self.request, self.request.get_full_path()),
             add_address=self.address("comments"),
             max_body=MAX_BODY,
             max_quote=MAX_QUOTE,

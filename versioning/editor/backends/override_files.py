@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from versioning.domain.access import Caller, Right, Via
-from versioning.domain.errors import IdTaken
+from versioning.domain.errors import IdTaken, Message
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot, VersionPointers
@@ -76,7 +76,7 @@ class OverrideFiles:
         """Raise `IdTaken` if the override of this agent is already in a file."""
         agent = self.code.get(resource_id)
         if agent is not None and self.source.current(agent) is not None:
-            raise IdTaken(f"{resource_id!r} has an override already, in a file.")
+            raise IdTaken(Message("{id!r} has an override already, in a file.", id=resource_id))
 
     # Locking: the file is written as the last step of a transaction
 
@@ -107,7 +107,7 @@ class OverrideFiles:
         if override is None or not self._is_readable(override, by):
             return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
         if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():
-            raise IdTaken(f"The id {resource_id!r} is taken by an agent of another workspace.")
+            raise IdTaken(Message("The id {id!r} is taken by an agent of another workspace.", id=resource_id))
         return override
 
     def _locked_row(self, agent_id: str, *, for_deletion: bool) -> Agent | None:

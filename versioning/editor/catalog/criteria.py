@@ -113,7 +113,7 @@ def condition(q: Callable[[V, Viewer], Q], holds: Callable[[Unstored, V, Viewer]
 
 
 def _searched(found: Unstored, text: str, _viewer: Viewer) -> bool:
-    return any(occurs(text, found.entry.id, config) for config in found.configs)
+    return any(occurs(text, found.entry.id, config, AGENT.text_field) for config in found.configs)
 
 
 def _with_draft(rows: Rows, wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001  the value that is asked for

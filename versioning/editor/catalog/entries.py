@@ -9,6 +9,7 @@ from enum import StrEnum
 from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import AGENT
 from versioning.domain.config import excerpt_of
 from versioning.domain.overrides import CodeAgent, code_config, laid_over
 from versioning.domain.snapshots import Snapshot
@@ -76,7 +77,7 @@ def entry_of(
         live_id=resource.active_id,
         labels=labels,
         tags=tags_of(resource.metadata),
-        excerpt=_excerpt_of(version, code),
+        excerpt=_excerpt_of(version, code, resource.kind.text_field),
     )
 
 
@@ -89,7 +90,7 @@ def entry_of_code(agent: CodeAgent, workspace_id: str) -> Entry:
         origin=Origin.CODE,
         workspace_id=workspace_id,
         visibility=agent.visibility,
-        excerpt=_excerpt_of(None, agent),
+        excerpt=_excerpt_of(None, agent, AGENT.text_field),
     )
 
 
@@ -114,14 +115,14 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
     return Origin.OVERRIDE if resource.pointers is None else Origin.GIT
 
 
-def _excerpt_of(version: Snapshot | None, code: CodeAgent | None) -> str:
+def _excerpt_of(version: Snapshot | None, code: CodeAgent | None, text_field: str) -> str:
     if code is not None:
-        return excerpt_of(laid_over(code, version.config) if version else code_config(code))
+        return excerpt_of(laid_over(code, version.config) if version else code_config(code), text_field)
     if version is None:
         return ""
     # As with the name: of a row, lists read a column of its own.
     excerpt: str | None = getattr(version, "excerpt", None)
-    return excerpt_of(version.config) if excerpt is None else excerpt
+    return excerpt_of(version.config, text_field) if excerpt is None else excerpt
 
 
 def _name_of(version: Snapshot | None) -> str:

@@ -142,7 +142,7 @@ class Results(ABC):
         return list(dict.fromkeys(one for one in (latest, row.active_version_id) if one is not None))
 
     def _hit(self, entry: Entry, version: Snapshot | None, config: Config, place: Place) -> Hit:
-        texts = searchable(entry.id, config)
+        texts = searchable(entry.id, config, self.kind.text_field)
         sought = (
             [texts.description, texts.text] if place is Place.DESCRIPTION else [texts.text, texts.description]
         )
@@ -184,7 +184,9 @@ class WordResults(Results):
         """Yield what code defines, and what the index does not have as it is now."""
         for unstored in self.catalog.unstored():
             for config in unstored.configs:
-                place = _lines_of_code(searchable(unstored.entry.id, config)).place_of(self.query)
+                place = _lines_of_code(searchable(unstored.entry.id, config, self.kind.text_field)).place_of(
+                    self.query
+                )
                 if place is not None:
                     yield _seen_in_code(unstored, config, place)
         if not self.behind:
@@ -200,7 +202,7 @@ class WordResults(Results):
         """Return the newest version that has the words."""
         by_id = {row.active_version_id: row.active_version, row.latest_version_id: row.latest_version}
         for version in map(by_id.__getitem__, self._readable(row)):
-            place = Lines.of(searchable(row.pk, version.config)).place_of(self.query)
+            place = Lines.of(searchable(row.pk, version.config, self.kind.text_field)).place_of(self.query)
             if place is not None:
                 found = Found(place, row.seen_at, row.pk)
                 return Seen(found=found, entry=entry, version=version, config=version.config)

@@ -199,5 +199,5 @@ def _new_documents(model: type[VersionedResource], wanted: Iterable[UUID]) -> It
     documents = model.document_model._default_manager
     versions: Any = model.version_model._default_manager.filter(pk__in=wanted)
     for version in versions.only("resource_id", "config_json"):
-        texts = searchable(version.resource_id, version.config)
+        texts = searchable(version.resource_id, version.config, model.kind.text_field)
         yield documents.model(version_id=version.pk, resource_id=version.resource_id), Lines.of(texts)

@@ -1,0 +1,71 @@
+"""Webhooks in the words of the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from delivery.webhooks.health import Condition
+from delivery.webhooks.models import DisabledReason, State, Webhook
+from delivery.webhooks.outbox import PING
+from studio.activity.words import name_of, noun_of
+from studio.limits import shortened
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a state is called, and the class of its chip."""
+
+    word: str | Promise
+    chip: str = ""
+
+
+CONDITIONS: Final[Mapping[str, Wording]] = {
+    Condition.UNTRIED: Wording(gettext_lazy("Not tried yet")),
+    Condition.WORKING: Wording(pgettext_lazy("a webhook", "Working"), "chip-published"),
+    Condition.FAILING: Wording(pgettext_lazy("a webhook", "Failing"), "chip-changed"),
+    Condition.DISABLED: Wording(pgettext_lazy("a webhook", "Disabled"), "chip-danger"),
+}
+STATES: Final[Mapping[str, Wording]] = {
+    State.PENDING: Wording(pgettext_lazy("a delivery", "Pending"), "chip-changed"),
+    State.DELIVERED: Wording(pgettext_lazy("a delivery", "Delivered"), "chip-published"),
+    State.FAILED: Wording(pgettext_lazy("a delivery", "Failed"), "chip-danger"),
+    State.CANCELLED: Wording(pgettext_lazy("a delivery", "Cancelled")),
+}
+REASONS: Final[Mapping[str, str | Promise]] = {
+    "": gettext_lazy("An admin has disabled it."),
+    DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
+    DisabledReason.FAILING: gettext_lazy("Three days went by without one success."),
+}
+"""Why a webhook is disabled."""
+
+
+def title_of(webhook: Webhook) -> str:
+    """Return what a webhook is called on a page: by its description, or by the host that it sends to."""
+    return shortened(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
+
+
+def type_in_words(event_type: str) -> str:
+    """Return a type, or a pattern, in words."""
+    if event_type == PING:
+        return _("Test message")
+    subject, _dot, name = event_type.rpartition(".")
+    about = {"subject": capfirst(noun_of(subject)), "what": name_of(event_type)}
+    if name == "*":
+        return _("%(subject)s: anything") % about
+    return _("%(subject)s: %(what)s") % about
+
+
+def event_in_words(event: Mapping[str, Any]) -> str:
+    """Return what a message is about: `Agent: published, writer, version 3`."""
+    parts = [type_in_words(event["type"]), (event.get("resource") or {}).get("id")]
+    if event.get("versionNumber") is not None:
+        parts.append(_("version %(number)s") % {"number": event["versionNumber"]})
+    return ", ".join(filter(None, parts))

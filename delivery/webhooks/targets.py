@@ -1,0 +1,220 @@
+"""Which URLs and IP addresses a webhook may be sent to, and resolving the host of a receiver.
+
+An admin who creates a webhook makes this service send requests from inside its network. So every IP address
+of the host has to be globally reachable according to IANA's registries of special-purpose addresses.
+Python's `is_global` is not enough: it accepts NAT64 and 6to4, which carry an IPv4 address, and ranges that
+became special later.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+
+from django.conf import settings
+
+if TYPE_CHECKING:
+    import httpx
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_SPECIAL: Final = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared by the customers of a carrier
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, and the metadata of clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments; two addresses in it are reachable, but no receiver has them
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # relays of 6to4, deprecated
+        "192.168.0.0/16",  # private
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+        "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which carries an IPv4 address
+        "3fff::/20",  # documentation
+    )
+)
+_GLOBAL_UNICAST: Final = ip_network("2000::/3")
+"""The assigned part of IPv6. Loopback, mapped and compatible addresses, NAT64, discard-only, unique local,
+link-local, site-local, multicast and unassigned addresses are outside of it."""
+
+_AUTHORITY: Final = re.compile(r"^https?://([^/?#]*)", re.IGNORECASE)
+_NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
+
+
+class Refused(Exception):
+    """A webhook may not be sent there; the message tells its admins why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The host to connect to and the path to request, according to a URL."""
+
+    scheme: str
+    host: str
+    """In ASCII and lower case; without brackets, and without a dot at the end."""
+    port: int
+    path: str
+    """With the query."""
+
+    @property
+    def authority(self) -> str:
+        """The `Host` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        usual = 443 if self.scheme == "https" else 80
+        return host if self.port == usual else f"{host}:{self.port}"
+
+
+def target_of(url: str) -> Target:
+    """Return the target of a URL; raises `Refused`.
+
+    It has to be an absolute http or https URL, without user information and without a fragment. An IPv4
+    address has to be written as four decimal numbers: programs disagree on the meaning of other notations.
+    """
+    if not url.isprintable() or " " in url or "\\" in url:
+        raise Refused("must not hold spaces, backslashes or invisible characters")
+    authority = _AUTHORITY.match(url)
+    if authority is None:
+        raise Refused("must begin with http:// or https://")
+    if "@" in authority[1]:
+        raise Refused("must not hold a user name or a password")
+    if "#" in url:
+        raise Refused("must not have a fragment (#…)")
+    import httpx  # noqa: PLC0415  it takes 6 MiB, and few processes need it
+
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        raise Refused("is no URL") from None
+    return Target(
+        scheme=parsed.scheme,
+        host=_checked_host(parsed.raw_host.decode("ascii")),
+        port=_checked_port(parsed),
+        path=parsed.raw_path.decode("ascii"),
+    )
+
+
+def _checked_host(host: str) -> str:
+    host = host.lower().removesuffix(".")
+    if not host or "%" in host or host.startswith("."):
+        raise Refused("has no host that can be looked up")
+    if ":" in host or _NUMERIC.fullmatch(host.rpartition(".")[2]):
+        try:
+            return str(ip_address(host))
+        except ValueError:
+            raise Refused("has a number for a host: write four decimal numbers, or a name") from None
+    return host
+
+
+def _checked_port(parsed: httpx.URL) -> int:
+    port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
+    if not 1 <= port <= 65535:  # noqa: PLR2004  the range of TCP
+        raise Refused("has an impossible port")
+    return port
+
+
+def is_globally_reachable(address: Address) -> bool:
+    """Say whether the address can belong to any host on the internet."""
+    if address.version == 6 and (address.scope_id or address not in _GLOBAL_UNICAST):  # noqa: PLR2004  IPv6
+        return False
+    return not any(address in network for network in _SPECIAL if network.version == address.version)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """The internal receivers that `EDITOR_WEBHOOK_ALLOW` opens."""
+
+    hosts: frozenset[str] = frozenset()
+    networks: tuple[Network, ...] = field(default=())
+
+    @classmethod
+    def read(cls, entries: Iterable[str]) -> Allowed:
+        """Read entries, which are IP addresses, CIDRs or host names.
+
+        Raises `ValueError` for an entry with a slash that is not a CIDR.
+        """
+        hosts, networks = set(), []
+        for entry in (text for entry in entries if (text := entry.strip())):
+            try:
+                networks.append(ip_network(entry.strip("[]"), strict=False))
+            except ValueError:
+                if "/" in entry:
+                    raise ValueError(f"{entry!r} is no CIDR, such as 10.1.0.0/16") from None
+                hosts.add(entry.lower().removesuffix("."))
+        return cls(frozenset(hosts), tuple(networks))
+
+    def opens(self, host: str, address: Address) -> bool:
+        """Say whether the host is listed, or its address is in one of the networks."""
+        return host in self.hosts or any(
+            address in network for network in self.networks if network.version == address.version
+        )
+
+
+def checked_addresses(target: Target, found: Iterable[str], allowed: Allowed) -> list[Address]:
+    """Return the IP addresses of a host in their order; raises `Refused` unless all of them are allowed.
+
+    The error does not name the addresses, because only the service may be able to resolve them.
+    """
+    addresses = list(dict.fromkeys(ip_address(text) for text in found))
+    if not addresses:
+        raise Refused("has a host that does not resolve")
+    for address in addresses:
+        if not is_globally_reachable(address) and not allowed.opens(target.host, address):
+            raise Refused("has a host with an address that is not reachable from the whole internet")
+    return addresses
+
+
+class NotResolved(Refused):
+    """The host has no address, or did not resolve in time."""
+
+
+def allowed() -> Allowed:
+    """Return the receivers that `EDITOR_WEBHOOK_ALLOW` allows."""
+    return Allowed.read(settings.EDITOR_WEBHOOK_ALLOW)
+
+
+def resolve(url: str, seconds: float) -> tuple[Target, list[Address]]:
+    """Return the target of a URL and the IP addresses of its host, all of which are allowed.
+
+    Raises `Refused` if they are not, and `NotResolved` if the host does not resolve within `seconds`.
+    """
+    target = target_of(url)
+    return target, checked_addresses(target, _resolved(target, seconds), allowed())
+
+
+def _resolved(target: Target, seconds: float) -> Sequence[str]:
+    """Return the IP addresses of a host, in the order in which they should be tried.
+
+    The system's resolver cannot be stopped, so it runs in a thread, which is abandoned if it takes longer.
+    """
+    found: list[str] = []
+
+    def look_up() -> None:
+        try:
+            answers = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):  # the latter for a name that no host can have
+            return
+        found.extend(str(answer[4][0]) for answer in answers)
+
+    thread = threading.Thread(target=look_up, name="webhook resolver", daemon=True)
+    thread.start()
+    thread.join(max(seconds, 0.0))
+    if thread.is_alive():
+        raise NotResolved("has a host that did not resolve in time")
+    if not found:
+        raise NotResolved("has a host that does not resolve")
+    return found

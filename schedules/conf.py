@@ -1,0 +1,13 @@
+"""The settings of schedules."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from versioning.conf import Setting
+
+SETTINGS: Final = (
+    Setting(
+        "EDITOR_SCHEDULE_GRACE", 86400, "how many seconds late a [schedule](api.md#schedules) still runs"
+    ),
+)

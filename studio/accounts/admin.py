@@ -1,0 +1,81 @@
+"""Accounts, for superusers: who may sign in, and who may do everything."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.contrib.admin.utils import unquote
+from django.contrib.auth import get_user_model
+from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from studio.auth import caller_of
+from versioning.domain.access import Role
+
+_ACCOUNT: Final = get_user_model()
+_NAME: Final = _ACCOUNT.USERNAME_FIELD
+
+
+def _existing(*names: str) -> tuple[str, ...]:
+    """Return those of the names that are fields of the user model of the project, without its name."""
+    fields = {field.name for field in _ACCOUNT._meta.concrete_fields} - {_NAME}
+    return tuple(name for name in names if name in fields)
+
+
+_PERSONAL: Final = _existing("first_name", "last_name", "email")
+_RIGHTS: Final = _existing("is_active", "is_superuser")
+_DATES: Final = _existing("last_login", "date_joined")
+
+
+class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes none at runtime
+    """Django's pages about users, without staff status, groups and permissions, which the editor ignores.
+
+    Accounts are made by invitations and commands, which check their names. They are switched off and not
+    deleted, and keep their names, because history and log name them.
+    """
+
+    title = _("Users")
+    fieldsets = (
+        (None, {"fields": (_NAME, "password")}),
+        *([(_("Personal info"), {"fields": _PERSONAL})] if _PERSONAL else ()),
+        (_("Permissions"), {"fields": _RIGHTS}),
+        (_("Important dates"), {"fields": _DATES}),
+    )
+    list_display = (_NAME, *_PERSONAL, *_RIGHTS, *_existing("last_login"))
+    list_filter = _RIGHTS
+    search_fields = (_NAME, *_PERSONAL)
+    ordering = (_NAME,)
+    filter_horizontal = ()
+    view_on_site = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Return the name and the dates, and one's own rights, so that a superuser is always left."""
+        return (_NAME, *_DATES, *(_RIGHTS if obj == request.user else ()))
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Only superusers see accounts."""
+        return caller_of(request).everywhere is Role.ADMIN
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Only superusers see accounts."""
+        return self.has_module_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Only superusers change accounts."""
+        return self.has_module_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return no: accounts are made by invitations and commands."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return no: accounts are switched off."""
+        return False
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+        """Set the password of another account; one's own takes the old one."""
+        if self.has_module_permission(request) and self.get_object(request, unquote(id)) == request.user:
+            return HttpResponseRedirect(reverse("studio:password_change"))
+        return super().user_change_password(request, id, form_url)

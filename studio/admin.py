@@ -1,0 +1,195 @@
+"""What is registered with the studio's site: agents, prompt blocks, workspaces, and accounts for superusers.
+
+Each `ModelAdmin` brings its pages with `get_urls()`, none of which is Django's, except for accounts. What the
+pages offer they ask of `has_…_permission()`, which asks for the roles of the editor and not for Django's
+permissions; the verbs of the editor check the rights of each change again.
+
+In place of an id stands the admin's quoted form of it (`django.contrib.admin.utils.quote`), because an id may
+contain slashes.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+from django.urls import URLPattern, include, path
+from django.utils.translation import gettext_lazy
+from django.views.generic import RedirectView
+
+from studio import extensions, site
+from studio.accounts.admin import AccountAdmin
+from studio.accounts.views import AcceptPage, open_link
+from studio.activity.live import SincePage
+from studio.activity.views import ResourceActivityPage, WorkspaceActivityPage
+from studio.auth import caller_of
+from studio.diff.views import ComparePage
+from studio.editing.choices import ChoicesPage
+from studio.editing.convert import ConvertPage
+from studio.editing.names import NamesPage
+from studio.editing.references import ReferencePage
+from studio.editing.views import EditPage
+from studio.history.download import DownloadPage
+from studio.history.one import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
+from studio.history.views import HistoryPage
+from studio.kinds import KINDS, StudioKind
+from studio.permissions import EditorAdmin
+from studio.preview.context_page import ContextPage
+from studio.preview.try_page import TryPage, TryRun
+from studio.preview.views import PreviewPage
+from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
+from studio.publishing.usage import UsagePage
+from studio.publishing.views import PublishPage
+from studio.resources.create import CreatePage
+from studio.resources.duplicate import DuplicatePage
+from studio.resources.saved_filters import FiltersPage
+from studio.resources.star_page import StarPage
+from studio.resources.views import ListPage
+from studio.views import StudioPage
+from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
+from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage
+from studio.workspaces.views import CreateWorkspacePage, RenamePage, WorkspacesPage
+from versioning.domain.access import Role
+from versioning.domain.errors import NotFound
+from versioning.models import Workspace
+
+
+@admin.register(*(kind.model for kind in KINDS), site=site)
+class ResourceAdmin(EditorAdmin):
+    """The pages about one kind of resource."""
+
+    @cached_property
+    def kind(self) -> StudioKind:
+        """The kind that the model holds."""
+        return next(kind for kind in KINDS if kind.model is self.model)
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What a list of them is called."""
+        return self.kind.title
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Say whether the caller may read it; what is public may be read without a role in its workspace."""
+        if obj is None:
+            return super().has_view_permission(request)
+        try:
+            self.kind.collection.find(obj.pk, by=caller_of(request))
+        except NotFound:
+            return False
+        return True
+
+    def get_urls(self) -> list[Any]:
+        """Return the addresses of the pages about the kind, and of those that other applications add."""
+        kind = self.kind
+
+        def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+            return path(route, view.as_view(kind=kind), name=kind.url_name(name))
+
+        preview = [
+            page("<str:resource>/preview/", PreviewPage, "preview"),
+            page("<str:resource>/context/", ContextPage, "context"),
+        ]
+        trying_out = [
+            page("<str:resource>/try/", TryPage, "try"),
+            *([self._try_run()] if kind.is_run else ()),
+        ]
+        to_the_edit_page = RedirectView.as_view(pattern_name=f"studio:{kind.url_name('change')}")
+        return [
+            page("", ListPage, "changelist"),
+            page("add/", CreatePage, "add"),
+            page("filters/", FiltersPage, "filters"),
+            path("<str:resource>/", self.admin_site.admin_view(to_the_edit_page)),
+            page("<str:resource>/change/", EditPage, "change"),
+            page("<str:resource>/convert/", ConvertPage, "convert"),
+            page("<str:resource>/choices/", ChoicesPage, "choices"),
+            page("<str:resource>/names/", NamesPage, "names"),
+            page("<str:resource>/reference/", ReferencePage, "reference"),
+            *(preview if kind.has_preview else ()),
+            *(trying_out if kind.has_preview else ()),
+            page("<str:resource>/usage/", UsagePage, "usage"),
+            page("<str:resource>/star/", StarPage, "star"),
+            page("<str:resource>/duplicate/", DuplicatePage, "duplicate"),
+            page("<str:resource>/publish/", PublishPage, "publish"),
+            page("<str:resource>/unpublish/", UnpublishPage, "unpublish"),
+            page("<str:resource>/discard/", DiscardPage, "discard"),
+            page("<str:resource>/visibility/", VisibilityPage, "visibility"),
+            page("<str:resource>/delete/", DeletePage, "delete"),
+            page("<str:resource>/history/", HistoryPage, "history"),
+            page("<str:resource>/compare/", ComparePage, "compare"),
+            page("<str:resource>/activity/", ResourceActivityPage, "activity"),
+            page("<str:resource>/activity/since/", SincePage, "since"),
+            page("<str:resource>/versions/<str:version>/", VersionPage, "version"),
+            page("<str:resource>/versions/<str:version>/restore/", RestorePage, "restore"),
+            page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
+            page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
+            page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
+            *extensions.resource_urls(kind),
+        ]
+
+    def _try_run(self) -> URLPattern:
+        """Return the address that streams a run: an API view, which answers everybody in JSON."""
+        view = TryRun.as_view({"post": "stream"})
+        return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))
+
+
+@admin.register(Workspace, site=site)
+class WorkspaceAdmin(EditorAdmin):
+    """The pages about workspaces."""
+
+    title = gettext_lazy("Workspaces")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Only superusers make workspaces."""
+        return caller_of(request).everywhere is Role.ADMIN
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Say whether its name, members and keys may be changed."""
+        return self.has_administer_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return no: what was published there would be lost."""
+        return False
+
+    def get_urls(self) -> list[Any]:
+        """Return the addresses of the pages about workspaces, and of those that other applications add."""
+
+        def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+            return path(route, view.as_view(), name=f"versioning_workspace_{name}")
+
+        def redirect(route: str, name: str) -> URLPattern:
+            view = RedirectView.as_view(pattern_name=f"studio:{name}", query_string=True)
+            return path(route, self.admin_site.admin_view(view))
+
+        return [
+            # For people who cannot sign in yet.
+            path("welcome/", AcceptPage.as_view(), name="versioning_workspace_accept"),
+            # Whatever follows: a link that somebody has cut short must not be taken for another page.
+            path("welcome/<path:token>", open_link, name="versioning_workspace_invited"),
+            page("", WorkspacesPage, "changelist"),
+            page("add/", CreateWorkspacePage, "add"),
+            page("keys/", UnlimitedKeysPage, "unlimited_keys"),
+            redirect("audit/", "activity"),  # which shows to admins what was the audit log once
+            page("<str:workspace>/change/", MembersPage, "change"),
+            page("<str:workspace>/rename/", RenamePage, "rename"),
+            page("<str:workspace>/members/", MembersPage, "members"),
+            page("<str:workspace>/members/<str:member>/role/", RolePage, "role"),
+            page("<str:workspace>/members/<str:member>/remove/", RemovePage, "remove"),
+            page("<str:workspace>/invitations/<str:member>/link/", InvitationLinkPage, "invitation_link"),
+            page("<str:workspace>/invitations/<str:member>/withdraw/", WithdrawPage, "withdraw"),
+            page("<str:workspace>/keys/", KeysPage, "keys"),
+            page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
+            page("<str:workspace>/activity/", WorkspaceActivityPage, "activity"),
+            redirect("<str:workspace>/audit/", "versioning_workspace_activity"),
+            *(
+                path("<str:workspace>/", include(added.urls))
+                for added in extensions.registered()
+                if added.urls
+            ),
+        ]
+
+
+if not site.is_registered(get_user_model()):  # by an application of the project that comes first
+    site.register(get_user_model(), AccountAdmin)

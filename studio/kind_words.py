@@ -1,0 +1,159 @@
+"""What the studio says about the kinds of resource: every text that is about one kind, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from django.utils.module_loading import import_string
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+    from versioning.domain.kinds import ResourceKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldWords:
+    """A field of a snapshot on the page: its title, its help, and how it is typed."""
+
+    title: StrOrPromise
+    help: StrOrPromise = ""
+    control: str = "json"
+    """How people type it: `line`, `text` or `json`; what agents and blocks have has controls of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindWords:
+    """The texts about one kind. Placeholders are those of the examples."""
+
+    noun: StrOrPromise
+    """Within a sentence: `prompt block`."""
+    title: StrOrPromise
+    """Several of them, at the head of a list: `Prompt blocks`."""
+    new: StrOrPromise
+    """`New prompt block`."""
+    counted: Callable[[int], str]
+    """How many there are, with the placeholder `count`: `%(count)s prompt blocks`."""
+    anything: StrOrPromise
+    """The choice that stands for all events about them."""
+    named: StrOrPromise
+    """`prompt block {id}`."""
+    created: StrOrPromise
+    """`{who} created this prompt block`."""
+    metadata_changed: StrOrPromise
+    deleted: StrOrPromise
+    delete: StrOrPromise
+    """`Delete this prompt block`."""
+    has_changed: StrOrPromise
+    """`This prompt block has changed since you opened it.`"""
+    beginning: StrOrPromise = ""
+    """What an empty list says about them, above an example."""
+    example: StrOrPromise = ""
+    fields: Mapping[str, FieldWords] = field(default_factory=dict)
+    """The words of the fields that other kinds do not have, in the order in which people read them."""
+
+    @classmethod
+    def plain(cls, kind: ResourceKind, fields: Mapping[str, FieldWords] | None = None) -> KindWords:
+        """Return English texts for a kind that has no translated ones."""
+        one, several = kind.singular, kind.plural
+        return cls(
+            noun=one,
+            title=capfirst(several),
+            new=f"New {one}",
+            counted=lambda count: f"%(count)s {one if count == 1 else several}",
+            anything=f"Anything about {several}",
+            named=f"{one} {{id}}",
+            created=f"{{who}} created this {one}",
+            metadata_changed=f"{{who}} changed the metadata of this {one}",
+            deleted=f"{{who}} deleted this {one}",
+            delete=f"Delete this {one}",
+            has_changed=f"This {one} has changed since you opened it.",
+            fields=fields or {},
+        )
+
+
+@cache
+def words_of_kind(kind: ResourceKind) -> KindWords:
+    """Return the texts about a kind, from where its description says."""
+    words: KindWords = import_string(kind.studio_words) if kind.studio_words else KindWords.plain(kind)
+    return words
+
+
+AGENT: Final = KindWords(
+    noun=_("agent"),
+    title=_("Agents"),
+    new=_("New agent"),
+    counted=lambda count: ngettext("%(count)s agent", "%(count)s agents", count),
+    anything=_("Anything about agents"),
+    named=_("agent {id}"),
+    created=_("{who} created this agent"),
+    metadata_changed=_("{who} changed the metadata of this agent"),
+    deleted=_("{who} deleted this agent"),
+    delete=_("Delete this agent"),
+    has_changed=_("This agent has changed since you opened it."),
+    beginning=_(
+        "An agent begins with its instructions. What stands in double braces is filled in with each request:"
+    ),
+    example=_(
+        "You answer the customers of {{ shop.name || 'our shop' }}. Be brief and friendly. "
+        "If you do not know something, say so, and say who knows."
+    ),
+    fields={
+        "instructions": FieldWords(
+            title=_("Instructions"), help=_("What the agent is told before anything else.")
+        ),
+        "model": FieldWords(title=_("Model")),
+        "tools": FieldWords(
+            title=_("Tools"),
+            help=_("What the agent can use. A description of your own replaces the tool's."),
+        ),
+        "agents": FieldWords(title=_("Sub-agents"), help=_("Whom the agent can delegate to.")),
+        "workflows": FieldWords(title=_("Workflows")),
+        "scorers": FieldWords(title=_("Scorers")),
+        "integrationTools": FieldWords(title=_("Integration tools")),
+        "toolProviders": FieldWords(title=_("Tool providers")),
+        "mcpClients": FieldWords(title=_("MCP clients")),
+        "defaultOptions": FieldWords(
+            title=_("Default options"), help=_("Options of every run, such as maxSteps.")
+        ),
+        "inputProcessors": FieldWords(title=_("Input processors")),
+        "outputProcessors": FieldWords(title=_("Output processors")),
+        "memory": FieldWords(title=_("Memory")),
+        "skills": FieldWords(title=_("Skills")),
+        "workspace": FieldWords(
+            title=_("Runtime folder"), help=_("The agent's own folder at run time; not the team's workspace.")
+        ),
+        "browser": FieldWords(title=_("Browser")),
+    },
+)
+PROMPT_BLOCK: Final = KindWords(
+    noun=_("prompt block"),
+    title=_("Prompt blocks"),
+    new=_("New prompt block"),
+    counted=lambda count: ngettext("%(count)s prompt block", "%(count)s prompt blocks", count),
+    anything=_("Anything about prompt blocks"),
+    named=_("prompt block {id}"),
+    created=_("{who} created this prompt block"),
+    metadata_changed=_("{who} changed the metadata of this prompt block"),
+    deleted=_("{who} deleted this prompt block"),
+    delete=_("Delete this prompt block"),
+    has_changed=_("This prompt block has changed since you opened it."),
+    beginning=_("A prompt block is a text that several agents share, and that is changed in one place:"),
+    example=_(
+        "Write plainly and warmly. Short sentences, no exclamation marks. "
+        "Greet people by their name if you know it."
+    ),
+    fields={
+        "content": FieldWords(
+            title=_("Text"),
+            help=_("{{ path }} is filled in from the context; {{ path || 'text' }} has a fallback."),
+        ),
+        "rules": FieldWords(title=_("When it is shown")),
+    },
+)

@@ -1,0 +1,192 @@
+"""The studio as Django's admin: permissions, accounts, and models that a project registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.contrib.auth.admin import GroupAdmin
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.test import Client, RequestFactory
+from django.urls import clear_url_caches, path
+
+from studio import site
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Kind
+from tests.support.people import HOMES, key_of
+from tests.support.window import KINDS, Window
+from versioning.domain.access import LEAST_ROLE, Right
+from versioning.models import Agent, Workspace
+
+RESOURCES = {
+    "view": Right.READ,
+    "view_drafts": Right.READ_DRAFTS,
+    "change": Right.SAVE,
+    "publish": Right.PUBLISH,
+    "delete": Right.PUBLISH,
+}
+WORKSPACES = {"view": Right.READ, "change": Right.ADMINISTER, "administer": Right.ADMINISTER, "delete": None}
+ACCOUNTS = "/studio/auth/user/"
+
+
+def permitted(name: str, model: Any, permission: str, obj: Any = None) -> bool:
+    request = RequestFactory().get("/studio/")
+    request.user = User.objects.get(username=name)
+    arguments = () if permission == "add" else (obj,)
+    return bool(getattr(site.get_model_admin(model), f"has_{permission}_permission")(request, *arguments))
+
+
+def expected(name: str, right: Right | None) -> bool:
+    workspace, role = HOMES.get(name, ("", None))
+    is_here = workspace == "acme" and role is not None
+    return right is not None and (name == "root" or (is_here and role.rank >= LEAST_ROLE[right].rank))
+
+
+@pytest.mark.parametrize("name", [*HOMES, "root"])
+def test_roles_in_workspaces_are_the_permissions(cast: Cast, kind: Kind, name: str) -> None:
+    kind.make(cast.alice, "writer", autoPublish=True)
+    model, acme = KINDS[kind].model, Workspace.objects.get(pk="acme")
+    writer = model.objects.get(pk="writer")
+    found = {permission: permitted(name, model, permission, writer) for permission in RESOURCES}
+    assert found == {permission: expected(name, right) for permission, right in RESOURCES.items()}
+    found = {permission: permitted(name, Workspace, permission, acme) for permission in WORKSPACES}
+    assert found == {permission: expected(name, right) for permission, right in WORKSPACES.items()}
+    assert permitted(name, model, "add") == (name != "vera")
+    assert permitted(name, Workspace, "add") == (name == "root")
+
+
+def test_djangos_permissions_and_actions_change_no_agent(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "writer", autoPublish=True)
+    User.objects.get(username="vera").user_permissions.set(Permission.objects.all())
+    vera, root = Window.of("vera"), Window.of("root")
+    for window in (vera, root):
+        window.post(
+            "/studio/versioning/agent/", action="delete_selected", _selected_action="writer", post="yes"
+        )
+        window.post("/studio/versioning/agent/writer/change/", name="mine", _save="Save")
+    assert vera.post("/studio/versioning/agent/writer/delete/", post="yes").status == 403
+    assert [one.latest.config["name"] for one in Agent.objects.all()] == ["Writer"]
+    query = {"app_label": "versioning", "model_name": "agent", "field_name": "workspace", "term": ""}
+    assert Client().get("/studio/autocomplete/", query).status_code == 302
+    assert {window.get("/studio/autocomplete/", **query).status for window in (vera, root)} == {404}
+
+
+def test_no_address_tells_of_what_may_not_be_read(cast: Cast) -> None:
+    AGENTS.make(cast.alice, "secret")
+    model = ContentType.objects.get_for_model(Agent).pk
+    seen = [Window.of("charlie").get(f"/studio/r/{model}/{one}/") for one in ("secret", "missing")]
+    assert [one.status for one in seen] == [404, 404]
+    assert seen[0].text == seen[1].text
+    user = ContentType.objects.get_for_model(User).pk
+    assert Window.of("alice").get(f"/studio/r/{user}/{User.objects.get(username='root').pk}/").status == 404
+
+
+@pytest.mark.parametrize("name", [*HOMES, "root"])
+def test_accounts_are_for_superusers_alone(cast: Cast, name: str) -> None:
+    User.objects.exclude(username="root").update(is_staff=True)
+    for one in User.objects.exclude(username="root"):
+        one.user_permissions.set(Permission.objects.all())
+    window, vera = Window.of(name), User.objects.get(username="vera")
+    before = list(User.objects.order_by("pk").values())
+    seen = {
+        page: window.get(f"{ACCOUNTS}{page}").status
+        for page in ("", f"{vera.pk}/change/", f"{vera.pk}/history/", f"{vera.pk}/password/", "?q=v", "?o=1")
+    }
+    assert set(seen.values()) == {200 if name == "root" else 403}, seen
+    fields = {"username": "mallory", "password1": "a long one!", "password2": "a long one!", "post": "yes"}
+    for page in ("add/", f"{vera.pk}/delete/"):
+        assert [
+            window.get(f"{ACCOUNTS}{page}").status,
+            window.post(f"{ACCOUNTS}{page}", **fields).status,
+        ] == [403] * 2
+    if name != "root":
+        for page in ("", f"{vera.pk}/change/", f"{vera.pk}/password/"):
+            given = {
+                **fields,
+                "action": "delete_selected",
+                "_selected_action": str(vera.pk),
+                "is_superuser": "on",
+            }
+            assert window.post(f"{ACCOUNTS}{page}", **given).status == 403
+    window.post(ACCOUNTS, action="delete_selected", _selected_action=str(vera.pk), post="yes")
+    assert list(User.objects.order_by("pk").values()) == before
+
+
+def test_a_superuser_switches_an_account_off_and_its_key_and_session_end(cast: Cast) -> None:
+    root, edgar = Window.of("root"), Window.of("edgar")
+    account = User.objects.get(username="edgar")
+    key = key_of("edgar")
+    assert (key.get("/agents").status, edgar.get("/studio/").status) == (200, 200)
+    root.post(f"{ACCOUNTS}{account.pk}/change/", username="taken", email="", is_superuser="on", is_staff="on")
+    account.refresh_from_db()
+    assert (account.username, account.is_active, account.is_superuser) == ("edgar", False, True)
+    assert account.is_staff is False
+    assert (key.get("/agents").status, edgar.get("/studio/").status) == (401, 302)
+    assert "Active" in root.get(f"{ACCOUNTS}{account.pk}/history/").text
+
+
+def test_a_superuser_cannot_lock_everybody_out(cast: Cast) -> None:
+    root, own = Window.of("root"), User.objects.get(username="root")
+    root.post(f"{ACCOUNTS}{own.pk}/change/", first_name="Rita")
+    own.refresh_from_db()
+    assert (own.first_name, own.is_active, own.is_superuser) == ("Rita", True, True)
+
+
+def test_a_password_that_a_superuser_sets_ends_the_sessions(cast: Cast) -> None:
+    root, edgar = Window.of("root"), Window.of("edgar")
+    account, own = (User.objects.get(username=name) for name in ("edgar", "root"))
+    new = {"password1": "an even longer one", "password2": "an even longer one", "usable_password": "true"}
+    assert root.post(f"{ACCOUNTS}{account.pk}/password/", **new).status == 302
+    account.refresh_from_db()
+    assert account.check_password("an even longer one")
+    assert edgar.get("/studio/").status == 302
+    answer = root.post(f"{ACCOUNTS}{own.pk}/password/", **new)
+    assert answer.headers["Location"] == "/studio/password_change/"  # which asks for the old one
+    own.refresh_from_db()
+    assert not own.check_password("an even longer one")
+
+
+@pytest.fixture
+def groups(cast: Cast, settings: Any) -> Iterator[str]:
+    """Register a model, as a project does; return where its pages are."""
+    site.register(Group, GroupAdmin)
+    urls: Any = ModuleType("urls_of_a_project")
+    from editor_project.urls import urlpatterns  # noqa: PLC0415
+
+    urls.urlpatterns = [path("studio/", site.urls), *urlpatterns]
+    settings.ROOT_URLCONF = urls
+    clear_url_caches()
+    yield "/studio/auth/group/"
+    site.unregister(Group)
+    clear_url_caches()
+
+
+def test_the_pages_of_a_projects_model_are_in_the_studio(cast: Cast, groups: str) -> None:
+    vera, edgar = Window.of("vera"), Window.of("edgar")
+    allowed = Permission.objects.filter(content_type__model="group")
+    User.objects.get(username="vera").user_permissions.set(allowed)
+    assert vera.post(f"{groups}add/", name="tellers").headers["Location"] == groups
+    group = Group.objects.get(name="tellers")
+    assert "was added successfully" in vera.get("/studio/").markup
+    pages = ("", "add/", f"{group.pk}/change/", f"{group.pk}/delete/", f"{group.pk}/history/")
+    for page in pages:
+        seen = vera.get(f"{groups}{page}")
+        assert (seen.status, "Sign out" in seen.markup, "Content-Security-Policy" in seen.headers) == (
+            200,
+            True,
+            True,
+        )
+        assert 'id="user-tools"' not in seen.markup and "style=" not in seen.markup, page
+        assert f'href="{groups}"' in seen.markup
+        assert edgar.get(f"{groups}{page}").status == 403
+        assert groups not in edgar.get("/studio/").markup
+    assert vera.post(f"{groups}{group.pk}/change/", name="clerks").status == 302
+    assert edgar.post(f"{groups}{group.pk}/change/", name="mine").status == 403
+    assert edgar.post(f"{groups}{group.pk}/delete/", post="yes").status == 403
+    assert [one.name for one in Group.objects.all()] == ["clerks"]
+    vera.post(groups, action="delete_selected", _selected_action=str(group.pk), post="yes")
+    assert not Group.objects.exists()
+    assert vera.get("/studio/jsi18n/").status == 200

@@ -1,0 +1,74 @@
+"""Messages of the domain in the language of the page; see `test_translations` for their catalogs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+from editor_client.shared import canonical, ids
+
+from schedules.models import MessageField
+from studio.translation import translated
+from tests.support.translations import APPS, IGNORED, MESSAGE_AT, ROOT, SHARED
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, Issue, Message, NotFound
+
+
+def templates() -> Iterator[tuple[Path, ast.expr]]:
+    """Yield what stands in the place of a template, wherever one is written."""
+    for folder in (*APPS, *SHARED.values()):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not {*IGNORED, "migrations"} & set(path.parts):
+                for call in ast.walk(ast.parse(path.read_text())):
+                    if isinstance(call, ast.Call):
+                        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+                        place = MESSAGE_AT.get(name, len(call.args) + 1)
+                        yield from ((path, found) for found in call.args[place - 1 : place])
+
+
+def test_no_template_is_filled_in_before_it_can_be_translated() -> None:
+    """What is filled in already, as by an f-string, is no text of the catalogs, and stays English."""
+    found = list(templates())
+    assert len(found) > 200
+    assert [(str(path), one.lineno) for path, one in found if isinstance(one, ast.JoinedStr)] == []
+
+
+def refusals() -> Iterator[tuple[str, str]]:
+    """Yield messages as they are raised, with their German."""
+    yield NotFound().message, "Hier ist nichts, was Sie lesen dürfen."
+    yield Right.SAVE.refused("acme"), "Im Arbeitsbereich 'acme' dürfen Sie nicht: Entwürfe speichern."
+    yield ids.label_problem("latest") or "", "'latest' ist reserviert"
+    with pytest.raises(Invalid) as raised:
+        canonical.parse('{"a": 1, "a": 2}')
+    yield raised.value.issues[0].message, "enthält den Schlüssel 'a' zweimal in einem Objekt"
+    nested = Invalid([Issue("name", "is required"), Issue("id", "is required")])
+    yield nested.message, "name: ist erforderlich (und 1 weitere)"
+
+
+def test_messages_are_in_the_language_of_the_page() -> None:
+    for message, german in refusals():
+        with translation.override("en"):
+            assert translated(message) == message
+        with translation.override("de"):
+            assert translated(message) == german
+
+
+@pytest.mark.parametrize("message", ["What a person wrote", "", "{0} {x} %s %(a)s", "50 % {"])
+def test_other_text_stays(message: str) -> None:
+    with translation.override("de"):
+        assert translated(message) == message
+        assert translated(Message("{text}", text=message)) == message
+
+
+def test_a_stored_message_can_still_be_translated() -> None:
+    message = Message(
+        "{problem} (and {count} more)", problem=Message("{name!r} is reserved", name="{}"), count=2
+    )
+    field = MessageField()
+    for stored in (message, "is required"):
+        read = field.from_db_value(field.get_prep_value(stored))
+        with translation.override("de"):
+            assert (read, translated(read or "")) == (stored, translated(stored))

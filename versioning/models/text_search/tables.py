@@ -1,0 +1,33 @@
+"""The words beside the documents of a kind: for the migration that makes the table of its documents."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.db import migrations
+
+_NAMES: Final = ("in_name", "in_id", "in_description", "words")
+_ON_POSTGRESQL: Final = (
+    f"ALTER TABLE {{table}} {', '.join(f'ADD COLUMN {name} tsvector NOT NULL' for name in _NAMES)}",
+    "ALTER TABLE {table} ADD COLUMN line text NOT NULL",
+    # With statistics of the words, PostgreSQL reads all vectors when a common word is asked for.
+    f"ALTER TABLE {{table}} {', '.join(f'ALTER COLUMN {name} SET STATISTICS 0' for name in _NAMES)}",
+    f"CREATE INDEX {{table}}_words ON {{table}} USING gin ({', '.join(_NAMES)})",
+)
+_FTS5: Final = "fts5(name, id, description, text, tokenize='ascii', columnsize=0)"
+_ON_SQLITE: Final = (f"CREATE VIRTUAL TABLE {{table}}_words USING {_FTS5}",)
+
+
+def words_of(table: str) -> migrations.RunPython:
+    """Return the step of a migration that makes room for the words of a table of documents, as 0014 did."""
+
+    def make(_apps: Any, editor: Any) -> None:
+        on_postgresql = editor.connection.vendor == "postgresql"
+        for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
+            editor.execute(statement.format(table=table))
+
+    def drop(_apps: Any, editor: Any) -> None:
+        if editor.connection.vendor != "postgresql":  # where they are columns of the table
+            editor.execute(f"DROP TABLE {table}_words")
+
+    return migrations.RunPython(make, drop)
