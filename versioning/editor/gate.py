@@ -26,7 +26,7 @@ from versioning.models import VersionedResource
 from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
 from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
 
-Options = Mapping[str, object]
+Options = Mapping[str, Any]
 """Values of options, by the names of the arguments in Python."""
 NO_OPTIONS: Final[Options] = MappingProxyType({})
 
