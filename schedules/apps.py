@@ -10,6 +10,7 @@ class SchedulesConfig(EditorApp):
 
     name = "schedules"
     verbose_name = "Schedules"
+    needs = "releases"
     settings = "schedules.conf.SETTINGS"
     events = "schedules.events.EVENTS"
     keeps_versions = "schedules.deletions.SCHEDULED_VERSIONS"

@@ -43,6 +43,8 @@ class EditorApp(AppConfig):
     """Django takes the one configuration of `apps.py` that is a default: the subclass, which imports this."""
     default_auto_field = "django.db.models.BigAutoField"
 
+    needs: Paths = ()
+    """The applications without which it cannot be installed."""
     settings: Paths = ()
     """The settings that it reads, with their defaults: `versioning.conf.Setting`."""
     events: Paths = ()
@@ -81,6 +83,9 @@ class EditorApp(AppConfig):
 
         Raises `ImproperlyConfigured` for what does not exist or is of the wrong type.
         """
+        for name in _paths(self.needs):
+            if not apps.is_installed(name):
+                raise self._wrong("needs", name, "it is not in INSTALLED_APPS")
         for attribute, receiver in _RECEIVERS.items():
             if attribute != "studio" or apps.is_installed("studio"):
                 for path in _paths(getattr(self, attribute)):

@@ -11,13 +11,24 @@ from django.core.exceptions import ImproperlyConfigured
 from versioning.capabilities import EditorApp
 
 FAULTS: dict[str, Any] = dict.fromkeys(
-    ("events", "checks", "choice", "keeps_versions", "follows", "jobs", "notifications", "studio"),
+    (
+        "settings",
+        "events",
+        "checks",
+        "choice",
+        "keeps_versions",
+        "follows",
+        "jobs",
+        "notifications",
+        "studio",
+    ),
     "builtins.int",
 )
 
 
 @pytest.mark.parametrize(
-    ("attribute", "path"), [*FAULTS.items(), ("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE")]
+    ("attribute", "path"),
+    [*FAULTS.items(), ("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE"), ("needs", "nothing")],
 )
 def test_what_cannot_be_used_stops_the_start_with_a_sentence(attribute: str, path: str) -> None:
     app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
