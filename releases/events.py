@@ -50,6 +50,7 @@ def _of_release(event: Event, names: Names) -> Said:
 EVENTS: Final = EventSubject(
     name="release",
     audience=Audience.EDITORS,
+    changes_rights=False,
     noun=gettext_lazy("release"),
     title=gettext_lazy("Releases"),
     anything=gettext_lazy("Anything about releases"),

@@ -188,6 +188,7 @@ def _failed(event: Event, names: Names) -> Said:
 EVENTS: Final = EventSubject(
     name="schedule",
     audience=Audience.EDITORS,
+    changes_rights=False,
     noun=gettext_lazy("schedule"),
     title=gettext_lazy("Schedules"),
     anything=gettext_lazy("Anything about schedules"),

@@ -111,6 +111,9 @@ class EventSubject:
     """The first half of the types."""
     audience: Audience
     types: Sequence[EventType]
+    changes_rights: bool = True
+    """Whether an event without a resource can change what callers may do. Because of those that cannot,
+    nothing is checked again at the commit."""
     noun: object = ""
     """Within a sentence, lazily translated: `prompt block`."""
     title: object = ""

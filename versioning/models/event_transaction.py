@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from versioning.domain.access import Caller, RightsChanged
-from versioning.domain.events import Audience, Reach, Target, VersionName
+from versioning.domain.events import Audience, Reach, Target, VersionName, subject_of
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import (
     ROWS_AT_ONCE,
@@ -46,10 +46,6 @@ _EMPTY: Final[Entry] = {
     "reach": Reach.EDITORS.value,
     "hidden_from": "",
 }
-
-_ABOUT_NO_RIGHTS: Final = frozenset({"release", "schedule"})
-"""Subjects of entries about no resource that change nobody's rights: what goes live with them is not checked
-again at the commit because of its own entry."""
 
 
 def entry_of(
@@ -97,8 +93,11 @@ def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str
 
 
 def changes_rights(entry: Entry) -> bool:
-    """Say whether an entry can be about what somebody may do: most can that are about no resource."""
-    return not entry["resource_kind"] and entry["type"].partition(".")[0] not in _ABOUT_NO_RIGHTS
+    """Say whether an entry can be about what callers may do: most can that are about no resource."""
+    if entry["resource_kind"]:
+        return False
+    subject = subject_of(entry["type"])
+    return subject is None or subject.changes_rights
 
 
 def _about(resource: Target) -> Entry:
