@@ -20,7 +20,6 @@ from uuid import UUID
 
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.registering import require_callable
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.models import VersionedResource
@@ -70,9 +69,12 @@ _choosers: list[Chooser] = []
 
 
 def register(chooser: Chooser) -> None:
-    """Add a chooser; if two speak of the same resource, the one registered first chooses."""
-    for method in ("speaks_of", "choose"):
-        require_callable(getattr(chooser, method, None), by=f"choice.register() with its method {method}")
+    """Add a chooser; if two speak of the same resource, the one registered first chooses.
+
+    Raises `TypeError` for an object without the methods of a chooser.
+    """
+    if not all(callable(getattr(chooser, method, None)) for method in ("speaks_of", "choose")):
+        raise TypeError(f"choice.register() takes what has speaks_of() and choose(), and not {chooser!r}")
     _choosers.append(chooser)
 
 
