@@ -1,7 +1,7 @@
 """The selector `release`: what would be served if a release were published now.
 
-Releases are the business of another application, which registers in `AppConfig.ready()` how one is read.
-Without it there is no release, and the selector finds nothing.
+Another application declares how a release is read (`EditorApp.adds`). Without it there is no release, and
+the selector finds nothing.
 """
 
 from __future__ import annotations

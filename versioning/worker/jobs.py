@@ -1,6 +1,6 @@
 """What workers do: the registry of jobs.
 
-An application of Django registers its own in `AppConfig.ready()`: a `Periodic` for what is looked at every
+An application declares its own (`EditorApp.jobs`): a `Periodic` for what is looked at every
 so often, a `Queue` for rows of a table of its own that come due.
 """
 
