@@ -33,7 +33,7 @@ from studio.translation import translated
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
-from versioning.editor.gate import OptionRefused
+from versioning.editor import gate
 
 PER_PAGE: Final = 25
 MAX_CHECKED: Final = 25
@@ -164,19 +164,17 @@ class ReleasePage(WorkspacePage):
             return False
         items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
         try:
-            return not problems_of(
-                self.editor, self.release, items, self.caller, options={"bypass_review": _ANY_REASON}
-            )
-        except OptionRefused:  # the policy lets nobody
+            options = gate.with_reason(_ANY_REASON)
+            return not problems_of(self.editor, self.release, items, self.caller, options=options)
+        except gate.OptionRefused:  # the policy lets nobody
             return False
 
     def _publish(self) -> HttpResponse:
-        bypass = {}
-        if "bypass" in self.request.POST:
-            bypass = {"bypass_review": self.request.POST["bypass"].strip()}
-            if not bypass["bypass_review"]:
-                return self.show(status=400, bypass_error=_("Say why."))
-        done = releases().publish(self._id, by=self.caller, expect=self._expected, **bypass)
+        reason = self.request.POST.get("bypass")
+        if reason is not None and not reason.strip():
+            return self.show(status=400, bypass_error=_("Say why."))
+        options = gate.with_reason(reason.strip()) if reason else {}
+        done = releases().publish(self._id, by=self.caller, expect=self._expected, **options)
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
             return self._again(_("Done: all of it has changed in the same moment."))
         return self._again(_("Published: everything went live together."))

@@ -63,7 +63,6 @@ def may_bypass(resource: VersionedResource, version: Snapshot, caller: Caller) -
     """Say whether the gate would let a refused version pass if the caller gave a reason."""
     if not caller.may(Right.ADMINISTER, resource.workspace_id):
         return False
-    request = gate.PublishRequest(
-        resource=resource, version=version, caller=caller, options={"bypass_review": _ANY_REASON}
-    )
+    options = gate.with_reason(_ANY_REASON)
+    request = gate.PublishRequest(resource=resource, version=version, caller=caller, options=options)
     return gate.refusal(request, get_editor().code) is None

@@ -22,6 +22,7 @@ from studio.versions import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status
+from versioning.editor import gate
 from versioning.models import VersionedResource
 
 CHANGED: Final = gettext_lazy(
@@ -46,18 +47,16 @@ class PublishPage(DifferencesPage, DependentsPage):
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the approvals that it needs."""
         version_id = request.POST.get("version", "")
-        bypass: dict[str, str] = {}
-        if "bypass" in request.POST:
-            bypass = {"bypass_review": request.POST["bypass"].strip()}
-            if not bypass["bypass_review"]:
-                return self.show(version_id, status=400, bypass_error=_("Say why."))
+        reason = request.POST.get("bypass")
+        if reason is not None and not reason.strip():
+            return self.show(version_id, status=400, bypass_error=_("Say why."))
         try:
             done = self.collection.publish(
                 self.resource_id,
                 version_id,
                 by=self.caller,
                 expect={request.POST.get("tag", "")},
-                **bypass,
+                **gate.with_reason(reason.strip()) if reason else {},
             )
         except EditConflict:
             for known in ("resource", "with_history", "summary"):

@@ -76,6 +76,9 @@ class Option:
     """The type of the member, of `versioning.api.schemas`: it is validated and documented by it."""
     from_body: Callable[[Any], object]
     """Returns the value for Python from a member that is valid."""
+    is_reason: bool = False
+    """Whether the value is a text that says why a version may go live that the check would refuse. The pages
+    that publish ask for it."""
     metavar: str = ""
     """What `manage.py import_overrides` calls the value, which is a text; it takes none without."""
     help: str = ""
@@ -131,6 +134,11 @@ def unregister(check: Check) -> None:
 def options() -> dict[str, Option]:
     """Return the options that the checks understand, by the names of the arguments in Python."""
     return {name: option for one in _registered for name, option in one.options.items()}
+
+
+def with_reason(reason: str) -> Options:
+    """Return the options that say why versions may go live that checks would refuse."""
+    return {name: reason for name, option in options().items() if option.is_reason}
 
 
 def split_options(named: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
