@@ -60,8 +60,11 @@ class WorkspacePage(AdministrationPage):
         return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
 
     def may(self, right: Right) -> bool:
-        """Say whether the caller has the permission that stands for a right over this workspace."""
-        return self.admin.may(self.request, right, self.workspace)
+        """Say whether the caller has a right to what is in this workspace.
+
+        The permissions of the `ModelAdmin` are about the workspace itself: its name, members and keys.
+        """
+        return self.caller.may(right, self.workspace.pk)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the workspace."""

@@ -114,6 +114,7 @@ def test_going_back_names_what_it_leaves_alone(cast: Cast, pair: Pair) -> None:
     publish(cast.paula, release)
     PROMPT_BLOCKS.save(cast.paula, "tone", "hotfix", autoPublish=True)
     paula = Window.of("paula")
+    assert "Revert…" in paula.get(of(release)).text
     back = paula.post(of(release), do="revert").headers["Location"]
     seen = paula.get(back)
     assert "Go back: 1 published" in seen.text and "Take version" not in seen.text
