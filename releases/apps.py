@@ -12,7 +12,7 @@ class ReleasesConfig(EditorApp):
     verbose_name = "Releases"
     events = "releases.events.EVENTS"
     keeps_versions = "releases.selecting.DRAFT_RELEASES"
-    adds = {"versioning.serving.releases.register": "releases.selecting.open_release"}
+    selectors = "releases.selecting.SELECTOR"
     api = "releases.api_urls"
     verbs = {"releases": "releases.verbs.Releases"}
     studio = "releases.studio.extension.STUDIO"

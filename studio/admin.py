@@ -38,7 +38,7 @@ from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
 from studio.permissions import EditorAdmin
 from studio.preview.context_page import ContextPage
-from studio.preview.try_page import TryPage, TryRun
+from studio.preview.try_page import TryPage
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.usage import UsagePage
@@ -131,6 +131,9 @@ class ResourceAdmin(EditorAdmin):
 
     def _try_run(self) -> URLPattern:
         """Return the address that streams a run: an API view, which answers everybody in JSON."""
+        # Imported late: the API knows its parameters when every application is ready.
+        from studio.preview.try_run import TryRun  # noqa: PLC0415
+
         view = TryRun.as_view({"post": "stream"})
         return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))
 

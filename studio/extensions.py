@@ -155,6 +155,21 @@ WayOut = Callable[[StudioKind, str, VersioningError], Action | None]
 
 
 @dataclass(frozen=True, kw_only=True)
+class OverlayWords:
+    """What the pages *Preview* and *Try* say where they show an overlay (`versioning.serving.overlays`)."""
+
+    column: str | Promise
+    """The title of the column that answers with it: “With the release”."""
+    heading: str | Promise
+    preview: str | Promise
+    """A sentence about what the preview shows."""
+    trial: str | Promise
+    """A sentence about what answers."""
+    without: str | Promise
+    """The link to the same page without it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Extension:
     """What an application adds."""
 
@@ -181,6 +196,8 @@ class Extension:
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     way_out: WayOut = lambda _kind, _resource_id, _error: None
+    overlays: Mapping[str, OverlayWords] = field(default_factory=dict)
+    """The overlays that can be previewed and tried, by the names of their selectors."""
 
 
 _registered: list[Extension] = []
@@ -206,6 +223,11 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
 def tabs() -> list[WorkspaceTab]:
     """Return the tabs that were added."""
     return [tab for extension in _registered for tab in extension.tabs]
+
+
+def overlays() -> dict[str, OverlayWords]:
+    """Return the overlays that can be previewed and tried, by the names of their selectors."""
+    return {name: words for one in _registered for name, words in one.overlays.items()}
 
 
 def notices(caller: Caller, workspace_id: str | None = None) -> list[Notice]:

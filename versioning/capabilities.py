@@ -24,6 +24,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "settings": "versioning.conf.declare",
     "events": "versioning.domain.events.declare",
     "checks": "versioning.editor.gate.register",
+    "selectors": "versioning.serving.overlays.register",
     "choice": "versioning.serving.choice.register",
     "keeps_versions": "versioning.editor.pins.register",
     "follows": "versioning.models.followers.register",
@@ -51,6 +52,8 @@ class EditorApp(AppConfig):
     """The types of events that it records: `versioning.domain.events.EventType`."""
     checks: Paths = ()
     """What it asks at the gate: `versioning.editor.gate.Check`, with the options that it understands."""
+    selectors: Paths = ()
+    """Selectors of what would be live: `versioning.serving.overlays.OverlaySelector`."""
     choice: Paths = ()
     """Which version the published selector means: `versioning.serving.choice.Chooser`."""
     keeps_versions: Paths = ()

@@ -6,8 +6,9 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
+from releases.selecting import SELECTOR
 from releases.studio import events, panels
-from studio.extensions import Extension, WorkspaceTab
+from studio.extensions import Extension, OverlayWords, WorkspaceTab
 from versioning.domain.access import Right
 
 STUDIO: Final = Extension(
@@ -18,4 +19,16 @@ STUDIO: Final = Extension(
     actions=panels.actions,
     chosen=panels.chosen,
     named_in_events=events.named_in_events,
+    overlays={
+        SELECTOR.name: OverlayWords(
+            column=_("With the release"),
+            heading=_("With the release, in this context"),
+            preview=_("As if all of the release were published now."),
+            trial=_(
+                "Answers as if all of the release were published now, with its prompt blocks and sub-agents, "
+                "stand beside those of what is live."
+            ),
+            without=_("Without the release"),
+        )
+    },
 )

@@ -12,7 +12,7 @@ from versioning.domain.selectors import Selector, Status
 from versioning.editor.resources import Resources
 from versioning.models import VersionedResource
 from versioning.serving.choice import Chooses, nothing
-from versioning.serving.releases import OpenRelease, open_release
+from versioning.serving.overlays import Overlay, read_overlay
 from versioning.serving.resolution import Resolved, require_drafts, select
 
 R = TypeVar("R", bound=VersionedResource)
@@ -26,8 +26,8 @@ class SelectedOverride(Generic[R]):
     """The record of the override, whichever version is selected."""
     override: Resolved[R] | None
     """The selected version; None if the code itself is served."""
-    release: OpenRelease | None = None
-    """The release that was asked for."""
+    overlay: Overlay | None = None
+    """The overlay that was asked for."""
 
 
 def selected_override(
@@ -47,8 +47,8 @@ def selected_override(
     if selector.asks_for_draft:
         require_drafts(selector, by, resources.ownership.workspace_id)
     counted = None if row is not None and row.gone and selector.version_id is None else row
-    if selector.release is not None:
-        return _in_release(row, counted, selector, by, open_release(selector.release, by))
+    if selector.overlay is not None:
+        return _in_overlay(row, counted, selector, by, read_overlay(selector.overlay, by))
     if counted is None and selector.status is None:
         raise NotFound
     if counted is None or (selector.status is Status.PUBLISHED and counted.active_id is None):
@@ -57,14 +57,14 @@ def selected_override(
     return SelectedOverride(row=row, override=override)
 
 
-def _in_release(
-    row: R | None, counted: R | None, selector: Selector, by: Caller, release: OpenRelease
+def _in_overlay(
+    row: R | None, counted: R | None, selector: Selector, by: Caller, overlay: Overlay
 ) -> SelectedOverride[R]:
-    """Return the version of an override that would be served if a release were published now."""
-    held = None if counted is None else release.of(counted)
-    live = held.version_id if held is not None else counted and counted.active_id
+    """Return the version of an override that would be served if the overlay were live."""
+    overlaid = None if counted is None else overlay.of(counted)
+    live = overlaid.version_id if overlaid is not None else counted and counted.active_id
     override = None if counted is None or live is None else select(counted, selector, by)
-    return SelectedOverride(row=row, override=override, release=release)
+    return SelectedOverride(row=row, override=override, overlay=overlay)
 
 
 def is_as_code_says(resources: Resources[R], resource_id: str, by: Caller) -> bool:

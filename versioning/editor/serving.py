@@ -246,5 +246,5 @@ def _code_candidate(
         workspace_id=code.workspace_id,
         row=found.row,
         override=found.override,
-        release=found.release,
+        overlay=found.overlay,
     )

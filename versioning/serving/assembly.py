@@ -59,7 +59,7 @@ def _blocks_for(
         caller,
         evaluation,
         selected=candidate.selected_blocks,
-        release=candidate.release,
+        overlay=candidate.overlay,
         chooses=chooses,
     )
 
