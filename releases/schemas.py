@@ -24,7 +24,7 @@ from versioning.api.schemas.base import (
 )
 from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
 from versioning.api.schemas.publish_options import PublishOptions
-from versioning.domain.fields import UNCHANGED, NotBlank
+from versioning.domain.config import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
 ReleaseState = TypeAliasType("ReleaseState", Literal["draft", "published", "reverted"])

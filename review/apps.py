@@ -13,7 +13,7 @@ class ReviewConfig(EditorApp):
     events = "review.events.EVENTS"
     checks = "review.policy.check.APPROVALS"
     follows = (
-        "review.policy.remembering.FOLLOWERS",
+        "review.policy.recording.FOLLOWERS",
         "review.reviews.deletions.FOLLOWERS",
         "review.comments.verbs.FOLLOWER",
     )

@@ -24,9 +24,9 @@ from review.texts import checked_text
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
+from versioning.domain.config import NotBlank
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.events import Target
-from versioning.domain.fields import NotBlank
 from versioning.editor import gate
 from versioning.models import events
 from versioning.serving.event_visibility import target_of

@@ -20,9 +20,8 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
+from versioning.editor.changes import NOTHING, Fields, merged_fields, visibility_of_new
 from versioning.editor.changes import record as record_event
-from versioning.editor.changes import visibility_of_new
-from versioning.editor.inputs import NOTHING, Fields, merged_fields
 from versioning.editor.locking import retried
 from versioning.editor.publishing import activate
 from versioning.editor.reading import get

@@ -20,12 +20,20 @@ from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.changes import append, append_copy, append_draft, append_next, edit_record
+from versioning.editor.changes import (
+    NOTHING,
+    Fields,
+    append,
+    append_copy,
+    append_draft,
+    append_next,
+    edit_record,
+    merged_fields,
+)
 from versioning.editor.creating import create
-from versioning.editor.inputs import NOTHING, Fields, merged_fields
 from versioning.editor.locking import changing, retried
-from versioning.editor.overriding import is_as_code_says
 from versioning.editor.publishing import activate
+from versioning.editor.reading import is_as_code_says
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource
 from versioning.serving.resolution import Resolved, find_version

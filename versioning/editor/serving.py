@@ -19,7 +19,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.editor.backends.rows import with_versions
 from versioning.editor.blocks import Explanation
-from versioning.editor.overriding import selected_override
+from versioning.editor.reading import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
 from versioning.serving import choice

@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.domain.fields import ResourceId
+from versioning.domain.config import ResourceId
 from versioning.domain.kinds import KINDS_BY_SLUG
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]

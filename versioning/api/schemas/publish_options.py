@@ -10,7 +10,7 @@ from pydantic import create_model
 from pydantic.alias_generators import to_snake
 
 from versioning.api.schemas.base import Json, RequestSchema
-from versioning.domain.fields import UNCHANGED
+from versioning.domain.config import UNCHANGED
 from versioning.editor import gate
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from versioning.api.schemas.common import (
     RecordStatus,
 )
 from versioning.api.schemas.publish_options import PublishOptions, options_of
-from versioning.domain import fields
-from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, ResourceId, Visibility
 from versioning.editor import gate
 
 _VERB_ARGUMENTS = {
@@ -60,7 +59,7 @@ class Created(Saved):
 class HasVisibility(RequestSchema):
     """Agents can be public."""
 
-    visibility: fields.Visibility = UNCHANGED
+    visibility: Visibility = UNCHANGED
 
 
 class Clone(RequestSchema):

@@ -11,8 +11,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.schemas.common import NotEmpty, NoticeAnswer
-from versioning.domain import fields
-from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.domain.config import NOT_BLANK, UNCHANGED, JsonObject
 from versioning.runtime import Result
 from versioning.serving import overlays
 
@@ -124,7 +123,7 @@ class Described:
 
 Messages = TypeAliasType(
     "Messages",
-    Annotated[str, fields.NOT_BLANK] | ChatMessage | Annotated[list[ChatMessage], Field(min_length=1)],
+    Annotated[str, NOT_BLANK] | ChatMessage | Annotated[list[ChatMessage], Field(min_length=1)],
 )
 
 
@@ -140,7 +139,7 @@ class Run(RequestSchema):
     request_context: JsonObject | None = None
     max_steps: Annotated[int, Field(json_schema_extra={"minimum": 1})] | None = None
     model_settings: Annotated[JsonObject, Described(RunSettings)] | None = None
-    instructions: Annotated[str, fields.NOT_BLANK] | None = None
+    instructions: Annotated[str, NOT_BLANK] | None = None
 
 
 class Tokens(ResponseSchema):
