@@ -311,3 +311,9 @@ def test_many_blocks_cannot_make_endless_instructions() -> None:
     with pytest.raises(Invalid) as refusal:
         assemble([block] * 17, {}, {})
     assert refusal.value.code == "instructions_too_long"
+
+
+def test_a_text_may_be_as_long_as_the_limit_and_no_longer() -> None:
+    assert render("{{ v }}!", {"v": "1234"}, limit=5) == "1234!"
+    with pytest.raises(Invalid):
+        render("{{ v }}!", {"v": "12345"}, limit=5)
