@@ -18,7 +18,6 @@ from zlib import crc32
 import pytest
 from django.conf import settings
 from django.db import transaction
-from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
@@ -38,8 +37,6 @@ def pytest_configure() -> None:
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    hypothesis_settings.register_profile("fewer", max_examples=40)
-    hypothesis_settings.load_profile("fewer")
 
 
 @pytest.fixture(scope="session")
