@@ -196,6 +196,9 @@ class Extension:
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     way_out: WayOut = lambda _kind, _resource_id, _error: None
+    reason_forms: Mapping[str, str] = field(default_factory=dict)
+    """By the code of a refusal of the gate, the template of the form in which an admin says why a version
+    goes live all the same; it is given a `studio.publishing.obstacles.ReasonForm` as `reason_form`."""
     overlays: Mapping[str, OverlayWords] = field(default_factory=dict)
     """The overlays that can be previewed and tried, by the names of their selectors."""
 
@@ -223,6 +226,11 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
 def tabs() -> list[WorkspaceTab]:
     """Return the tabs that were added."""
     return [tab for extension in _registered for tab in extension.tabs]
+
+
+def reason_forms() -> dict[str, str]:
+    """Return the templates of the forms in which a refusal is overruled with a reason, by its code."""
+    return {code: template for one in _registered for code, template in one.reason_forms.items()}
 
 
 def overlays() -> dict[str, OverlayWords]:

@@ -149,7 +149,7 @@ APPROVALS: Final = gate.Check(
             member="bypassReview",
             schema=BypassReview,
             from_body=_reason,
-            is_reason=True,
+            reason_against=ReviewRequired.code,
             metavar="REASON",
             help="publish what lacks approvals too, for this reason, which the log records",
         )

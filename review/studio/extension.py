@@ -6,6 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
+from review.policy.errors import ReviewRequired
 from review.studio import addresses, handing_over, history_notes, home, lists, panels
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
@@ -25,4 +26,5 @@ STUDIO: Final = Extension(
     hindrances=lists.hindrances,
     event_address=addresses.of_event,
     way_out=addresses.way_out,
+    reason_forms={ReviewRequired.code: "review/bypass.html"},
 )

@@ -356,19 +356,19 @@ def test_an_admin_publishes_without_a_review_and_the_history_says_so(
     for name, offered in (("paula", False), ("alice", True)):
         seen = Window.of(name).get(publish)
         assert "This cannot be published yet. Needs one more approval." in seen.text
-        assert ('name="bypass"' in seen.markup) == offered
+        assert ('id="bypass-reason"' in seen.markup) == offered
     alice = Window.of("alice")
     typed = {"version": draft, "tag": alice.get(publish).field("tag")}
-    assert "Say why." in alice.post(publish, **typed, bypass="  ").text
-    assert Window.of("paula").post(publish, **typed, bypass="I want to").status == 403
+    assert "Say why." in alice.post(publish, **typed, reason="  ").text
+    assert Window.of("paula").post(publish, **typed, reason="I want to").status == 403
     assert alice.post(publish, **typed).status == 403
     assert cast.alice.get(kind.url("writer"), status="draft").body["activeVersionId"] != draft
-    assert alice.post(publish, **typed, bypass="Refunds are <wrong>").status == 302
+    assert alice.post(publish, **typed, reason="Refunds are <wrong>").status == 302
     seen = Window.of("edgar").get(page_of(kind, "history"))
     assert "alice published it without a review: “Refunds are <wrong>”" in seen.text
     require(1, bypass="nobody")
     kind.save(cast.edgar, text="three")
-    assert 'name="bypass"' not in alice.get(publish).markup
+    assert 'id="bypass-reason"' not in alice.get(publish).markup
 
 
 def test_publish_buttons_say_what_is_missing_until_nothing_is(cast: Cast, kind: Kind, draft: str) -> None:

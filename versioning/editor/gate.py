@@ -11,7 +11,7 @@ An application declares its check (`EditorApp.checks`). To refuse, a check raise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -76,9 +76,9 @@ class Option:
     """The type of the member, of `versioning.api.schemas`: it is validated and documented by it."""
     from_body: Callable[[Any], object]
     """Returns the value for Python from a member that is valid."""
-    is_reason: bool = False
-    """Whether the value is a text that says why a version may go live that the check would refuse. The pages
-    that publish ask for it."""
+    reason_against: str = ""
+    """The code of the refusal that a caller overrules with the value, a text that says why; the pages that
+    publish ask for it. Empty for an option that is no reason."""
     metavar: str = ""
     """What `manage.py import_overrides` calls the value, which is a text; it takes none without."""
     help: str = ""
@@ -136,9 +136,9 @@ def options() -> dict[str, Option]:
     return {name: option for one in _registered for name, option in one.options.items()}
 
 
-def with_reason(reason: str) -> Options:
-    """Return the options that say why versions may go live that checks would refuse."""
-    return {name: reason for name, option in options().items() if option.is_reason}
+def with_reason(reason: str, refusals: Collection[str]) -> Options:
+    """Return the options with which a reason overrules refusals, given the codes of these."""
+    return {name: reason for name, option in options().items() if option.reason_against in refusals}
 
 
 def split_options(named: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
