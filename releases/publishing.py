@@ -16,7 +16,7 @@ from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
 from versioning.domain.access import Caller, Right
 from versioning.editor import Editor, gate, locking
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate, deactivate
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -26,7 +26,7 @@ _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if fi
 """What publishing does not change of an item."""
 
 
-@retried
+@retry_on_conflict
 def publish(
     editor: Editor,
     release_id: str,

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from review.models import Comment, Review
 from versioning.domain.access import Caller, Right
-from versioning.editor.concerns import Concern
+from versioning.editor.notifications import NotificationRule
 from versioning.models.querysets import within
 
 _ASKING: Final = "review.requested"
@@ -55,4 +55,4 @@ def _of_reviews(caller: Caller) -> Q:
     )
 
 
-OF_REVIEWS: Final = Concern(condition=_of_reviews)
+OF_REVIEWS: Final = NotificationRule(condition=_of_reviews)

@@ -13,7 +13,7 @@ from schedules.judging import problems_of
 from schedules.models import Schedule
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
-from versioning.editor.concerns import Concern
+from versioning.editor.notifications import NotificationRule
 from versioning.editor.parts import EditorPart
 from versioning.models import events
 
@@ -36,7 +36,10 @@ def _failures(caller: Caller) -> Q:
     return Q(type="schedule.failed", via=Via.SCHEDULE)
 
 
-NOTIFICATIONS: Final = (Concern(condition=_of_own_schedules), Concern(condition=_failures, unattended=True))
+NOTIFICATIONS: Final = (
+    NotificationRule(condition=_of_own_schedules),
+    NotificationRule(condition=_failures, unattended=True),
+)
 
 
 def remember(schedules: EditorPart, made: Sequence[Schedule]) -> None:

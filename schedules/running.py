@@ -28,7 +28,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate, deactivate
 from versioning.models import VersionedResource, events
 from versioning.models.due_work import Turns
@@ -112,7 +112,7 @@ def run(schedule: Schedule) -> None:
         _fail(schedule, State.FAILED, code_of(error), message_of(error))
 
 
-@retried
+@retry_on_conflict
 def _act(schedule: Schedule, *, by: Caller) -> None:
     """Do it, and finish the schedule with it, in one transaction."""
     # Before the transaction, in which nobody else can write on SQLite.

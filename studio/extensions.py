@@ -126,7 +126,7 @@ Notes = Callable[
 
 The number of queries does not depend on how many versions there are.
 """
-Hindrances = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
+PublishBlockers = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
 """Returns why newest versions would be refused: a sentence, by the slug of the kind and the id.
 
 For lists: the number of queries does not depend on how many resources there are. What it says is what the
@@ -189,7 +189,7 @@ class Extension:
     """By the value of a button of the form of the edit page, whose name is `then`."""
     home: HomeSections = lambda _caller: ()
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
-    hindrances: Hindrances = lambda _caller, _resources: {}
+    publish_blockers: PublishBlockers = lambda _caller, _resources: {}
     actions: Actions = lambda _caller, _kind, _resource, _version: ()
     chosen: ChosenActions = lambda _caller, _page: ()
     links: Links = lambda _caller, _versions: {}
@@ -281,11 +281,11 @@ def notes(
     return found
 
 
-def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
+def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
     """Return why the newest versions of resources would be refused, where one would."""
     found: dict[tuple[str, str], str] = {}
     for one in reversed(_registered):
-        found |= one.hindrances(caller, resources)
+        found |= one.publish_blockers(caller, resources)
     return found
 
 

@@ -30,7 +30,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "follows": "versioning.models.followers.register",
     "log_readers": "versioning.models.events.register_reader",
     "jobs": "versioning.worker.jobs.register",
-    "notifications": "versioning.editor.concerns.register",
+    "notifications": "versioning.editor.notifications.register",
     "system_checks": "django.core.checks.register",
     "studio": "studio.extensions.register",
 }
@@ -69,7 +69,7 @@ class EditorApp(AppConfig):
     verbs: Mapping[str, str] = MappingProxyType({})
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()
-    """Which events concern a person: `versioning.editor.concerns.Concern`."""
+    """Which events concern a person: `versioning.editor.notifications.NotificationRule`."""
     system_checks: Paths = ()
     """Checks of `manage.py check`."""
     studio: Paths = ()

@@ -162,7 +162,7 @@ class CachedReads:
         structlog.contextvars.bind_contextvars(request_id=read.request_id)
         try:
             now = _now()
-            response = cached_answers.made_anew(self._cache, read.asked, read.key, now) if now else None
+            response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None
             if response is not None:
                 _log([(read, response)])
         except BaseException:

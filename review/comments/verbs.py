@@ -16,7 +16,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.overrides import IN_CODE
 from versioning.editor import Editor
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.models.followers import RESOURCES, Follower
@@ -67,7 +67,7 @@ class Comments:
         """Return a comment; raises `NotFound`, and `Forbidden` without the right to drafts."""
         return Subject.of(self.editor, comment_id, caller_of(by))[1]
 
-    @retried
+    @retry_on_conflict
     def add(
         self,
         kind: str,
@@ -117,7 +117,7 @@ class Comments:
             _record("added", comment, subject)
         return comment
 
-    @retried
+    @retry_on_conflict
     def change(
         self,
         comment_id: str,
@@ -144,7 +144,7 @@ class Comments:
                 _resolve(comment.parent or comment, subject, resolved=resolved)
         return comment
 
-    @retried
+    @retry_on_conflict
     def delete(self, comment_id: str, *, by: Who = APPLICATION) -> None:
         """Delete a comment of one's own; raises `Forbidden` for another person's.
 

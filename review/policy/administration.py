@@ -8,7 +8,7 @@ from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Issue, Message
 from versioning.editor import Editor
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 
 CHANGED: Final = "reviewPolicy"
@@ -26,7 +26,7 @@ class ReviewPolicies:
         self._workspaces.find(workspace_id, right=Right.READ, by=by)
         return policy_of(workspace_id)
 
-    @retried
+    @retry_on_conflict
     def set(
         self,
         workspace_id: str,

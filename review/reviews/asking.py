@@ -15,7 +15,7 @@ from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -37,7 +37,7 @@ class ReviewOpen(Conflict):
         return {"reviewId": str(self.review_id)}
 
 
-@retried
+@retry_on_conflict
 def ask(
     reviews: EditorPart,
     kind: str,

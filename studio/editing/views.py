@@ -146,7 +146,7 @@ class EditPage(EditablePage):
         if self.resource is not None:
             tag = submission.controls["tag"].typed
             return self.collection.edit(
-                self.resource_id, submission.changed, expect={tag}, unsaid="", **about
+                self.resource_id, submission.changed, expect={tag}, default_message="", **about
             )
         if not submission.changed and not submission.metadata:
             return None

@@ -21,7 +21,7 @@ from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.studio import workspace_page
 from tests.support.window import Window, page_of
 from versioning.conf import get_editor
-from versioning.editor import concerns
+from versioning.editor import notifications
 from versioning.models import caller_for
 
 REVIEWS = workspace_page("reviews")
@@ -264,7 +264,7 @@ def told() -> dict[str, list[str]]:
     found = {}
     for name in NAMES:
         caller = caller_for(User.objects.get(username=name))
-        news = concerns.news(caller, get_editor().code).filter(type__startswith="review.")
+        news = notifications.news(caller, get_editor().code).filter(type__startswith="review.")
         found[name] = [event.type.removeprefix("review.") for event in news]
     return {name: types for name, types in found.items() if types}
 
@@ -474,7 +474,7 @@ def test_a_publisher_of_today_hears_of_what_nobody_was_named_for(cast: Cast, kin
     for role in ("editor", "publisher"):
         give_role("vera", "acme", role)
         caller = caller_for(User.objects.get(username="vera"))
-        news.append(concerns.unread(caller, get_editor().code, after=0, limit=10))
+        news.append(notifications.unread(caller, get_editor().code, after=0, limit=10))
     assert news == [1, 3]  # of the role; of both changes of it, and of the review
 
 

@@ -22,7 +22,7 @@ from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
 from versioning.editor.changes import NOTHING, Fields, merged_fields, visibility_of_new
 from versioning.editor.changes import record as record_event
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
@@ -32,7 +32,7 @@ from versioning.serving.resolution import Resolved
 R = TypeVar("R", bound=VersionedResource)
 
 
-@retried
+@retry_on_conflict
 def create(
     resources: Resources[R],
     fields: Fields | None = None,

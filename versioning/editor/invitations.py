@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Role, Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
 from versioning.models import Invitation, Membership, Workspace, caller_for, events
@@ -69,7 +69,7 @@ class Invitations:
             for invitation in found
         ]
 
-    @retried
+    @retry_on_conflict
     def invite(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> tuple[Invitation, str]:
@@ -93,7 +93,7 @@ class Invitations:
             invitation = Invitation(workspace=workspace, username=name, role=role)
             return invitation, invitation.issue(by)
 
-    @retried
+    @retry_on_conflict
     def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
         """Return a pending invitation with a new secret; the caller becomes the inviter.
 
@@ -104,7 +104,7 @@ class Invitations:
             invitation = self._pending(workspace, username)
             return invitation, invitation.issue(by)
 
-    @retried
+    @retry_on_conflict
     def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
         """Withdraw a pending invitation; raises `NotFound` if there is none."""
         by = caller_of(by)

@@ -16,7 +16,7 @@ from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.changes import record
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
@@ -56,7 +56,7 @@ def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) 
     ]
 
 
-@retried
+@retry_on_conflict
 def label(
     resources: Resources[R],
     resource_id: str,
@@ -99,7 +99,7 @@ def label(
         return resource, _custom(row, version)
 
 
-@retried
+@retry_on_conflict
 def unlabel(
     resources: Resources[R],
     resource_id: str,

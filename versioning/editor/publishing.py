@@ -9,7 +9,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.changes import record
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource
 from versioning.serving.reference_checks import NO_BLOCKS
@@ -18,7 +18,7 @@ from versioning.serving.resolution import Resolved, find_version
 R = TypeVar("R", bound=VersionedResource)
 
 
-@retried
+@retry_on_conflict
 def publish(
     resources: Resources[R],
     resource_id: str,
@@ -34,13 +34,13 @@ def publish(
     such as `Invalid` naming every unpublished prompt block that the version refers to.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, include_deleted=True) as resource:
         version = find_version(resource, version_id)
         activate(resources, resource, version, by, options=given)
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
-@retried
+@retry_on_conflict
 def unpublish(
     resources: Resources[R],
     resource_id: str,

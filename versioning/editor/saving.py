@@ -31,7 +31,7 @@ from versioning.editor.changes import (
     merged_fields,
 )
 from versioning.editor.creating import create
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.publishing import activate
 from versioning.editor.reading import is_as_code_says
 from versioning.editor.resources import Resources, Who, caller_of
@@ -67,7 +67,7 @@ def update(
     return save(resources, resource_id, fields, by=by, **more)
 
 
-@retried
+@retry_on_conflict
 def edit(
     resources: Resources[R],
     resource_id: str,
@@ -77,7 +77,7 @@ def edit(
     visibility: str | None = None,
     publish: bool = False,
     message: str | None = None,
-    unsaid: str = EDIT_MESSAGE,
+    default_message: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     **named: Any,
@@ -86,7 +86,7 @@ def edit(
 
     A version is made only when a snapshot field differs from the latest; it stays a draft unless
     `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
-    `message` the version gets `unsaid`. The first edit of an agent that code defines makes its override.
+    `message` the version gets `default_message`. The first edit of an agent that code defines makes its override.
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
@@ -100,7 +100,7 @@ def edit(
             by.require(Right.PUBLISH, resource.workspace_id)
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
-        message = message_or(unsaid, message)
+        message = message_or(default_message, message)
         edit_record(resources, resource, metadata, visibility, by)
         version, changed = resource.latest, resources.kind.schema.changed(before, config)
         if changed:
@@ -111,7 +111,7 @@ def edit(
     return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
 
 
-@retried
+@retry_on_conflict
 def edit_live(
     resources: Resources[R],
     resource_id: str,
@@ -150,7 +150,7 @@ def edit_live(
     return Resolved(resource=resource, version=version, warnings=warnings)
 
 
-@retried
+@retry_on_conflict
 def restore(
     resources: Resources[R],
     resource_id: str,
@@ -162,13 +162,13 @@ def restore(
 ) -> Resolved[R]:
     """Save a copy of a version's whole configuration as a new draft; what is served stays."""
     by = caller_of(by)
-    with changing(resources, resource_id, Right.SAVE, by, expect, even_gone=True) as resource:
+    with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as resource:
         source = find_version(resource, version_id)
         version = append_copy(resources, resource, source, message, by=by, restoredFrom=source.version_id)
         return Resolved(resource=resource, version=version, selector=DRAFT)
 
 
-@retried
+@retry_on_conflict
 def snapshot(
     resources: Resources[R],
     resource_id: str,

@@ -39,7 +39,7 @@ what is stored.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concern:
+class NotificationRule:
     """Which events concern a person."""
 
     condition: Condition
@@ -65,7 +65,7 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
     end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
     newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), hidden_from="")
     own = Q(actor=caller.username)
-    concerns = reduce(or_, (one.condition(caller) & (own if one.unattended else ~own) for one in _concerns))
+    concerns = reduce(or_, (one.condition(caller) & (own if one.unattended else ~own) for one in _rules))
     seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own
     return newer.filter(seen).order_by("-position")
 
@@ -94,9 +94,9 @@ def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
 
 def register(concern: Concern) -> None:
     """Add a concern."""
-    require_instance(concern, Concern, by="notifications")
-    require_callable(concern.condition, by="Concern(condition=…)")
-    _concerns.append(concern)
+    require_instance(concern, NotificationRule, by="notifications")
+    require_callable(concern.condition, by="NotificationRule(condition=…)")
+    _rules.append(concern)
 
 
 def _own_resources(caller: Caller) -> Q:
@@ -144,4 +144,7 @@ def _accepted_invitations(caller: Caller) -> Q:
     return Q(type="member.added", detail__invitedBy=caller.username)
 
 
-_concerns: Final = [Concern(condition=_own_resources), Concern(condition=_accepted_invitations)]
+_rules: Final = [
+    NotificationRule(condition=_own_resources),
+    NotificationRule(condition=_accepted_invitations),
+]
