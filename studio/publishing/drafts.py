@@ -89,10 +89,8 @@ def drafts_of(
     """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
     catalog = kind.catalog(caller)
     resources = [resource for resource, _ in found]
-    changed, publish_blockers = (
-        changed_since_live(catalog, resources),
-        extensions.publish_blockers(caller, resources),
-    )
+    changed = changed_since_live(catalog, resources)
+    blockers = extensions.publish_blockers(caller, resources)
     return [
         Draft(
             kind=kind,
@@ -100,7 +98,7 @@ def drafts_of(
             row=Row.of(kind, entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
-            hindrance=publish_blockers.get((kind.slug, resource.pk), ""),
+            hindrance=blockers.get((kind.slug, resource.pk), ""),
         )
         for resource, entry in found
     ]

@@ -209,7 +209,7 @@ def test_what_is_asked_for_without_its_page_stays_new(cast: Cast, kind: Kind) ->
 
 
 def test_an_application_adds_what_concerns_somebody(cast: Cast, kind: Kind, monkeypatch: Any) -> None:
-    monkeypatch.setattr(concerns, "_rules", [*notifications._rules])
+    monkeypatch.setattr(notifications, "_rules", [*notifications._rules])
     notifications._queries._held.clear()
     kind.make(cast.alice)
     edgar = Window.of("edgar")

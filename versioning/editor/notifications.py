@@ -1,6 +1,6 @@
 """What in the log concerns a person: what others did to what they made, saved or marked; and their own role.
 
-A further concern, such as being asked for a review, is a condition that an application declares
+A further rule, such as that of being asked for a review, is a condition that an application declares
 (`EditorApp.notifications`). It only chooses among the events that the person may see.
 """
 
@@ -92,11 +92,11 @@ def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
         return len(cursor.fetchall())
 
 
-def register(concern: Concern) -> None:
-    """Add a concern."""
-    require_instance(concern, NotificationRule, by="notifications")
-    require_callable(concern.condition, by="NotificationRule(condition=…)")
-    _rules.append(concern)
+def register(rule: NotificationRule) -> None:
+    """Add a rule."""
+    require_instance(rule, NotificationRule, by="notifications")
+    require_callable(rule.condition, by="NotificationRule(condition=…)")
+    _rules.append(rule)
 
 
 def _own_resources(caller: Caller) -> Q:

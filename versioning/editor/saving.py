@@ -86,7 +86,8 @@ def edit(
 
     A version is made only when a snapshot field differs from the latest; it stays a draft unless
     `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
-    `message` the version gets `default_message`. The first edit of an agent that code defines makes its override.
+    `message` the version gets `default_message`. The first edit of an agent that code defines makes its
+    override.
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
