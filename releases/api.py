@@ -132,8 +132,7 @@ class ReleaseViewSet(EditorViewSet):
 
     @property
     def _releases(self) -> Releases:
-        found: Releases = get_editor().releases
-        return found
+        return get_editor().capability(Releases)
 
     def _answer(
         self, request: Request, release: Release, conflicts: Sequence[items.ItemNow] = (), **response: Any

@@ -11,6 +11,7 @@ class ReleasesConfig(EditorApp):
     name = "releases"
     verbose_name = "Releases"
     events = "releases.events.EVENTS"
+    follows = "releases.models.releases.FOLLOWER"
     keeps_versions = "releases.selecting.DRAFT_RELEASES"
     selectors = "releases.selecting.SELECTOR"
     api = "releases.api_urls"

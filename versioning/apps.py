@@ -19,6 +19,7 @@ class VersioningConfig(EditorApp):
     name = "versioning"
     verbose_name = "Editor"
     settings = "versioning.conf.SETTINGS"
+    follows = "versioning.models.followers.RECORDED_DELETIONS"
     jobs = "versioning.worker.housekeeping.JOBS"
     system_checks = (
         "versioning.conf.check_api_prefix",

@@ -132,6 +132,18 @@ def verbs(name: str) -> Any:
     return None if path is None else import_string(path)
 
 
+def name_of_verbs(verbs: type) -> str:
+    """Return the attribute of the editor that an application declares for a class of verbs.
+
+    Raises `LookupError` if no installed application declares the class.
+    """
+    for app in installed():
+        for name, path in app.verbs.items():
+            if import_string(path) is verbs:
+                return name
+    raise LookupError(f"No installed application declares the verbs {verbs.__qualname__}.")
+
+
 def installed() -> Iterator[EditorApp]:
     """Yield the configurations of the capabilities that are installed."""
     return (app for app in apps.get_app_configs() if isinstance(app, EditorApp))

@@ -60,6 +60,7 @@ __all__ = [
 ]
 
 Planned = TypeVar("Planned", bound=Involving)
+Verbs = TypeVar("Verbs")
 
 
 class Editor:
@@ -104,6 +105,14 @@ class Editor:
                 setattr(self, name, made)
                 return made
         raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
+
+    def capability(self, verbs: type[Verbs]) -> Verbs:
+        """Return the verbs of an application with their type: `capability(Reviews)` is `editor.reviews`.
+
+        Raises `LookupError` if no installed application declares the class.
+        """
+        found: Verbs = getattr(self, capabilities.name_of_verbs(verbs))
+        return found
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
         """Return the verbs of this kind, which are the attribute that it names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.apps import apps
 from django.db.models.signals import post_delete, pre_delete
@@ -12,7 +12,9 @@ from django.db.models.signals import post_delete, pre_delete
 from versioning.domain.kinds import KINDS
 from versioning.domain.registering import require_callable, require_instance
 from versioning.models import events
+from versioning.models.keys import record_end_of_key
 from versioning.models.versioned import model_of
+from versioning.models.workspaces import record_deletion_of_workspace, record_end_of_membership
 
 RESOURCES = "*"
 """Stands for the models of all kinds."""
@@ -51,3 +53,10 @@ def register(follower: Follower) -> None:
 def _app_of(model: str) -> str:
     label = model.partition(".")[0]
     return next((app.name for app in apps.get_app_configs() if app.label == label), "")
+
+
+RECORDED_DELETIONS: Final = (
+    Follower(call=record_end_of_membership, rows="versioning.Membership", before=True),
+    Follower(call=record_deletion_of_workspace, rows="versioning.Workspace", before=True),
+    Follower(call=record_end_of_key, rows="versioning.ApiKey", before=True),
+)

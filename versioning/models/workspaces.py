@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection, models
-from django.db.models.signals import pre_delete
-from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
@@ -160,14 +158,14 @@ class Membership(models.Model):
         events.record(f"member.{what}", by=by, workspace_id=self.workspace_id, username=username, **change)
 
 
-@receiver(pre_delete, sender=Membership)
-def _record_end_of_membership(instance: Membership, **_signal: Any) -> None:
+def record_end_of_membership(instance: Membership, **_signal: Any) -> None:
+    """Record that a person is no longer a member."""
     with events.transaction():
         instance.record(instance.ended_by, before=instance.role, after=None)
 
 
-@receiver(pre_delete, sender=Workspace)
-def _record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
+def record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
+    """Record that a workspace is deleted."""
     with events.transaction():
         instance.record("deleted", APPLICATION, name=instance.name)
 
