@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from django.conf import settings
@@ -139,12 +140,13 @@ def declared() -> Collection[Setting]:
 
 
 def apply_default(setting: Setting) -> None:
-    """Add the default of a setting that the project does not set to Django's settings.
+    """Add a setting that the project does not set to Django's settings, so that it works like any other.
 
-    So that `settings.EDITOR_…` works like any other setting.
+    Its value is the default, or what the project's function `EDITOR_READ_SETTING` returns for the `Setting`.
     """
     if not hasattr(settings, setting.name):
-        setattr(settings, setting.name, setting.default)
+        read = getattr(settings, "EDITOR_READ_SETTING", attrgetter("default"))
+        setattr(settings, setting.name, read(setting))
 
 
 def check_values(**_options: Any) -> list[CheckMessage]:

@@ -122,10 +122,11 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
     AGENTS.make(cast.alice, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
     agent, code = Agent.objects.get(pk="writer"), get_editor().code
 
-    def pass_as(name: str) -> None:
+    def pass_as(name: str, label: str | None = None) -> None:
         caller = caller_for(User.objects.get(username=name))
+        asked = gate.PublishRequest(resource=agent, version=agent.latest, caller=caller, label=label)
         with events.transaction():
-            gate.check(gate.PublishRequest(resource=agent, version=agent.latest, caller=caller), code)
+            gate.check(asked, code)
 
     with pytest.raises(Forbidden, match="publish"):
         pass_as("edgar")
@@ -133,9 +134,14 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
         pass_as("paula")
     PROMPT_BLOCKS.publish(cast.alice, "tone", block["latestVersionId"])
     pass_as("paula")
+    AGENTS.publish(cast.alice, "writer", str(agent.latest_version_id))
     request.getfixturevalue("asked")
     with pytest.raises(Closed):
         pass_as("paula")
+    agent.refresh_from_db()
+    pass_as("paula")  # what is live already
+    with pytest.raises(Closed):
+        pass_as("paula", label="beta")
 
 
 # Code that goes past the gate

@@ -7,14 +7,20 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import path as route
 
+from editor_project.environment import Environment
+from versioning import capabilities
+from versioning.api.urls import added_routes, missing
 from versioning.capabilities import EditorApp
+from versioning.conf import Setting, apply_default
 
 FAULTS: dict[str, Any] = dict.fromkeys(
     (
         "settings",
         "events",
         "checks",
+        "selectors",
         "choice",
         "keeps_versions",
         "follows",
@@ -34,3 +40,18 @@ def test_what_cannot_be_used_stops_the_start_with_a_sentence(attribute: str, pat
     app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
     with pytest.raises(ImproperlyConfigured, match=f"faulty declares {attribute} = '{path}': ."):
         app.ready()
+
+
+def test_a_route_below_the_resources_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capabilities, "routes", lambda: [route("stored/agents/<id>/pilots", missing)])
+    with pytest.raises(ImproperlyConfigured, match="stored/agents/<id>/pilots"):
+        list(added_routes())
+
+
+def test_a_setting_is_read_as_the_project_reads_its_own(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(Environment.ENVIRON, "EDITOR_PILOTS", "5")
+    apply_default(Setting("EDITOR_PILOTS", 3, "how many pilots there are"))
+    assert settings.EDITOR_PILOTS == 5
+    del settings.EDITOR_PILOTS

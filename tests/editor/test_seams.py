@@ -1,4 +1,4 @@
-"""A new capability uses five seams, as docs/extending.md shows: the app of that page, in a real service.
+"""A new capability is an app, as docs/extending.md shows: the app of that page, in a real service.
 
 Without its line in the settings the service works as before, with what the app has left in the log.
 """
