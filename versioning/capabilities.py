@@ -29,6 +29,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "keeps_versions": "versioning.editor.pins.register",
     "follows": "versioning.models.followers.register",
     "log_readers": "versioning.models.events.register_reader",
+    "filters": "versioning.editor.catalog.filters.register",
     "jobs": "versioning.worker.jobs.register",
     "notifications": "versioning.editor.notifications.register",
     "system_checks": "django.core.checks.register",
@@ -62,6 +63,8 @@ class EditorApp(AppConfig):
     """What it does when something is saved or goes: `versioning.models.followers.Follower`."""
     log_readers: Paths = ()
     """Functions that say how far it has read the log, which is not pruned beyond that."""
+    filters: Paths = ()
+    """Filters of the lists of resources: `versioning.editor.catalog.filters.Filter`."""
     jobs: Paths = ()
     """What workers do: `versioning.worker.jobs.Periodic` or `Queue`."""
     api: str = ""

@@ -21,7 +21,7 @@ from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
-from versioning.editor.catalog import Filter
+from versioning.editor.catalog import Wanted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class ChosenPage(StudioPage, ABC):
         except Invalid as error:
             return self.ask(choices, error)
 
-    def narrow(self, wanted: Filter) -> Filter:
+    def narrow(self, wanted: Wanted) -> Wanted:
         """Narrow a list further, of which everything was chosen, to what can be offered at all."""
         return wanted
 

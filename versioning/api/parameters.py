@@ -26,7 +26,6 @@ MAX_PAGE = 999_999_999
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 UUID: dict[str, Any] = {"type": "string", "format": "uuid"}
-JSON_OBJECT = {"type": "string", "contentMediaType": "application/json", "pattern": r"^\s*\{[\s\S]*\}\s*$"}
 JSON_OBJECT_IN_BASE64 = {
     "type": "string",
     "contentMediaType": "application/json",

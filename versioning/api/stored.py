@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api.filters import ResourceFilter, VisibilityFilter
+from versioning.api.filters import filters_for
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas.base import RequestSchema, body_of
 from versioning.api.schemas.stored import Proposal, requests_of, responses_of
@@ -48,7 +48,7 @@ def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
         "__doc__": f"{several.capitalize()}.",
         "subject": one,
         "kind": kind,
-        "filters": VisibilityFilter if kind.has_visibility else ResourceFilter,
+        "filters": filters_for(kind),
         "requests": requests_of(kind),
         "responses": responses_of(kind),
     }
