@@ -181,7 +181,7 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
 def check_sqlite(**_options: Any) -> list[CheckMessage]:
     """Check that SQLite transactions take the write lock when they begin.
 
-    Otherwise two that read first and write later fail with "database is locked", whatever the timeout.
+    Otherwise two that read first and write later fail with "database is locked", with any timeout.
     """
     options = settings.DATABASES["default"].get("OPTIONS", {})
     if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":

@@ -59,7 +59,7 @@ class PersonAuthentication(SessionAuthentication):
     """The session of a person; unsafe methods need the CSRF token, as in the studio."""
 
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:
-        """Return the person and the caller, or None if nobody is signed in."""
+        """Return the person and the caller, or None without a session."""
         found = super().authenticate(request)
         return (found[0], caller_for(found[0], Via.API)) if found else None
 

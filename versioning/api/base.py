@@ -80,7 +80,7 @@ class EditorViewSet(ViewSet):
         parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        """Return this API's exception handler, whatever the project uses for its own API."""
+        """Return this API's exception handler, not that of the project's own API."""
         return errors.exception_handler
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:

@@ -104,7 +104,7 @@ class ResourceFilter(django_filters.FilterSet):
 
 
 def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
-    """Return the filters of a kind; of one that can be public, the published resources when nobody says."""
+    """Return the filters of a kind; of one that can be public, the published resources by default."""
     members: dict[str, Any] = {
         one.parameter: TextFilter(one) if one.words is None else WordFilter(one)
         for one in filters_of(kind)

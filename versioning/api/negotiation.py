@@ -1,4 +1,4 @@
-"""The format of requests and responses: exact, compact JSON, whatever a project uses for its own API."""
+"""The format of requests and responses: exact, compact JSON, not the formats of a project's own API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HeaderNegotiation(DefaultContentNegotiation):
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Return the renderer and its media type; whoever accepts anything gets the first."""
+        """Return the renderer and its media type; a request that accepts anything gets the first."""
         if format_suffix is None and request.META.get("HTTP_ACCEPT", ANYTHING) == ANYTHING:
             first = next(iter(renderers))
             return first, first.media_type

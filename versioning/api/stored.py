@@ -37,7 +37,7 @@ class OverridableViewSet(ResourceViewSet):
         return self.requests["override_update" if self._overrides(resource_id) else "update"]
 
     def _overrides(self, agent_id: str) -> bool:
-        """Say whether code defines an agent with this id; nobody learns of one that they may not read."""
+        """Say whether code defines an agent with this id; not of one that the caller may not read."""
         return agent_id in get_editor().code.readable_by(self.caller)
 
 

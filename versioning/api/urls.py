@@ -1,7 +1,7 @@
 """Every route of the API.
 
 An id may hold slashes, and a server may hand over `%2F` decoded; no id has a segment that is a
-word of the routes, so whatever stands before such a word is the id. The order matters: the longer
+word of the routes, so what stands before such a word is the id. The order matters: the longer
 routes come first.
 """
 

@@ -39,7 +39,7 @@ class Reach(IntEnum):
     """Who could read the published version of a resource at the time of the event."""
 
     EDITORS = 0
-    """Nothing was published: whoever may read drafts."""
+    """Nothing was published: those who may read drafts."""
     MEMBERS = 1
     """The members of its workspace."""
     EVERYBODY = 2

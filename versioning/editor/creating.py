@@ -78,7 +78,7 @@ def create(
 
 @contextmanager
 def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]:
-    """Raise `IdTaken` where an insertion fails because somebody has inserted the id before."""
+    """Raise `IdTaken` where an insertion fails because the id was inserted meanwhile."""
     try:
         yield
     except IntegrityError:
@@ -152,7 +152,7 @@ def _publishes_new(
 ) -> bool:
     """Return whether a new resource is published; raises `Forbidden` without the right.
 
-    When nobody says, an override is not, because its agent is served already, as its code says; and nothing
+    By default, an override is not, because its agent is served already, as its code says; and nothing
     is where a check of the gate wants drafts by default.
     """
     if asked is None and resources.ownership.defines(resource_id) is not None:

@@ -1,4 +1,4 @@
-"""Delete a resource, a version, a draft, or old versions that nobody needs."""
+"""Delete a resource, a version, a draft, or old versions that are not needed."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Outcome(StrEnum):
     PUBLISHED = "published"
     UNPUBLISHED = "unpublished"
     REFUSED = "refused"
-    """Nothing was done, for the reason given; somebody has to decide."""
+    """Nothing was done, for the reason given; a person has to decide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class OverrideResult:
 
 
 class Refused(VersioningError):
-    """The two sides differ, and somebody has to decide which one is right."""
+    """The two sides differ, and a person has to decide which one is right."""
 
     code = "refused"
 

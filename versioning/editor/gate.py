@@ -194,7 +194,7 @@ def check(request: PublishRequest, code: Registry) -> bool:
 
     First checks the right to publish, then whether every prompt block that the version refers to is
     published, then the registered checks in order. Raises `Forbidden`, `Invalid` with the code
-    `unpublished_blocks`, and whatever a check raises. The version that is live already passes as any other
+    `unpublished_blocks`, and what a check raises. The version that is live already passes as any other
     does if it would be granted a resource that it is not granted now; otherwise nothing happens.
     """
     resource, version = request.resource, request.version

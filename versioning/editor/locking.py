@@ -64,7 +64,7 @@ def changing_locked(
 
 
 def retry_on_conflict(verb: V) -> V:
-    """Begin a verb anew when what it was decided by has changed: the override file, or the caller's rights.
+    """Repeat a verb when what it was decided by has changed: the override file, or the caller's rights.
 
     So a verb ends as if it had begun after that change.
     """

@@ -62,10 +62,10 @@ class _Agent:
     is_own: bool
     """Whether the caller may run it by a right of their own."""
     named: Sequence[str]
-    """Its sub-agents, whatever the context."""
+    """Its sub-agents, in any context."""
     granted: Mapping[str, UUID]
     referred_to: Collection[str]
-    """The prompt blocks to which it refers, whatever the context."""
+    """The prompt blocks to which it refers, in any context."""
     shown: Mapping[str, _Block]
 
 

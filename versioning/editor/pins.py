@@ -38,7 +38,7 @@ def register(kept: KeptVersions) -> None:
 
 
 def pinned_versions(resource: VersionedResource) -> set[UUID]:
-    """Return the primary keys of the versions of a locked resource that are kept for somebody."""
+    """Return the primary keys of the versions of a locked resource that an application keeps."""
     return {version_id for pins in _registered for version_id in pins.pinned(resource)}
 
 

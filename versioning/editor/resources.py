@@ -120,7 +120,7 @@ Who = Caller | AbstractBaseUser
 
 
 def caller_of(who: Who) -> Caller:
-    """Return the caller for whoever acts."""
+    """Return the caller for a user, or for a caller itself."""
     return who if isinstance(who, Caller) else caller_for(cast("Any", who))
 
 
@@ -147,7 +147,7 @@ class Resources(Generic[R]):
 
     @property
     def all(self) -> VersionedQuerySet[R]:
-        """Every row of this kind, whoever may read it."""
+        """Every row of this kind, readable or not."""
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:

@@ -54,7 +54,7 @@ def update(
 
     The one difference between the kinds: `editor.agent.update()` makes a version and serves it
     from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
-    `editor.prompt.update()` makes a draft that nobody is served, as `edit` does
+    `editor.prompt.update()` makes a draft, which is not served, as `edit` does
     (`publish=True` publishes it). The first update of an agent that code defines makes its override.
     """
     by = caller_of(by)
@@ -196,7 +196,7 @@ def _first_override(
 ) -> Resolved[R] | None:
     """Make the override of an agent that is as its code says; None for everything else."""
     if expect is None and is_as_code_says(resources, resource_id, by):
-        # Somebody may make the override at this very moment; then this save is the second one.
+        # Another request may make the override at this very moment; then this save is the second one.
         with suppress(IdTaken):
             return create(resources, fields, id=resource_id, by=by, **more)
     return None

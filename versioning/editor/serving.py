@@ -61,7 +61,7 @@ def serve(
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
-    if isinstance(context, Evaluation):  # whoever shares it reads several agents, and sees to it
+    if isinstance(context, Evaluation):  # shared by a caller that reads several agents, and sees to it
         return read()
     return consistently(read, dependencies_of)
 

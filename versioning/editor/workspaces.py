@@ -1,7 +1,7 @@
 """Administration: workspaces, their members and API keys.
 
 Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest
-role, so nobody can raise their own role or make a key that may do more than they may.
+role, so people cannot raise their own role, or make a key that may do more than they may.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Workspaces:
     def reach(self, keys: Sequence[ApiKey], *, by: Who = APPLICATION) -> Mapping[int, Sequence[Workspace]]:
         """Return the workspaces that keys without a limit reach, by key: those that the caller administers.
 
-        Others are not named: whether somebody is a member elsewhere is for the admins there. One query.
+        Others are not named: whether a person is a member elsewhere is for the admins there. One query.
         """
         members = Membership.objects.filter(
             within("workspace", caller_of(by).scope(Right.ADMINISTER)),

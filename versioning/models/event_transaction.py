@@ -125,7 +125,7 @@ class OpenTransaction:
         self.conditions: list[Condition] = []
         """What is checked at the very end, when the position is taken."""
         self.actors: list[Caller] = []
-        """Whoever changed something, each once."""
+        """The callers who changed something, each once."""
         self.is_touched = False
         """Whether something changed that has no entry."""
         self.is_touched_unless_logged = False
@@ -138,7 +138,7 @@ class OpenTransaction:
             self.actors.append(by)
 
     def write(self) -> None:
-        """Take the positions, write the entries, and check the rights of whoever acted."""
+        """Take the positions, write the entries, and check the rights of the callers who acted."""
         now = timezone.now()
         untold = self.is_touched or (self.is_touched_unless_logged and not self.entries)
         number = int(untold)
@@ -166,7 +166,7 @@ def check_rights(actors: Iterable[Caller], rights_position: int, entries: Sequen
 
     A caller has the rights of the moment at which they were read. Until the commit an admin may have lowered
     a role, or revoked the key. So they are compared with what is stored once the transaction has taken its
-    position: whoever changes rights has committed before and is heard, or waits for the row of the position
+    position: a change of rights has been committed before and is heard, or waits for the row of the position
     and commits afterwards (docs/decisions/0020).
 
     Raises `Unauthorized` if a caller may not call at all any more. `rights_position` is that of the newest

@@ -26,7 +26,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
     """Creating and renaming workspaces; each change is logged."""
 
     def locked(self) -> models.QuerySet[Workspace]:
-        """Lock the rows against others who administer them; whoever adds to a workspace does not wait."""
+        """Lock the rows against others who administer them; what adds to a workspace does not wait."""
         return self.select_for_update(no_key=True)
 
     @events.transaction()
@@ -84,7 +84,7 @@ class MembershipManager(models.Manager["Membership"]):
         by: Caller = APPLICATION,
         detail: Mapping[str, str] | None = None,
     ) -> Membership:
-        """Give the user the role in the workspace, whatever it was before.
+        """Give the user the role in the workspace, in place of any other.
 
         `detail` is added to the entry in the log.
         """
@@ -111,7 +111,7 @@ class MembershipManager(models.Manager["Membership"]):
 
 @cache
 def _roles_statement() -> str:
-    """Return the statement that selects somebody's workspaces and roles, built once."""
+    """Return the statement that selects the workspaces and roles of a person, built once."""
     name = connection.ops.quote_name
     fields: list[Any] = [Membership._meta.get_field(field) for field in ("workspace", "role", "user")]
     workspace, role, user = (name(field.column) for field in fields)

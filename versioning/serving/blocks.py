@@ -173,5 +173,5 @@ def _is_stored_version(version_id: str | None) -> bool:
 
 
 def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
-    """Say whether the block is shown only because whoever published this version was allowed to read it."""
+    """Say whether the block is shown only because the publisher of this version was allowed to read it."""
     return candidate.policy is Blocks.LIVE and block.workspace_id != candidate.workspace_id

@@ -26,7 +26,7 @@ class Blocks(Enum):
     """The published text of blocks in the agent's workspace, or granted when it was published; for any
     caller."""
     READABLE = "published, of blocks that the caller may read"
-    """For versions that nobody has published: a reference in a draft gives no access."""
+    """For versions that are not published: a reference in a draft gives no access."""
     DRAFTS = "the latest that the caller may read"
 
 

@@ -90,7 +90,7 @@ class AgentParts:
 def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
     """Return the parts of a candidate, with the prompt blocks that it shows in a context.
 
-    Without a context, it shows the active versions, whatever is chosen. Raises `NoInstructions`, and
+    Without a context, it shows the active versions. Raises `NoInstructions`, and
     `Invalid` for prompt blocks that are too much to read.
     """
     require_instructions(candidate)

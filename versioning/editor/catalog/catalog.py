@@ -96,7 +96,7 @@ class Catalog:
     def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
         """Return those of the resources that the caller may read, each with its entry, without labels.
 
-        One that only code defines is none of them. Takes one query, whatever is asked for.
+        One that only code defines is none of them. Takes one query.
         """
         if not ids:
             return []
