@@ -121,7 +121,7 @@ def _database() -> dict[str, Any]:
         # Django's backend with a pool that finds out within seconds that the server is gone, or back.
         database["ENGINE"] = "editor_project.database.postgresql"
         database["OPTIONS"] = {
-            # Without these nobody ever learns of packets that are dropped on the way.
+            # Without these the server never learns of packets that are dropped on the way.
             "connect_timeout": 2,
             "keepalives_idle": 10,
             "keepalives_interval": 2,

@@ -1,8 +1,8 @@
 """Releases that will be published automatically, without anybody looking at them again.
 
-Whoever may save changes a release. But what goes live by itself, with the rights of whoever scheduled it, is
-not for them to change, and neither to delete: only for those who could also publish it. Whoever changes what
-is in it answers for it from then on: it would lend them the rights of somebody else otherwise.
+Members who may save change a release. But what goes live by itself, with the rights of its scheduler, is
+not for them to change, and neither to delete: only for those who could also publish it. Who changes what
+is in it answers for it from then on: it would lend them the rights of another person otherwise.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def check(editor: Editor, release_id: str, *, by: Who) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """Somebody's publishing of a release, with its items as they are stored now."""
+    """An attempt to publish a release, with its items as they are stored now."""
 
     release: Release
     items: Sequence[ItemNow]
@@ -118,7 +118,7 @@ def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -
         yield rules.gone(one, is_version=True)
     elif refusal is not None:
         if isinstance(refusal, gate.OptionRefused) or refusal.code == Invalid.code:
-            raise refusal  # the fault is in the request, whatever is in the release
+            raise refusal  # the fault is in the request, and not in the release
         yield rules.problem_of(one, refusal)
     else:
         try:

@@ -37,7 +37,7 @@ def listed(*, by: Who, workspace_id: str | None = None, state: str | None = None
 
 
 def find(release_id: str, *, by: Who, right: Right = Right.READ_DRAFTS) -> Release:
-    """Return a release to somebody who has the right in its workspace."""
+    """Return a release to a caller who has the right in its workspace."""
     return _found(Release.objects.with_people(), release_id, caller_of(by), right)
 
 

@@ -36,11 +36,11 @@ def publish(
     expect: Collection[str] | None = None,
     versions: Versions | None = None,
 ) -> Release:
-    """Publish or unpublish every item; whoever reads afterwards gets all of it, and before it nothing.
+    """Publish or unpublish every item; a reader gets all of it afterwards, and nothing before.
 
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
     Everything is recorded at one position of the log. The configurations, which take longest, are read before
-    anything is locked, for on SQLite nobody can save meanwhile: `versions` are those that `read_ahead` has
+    anything is locked, for on SQLite no other can save meanwhile: `versions` are those that `read_ahead` has
     returned to a caller who has begun a transaction already. Raises `ReleaseBlocked` if the gate refuses any
     item, `Conflict` if the release is published already, and `ReleaseChanged` as `editing.change` does.
     """

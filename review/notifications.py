@@ -19,8 +19,8 @@ _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn"
 def _of_reviews(caller: Caller) -> Q:
     """Return the condition that an event is about a review that the person has to do with, or a comment.
 
-    Whoever is asked hears of it; if nobody is named, everybody who may publish. Whoever asked, and whoever
-    was asked, hears what others say and that it was closed. Comments are told to whoever asked for the open
+    Those who are asked hear of it; if none are named, all who may publish. Who asked, and who
+    was asked, hears what others say and that it was closed. Comments are told to who asked for the open
     review, and to those who have commented on the resource themselves.
     """
     known: Any = Review.objects.filter(

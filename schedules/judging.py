@@ -2,7 +2,7 @@
 
 It is asked as the person who made the schedule, with the rights and the policy of this moment. Schedules of
 the same resource that are due before are taken as done, so that the end of a pair is judged in the state that
-its beginning leaves. Whatever else is to happen until then, such as a prompt block that another schedule
+its beginning leaves. What else is to happen until then, such as a prompt block that another schedule
 publishes, counts when it has happened.
 """
 

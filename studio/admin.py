@@ -169,7 +169,7 @@ class WorkspaceAdmin(EditorAdmin):
         return [
             # For people who cannot sign in yet.
             path("welcome/", AcceptPage.as_view(), name="versioning_workspace_accept"),
-            # Whatever follows: a link that somebody has cut short must not be taken for another page.
+            # What follows too: a link that was cut short must not be taken for another page.
             path("welcome/<path:token>", open_link, name="versioning_workspace_invited"),
             page("", WorkspacesPage, "changelist"),
             page("add/", CreateWorkspacePage, "add"),

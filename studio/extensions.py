@@ -39,7 +39,7 @@ class WorkspaceTab:
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """Something that needs somebody's attention; it stands above the pages until that is no longer so."""
+    """Something that needs attention; it stands above the pages until that is no longer so."""
 
     text: str
     address: str
@@ -60,7 +60,7 @@ SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
 
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
-    """What somebody may want to do with a version that was just saved."""
+    """What a person may want to do with a version that was just saved."""
 
     title: str
     address: str
@@ -266,7 +266,7 @@ def after_saving(then: str) -> AfterSaving | None:
 
 
 def home_sections(caller: Caller) -> list[HomeSection]:
-    """Return the parts of somebody's home page."""
+    """Return the parts of a person's home page."""
     return [section for one in _registered for section in one.home(caller)]
 
 
@@ -324,6 +324,6 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, 
 
 
 def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
-    """Return where something can be done about an error of an application; None if nobody knows."""
+    """Return where something can be done about an error of an application; None if none knows."""
     found = (one.way_out(kind, resource_id, error) for one in _registered)
     return next((one for one in found if one is not None), None)

@@ -151,7 +151,7 @@ class ReleasePage(WorkspacePage):
         )
 
     def _problems(self, count: int) -> Sequence[Problem] | None:
-        """Return what keeps it from being published; None if nobody has asked, of many items."""
+        """Return what keeps it from being published; None for many items, until it is asked for."""
         if not self.is_draft or not self.may(Right.PUBLISH):
             return ()
         if count > MAX_CHECKED and "check" not in self.request.GET:

@@ -188,7 +188,7 @@ def _first_of(subject: Subject, parent: str | None) -> Comment | None:
 def is_own(comment: Comment, caller: Caller) -> bool:
     """Say whether the caller, or the owner of the key, has written a comment.
 
-    Nobody has written those of an account that is gone; the application has those without a name.
+    Those of an account that is gone have no author; the application has those without a name.
     """
     if comment.author_id is None:
         return not comment.author_name and caller.user_id is None

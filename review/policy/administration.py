@@ -35,7 +35,7 @@ class ReviewPolicies:
         bypass: str = Bypass.ADMIN,
         by: Who = APPLICATION,
     ) -> ReviewPolicy:
-        """Replace the policy and return it; it counts for whatever goes live from the commit on.
+        """Replace the policy and return it; it counts for what goes live from the commit on.
 
         `required` is the number of approvals, 0 to 5; `bypass` says who may do without them, `admin` or
         `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are no admins, and `Invalid`.

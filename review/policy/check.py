@@ -111,7 +111,7 @@ class _Decision:
             recording.record_bypass(self.request, self.target, self.requirement)
 
     def _stands(self, rights_position: int) -> None:
-        """Raise `RightsChanged` if it would be another one by now: then the verb begins anew."""
+        """Raise `RightsChanged` if it would be another one by now: then the verb begins again."""
         if rights_position != self.requirement.rights_position and not self._is_still_right():
             raise RightsChanged(self.request.caller)
 

@@ -113,7 +113,7 @@ def _remember_file(
 def _begin_numbers_again(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Take the numbers from what is remembered of an override, if its row is made anew.
+    """Take the numbers from what is remembered of an override, if its row is made again.
 
     Its identity is that of the code, and stays. So the old numbers would name other versions from now on.
     """

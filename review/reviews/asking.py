@@ -95,7 +95,7 @@ def names_of(accounts: Sequence[Any]) -> list[str]:
 def record_request(
     review: Review, target: Target, version: Snapshot | None, by: Caller, **detail: Any
 ) -> None:
-    """Log that somebody asks for a review, or asks for something else in it; a version may be deleted."""
+    """Log that a person asks for a review, or asks for something else in it; a version may be deleted."""
     events.record(
         "review.requested",
         by=by,

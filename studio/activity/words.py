@@ -1,4 +1,4 @@
-"""What the types of events are called where somebody chooses among them."""
+"""What the types of events are called where people choose among them."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Reported:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it was refused because somebody changed it in the meantime."""
+        """Whether it was refused because it was changed in the meantime."""
         return isinstance(self.outcome.error, EditConflict)
 
 

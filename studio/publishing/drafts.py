@@ -46,7 +46,7 @@ class Draft:
 
     @property
     def message(self) -> str:
-        """Why it was saved, in a line; empty if nobody said."""
+        """Why it was saved, in a line; empty without a message."""
         return message_of(self.newest)
 
     @property

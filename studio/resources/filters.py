@@ -96,7 +96,7 @@ class FilterForm(forms.Form):
             field.widget.attrs["class"] = "input"
 
     def _offer(self, name: str, names: list[str]) -> None:
-        """Offer what there is: as a list to choose from while it is short, else while somebody types."""
+        """Offer what there is: as a list to choose from while it is short, else while a person types."""
         given = str(self.data.get(name, ""))
         if len(names) > MAX_OPTIONS:
             self.suggested[name] = names

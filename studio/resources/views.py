@@ -73,7 +73,7 @@ class ListPage(StudioPage):
         )
 
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """Return the rows of a page, with a star for whatever has a record."""
+        """Return the rows of a page, with a star for what has a record."""
         starred = stars_of(self.kind, [entry.id for entry in entries if entry.version], self.caller)
         return [Row.of(self.kind, entry, self.caller, starred.get(entry.id)) for entry in entries]
 
