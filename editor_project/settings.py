@@ -9,10 +9,8 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from delivery import conf as delivery
 from editor_project.environment import Environment
 from editor_project.log_config import logging_config
-from schedules import conf as schedules
 from versioning.conf import SETTINGS
 
 env = Environment()
@@ -29,8 +27,10 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
-# What the editor itself reads; docs/settings.md explains it, and the `conf` of each application declares it.
-_read = {one.name: env.setting(one) for one in (*SETTINGS, *delivery.SETTINGS, *schedules.SETTINGS)}
+# What the editor itself reads; docs/settings.md explains it. The settings of other applications are read when
+# these are loaded.
+_read = {one.name: env.setting(one) for one in SETTINGS}
+EDITOR_READ_SETTING = env.setting
 globals().update(_read)
 EDITOR_API_PREFIX = _read["EDITOR_API_PREFIX"].strip("/")
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
@@ -121,7 +121,7 @@ def _database() -> dict[str, Any]:
         # Django's backend with a pool that finds out within seconds that the server is gone, or back.
         database["ENGINE"] = "editor_project.database.postgresql"
         database["OPTIONS"] = {
-            # Without these nobody ever learns of packets that are dropped on the way.
+            # Without these the server never learns of packets that are dropped on the way.
             "connect_timeout": 2,
             "keepalives_idle": 10,
             "keepalives_interval": 2,

@@ -30,7 +30,8 @@ from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, content_tag, expected_tags, tagged
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
-from versioning.api.schemas.common import Nothing, Success, bypass_of
+from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas.publish_options import options_of
 from versioning.conf import get_editor
 from versioning.models.byte_length import ByteLength, together
 
@@ -118,10 +119,8 @@ class ReleaseViewSet(EditorViewSet):
 
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002
         """Publish all of a release, or nothing."""
-        reason = bypass_of(ReleasePublish.read(request))
-        published = self._releases.publish(
-            id, bypass_review=reason, by=self.caller, expect=expected_tags(request)
-        )
+        options = options_of(ReleasePublish.read(request))
+        published = self._releases.publish(id, by=self.caller, expect=expected_tags(request), **options)
         return self._answer(request, published)
 
     def revert(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -133,8 +132,7 @@ class ReleaseViewSet(EditorViewSet):
 
     @property
     def _releases(self) -> Releases:
-        found: Releases = get_editor().releases
-        return found
+        return get_editor().capability(Releases)
 
     def _answer(
         self, request: Request, release: Release, conflicts: Sequence[items.ItemNow] = (), **response: Any

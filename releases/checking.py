@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from releases import rules
 from releases.editing import find
@@ -48,12 +48,12 @@ def check(editor: Editor, release_id: str, *, by: Who) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """Somebody's publishing of a release, with its items as they are stored now."""
+    """An attempt to publish a release, with its items as they are stored now."""
 
     release: Release
     items: Sequence[ItemNow]
     by: Caller
-    bypass_review: str | None = None
+    options: gate.Options = field(default_factory=lambda: gate.NO_OPTIONS)
 
 
 def problems_of(
@@ -62,25 +62,25 @@ def problems_of(
     items: Sequence[ItemNow],
     by: Caller,
     *,
-    bypass_review: str | None = None,
+    options: gate.Options = gate.NO_OPTIONS,
 ) -> list[Problem]:
     """Return what keeps the caller from publishing a release with these items, as they are stored now.
 
-    Raises `BypassRefused` if the caller may not bypass the review, and `Invalid` for a reason that is none.
+    Raises `OptionRefused` if the caller may not use an option, and `Invalid` for a value that is none.
     """
-    attempt = Attempt(release=release, items=items, by=by, bypass_review=bypass_review)
+    attempt = Attempt(release=release, items=items, by=by, options=options)
     [found] = problems_of_several(editor, [attempt])
     return found
 
 
 def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
     """Return what `problems_of` does for several releases, in as many statements as `gate.refusals` takes."""
-    passages = {
-        (number, one.item.pk): passage
+    requests = {
+        (number, one.item.pk): request
         for number, attempt in enumerate(attempts)
-        for one, passage in _passages(attempt)
+        for one, request in _requests(attempt)
     }
-    refusals = dict(zip(passages, gate.refusals(list(passages.values()), editor.code), strict=True))
+    refusals = dict(zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True))
     return [
         [
             problem
@@ -92,19 +92,19 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
     ]
 
 
-def _passages(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.Passage]]:
+def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.PublishRequest]]:
     """Yield what the gate is asked: about all items that publish a version."""
     blocks = moves_of_blocks(one.item for one in attempt.items)
     for one in attempt.items:
         if one.resource is not None and one.version is not None and not one.is_file:
             yield (
                 one,
-                gate.Passage(
+                gate.PublishRequest(
                     resource=one.resource,
                     version=one.version,
                     caller=attempt.by,
                     blocks=blocks,
-                    bypass_review=attempt.bypass_review,
+                    options=attempt.options,
                 ),
             )
 
@@ -117,8 +117,8 @@ def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -
     elif one.item.action == Action.PUBLISH and one.version is None:
         yield rules.gone(one, is_version=True)
     elif refusal is not None:
-        if isinstance(refusal, gate.BypassRefused) or refusal.code == Invalid.code:
-            raise refusal  # the fault is in the request, whatever is in the release
+        if isinstance(refusal, gate.OptionRefused) or refusal.code == Invalid.code:
+            raise refusal  # the fault is in the request, and not in the release
         yield rules.problem_of(one, refusal)
     else:
         try:

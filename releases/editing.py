@@ -21,7 +21,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
-from versioning.editor.locking import ANY_TAG, retried
+from versioning.editor.locking import ANY_TAG, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
@@ -37,11 +37,11 @@ def listed(*, by: Who, workspace_id: str | None = None, state: str | None = None
 
 
 def find(release_id: str, *, by: Who, right: Right = Right.READ_DRAFTS) -> Release:
-    """Return a release to somebody who has the right in its workspace."""
+    """Return a release to a caller who has the right in its workspace."""
     return _found(Release.objects.with_people(), release_id, caller_of(by), right)
 
 
-@retried
+@retry_on_conflict
 def create(
     editor: Editor, workspace_id: str, *, title: str, description: str = "", items: Items = (), by: Who
 ) -> Release:
@@ -60,7 +60,7 @@ def create(
     return find(str(release.pk), by=caller)
 
 
-@retried
+@retry_on_conflict
 def change(
     editor: Editor,
     release_id: str,
@@ -91,7 +91,7 @@ def change(
     return find(release_id, by=caller)
 
 
-@retried
+@retry_on_conflict
 def add_items(
     editor: Editor, release_id: str, items: Items, *, by: Who, expect: Collection[str] | None = None
 ) -> Release:
@@ -108,7 +108,7 @@ def add_items(
     return find(release_id, by=caller)
 
 
-@retried
+@retry_on_conflict
 def remove_item(
     release_id: str, kind: str, resource_id: str, *, by: Who, expect: Collection[str] | None = None
 ) -> Release:
@@ -125,7 +125,7 @@ def remove_item(
     return find(release_id, by=caller)
 
 
-@retried
+@retry_on_conflict
 def delete(release_id: str, *, by: Who, expect: Collection[str] | None = None) -> None:
     """Delete a draft release; raises as `change` does."""
     caller = caller_of(by)

@@ -97,7 +97,7 @@ def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = Fals
 def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
     """Return the versions that items publish, for `locked`; reading large ones takes long.
 
-    Versions never change. So nobody has to wait for a transaction in which they are read.
+    Versions never change. So no request has to wait for a transaction in which they are read.
     """
     found: dict[UUID, Version] = {}
     for kind, own in _by_kind(items):
@@ -185,7 +185,7 @@ def _item_now(
 def rows_of(
     collection: Collection[Any], ids: Iterable[str], *, without: Sequence[str] = _TEXTS
 ) -> dict[str, Any]:
-    """Return rows by their ids, each with its two versions, without their texts, or whatever is left out."""
+    """Return rows by their ids, each with its two versions, without their texts, or what else is left out."""
     rows = collection.all.select_related(*_POINTERS).defer(*without)
     return {one.pk: one for one in _by_key(rows, ids)}
 

@@ -15,8 +15,8 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
 from versioning.domain.access import Caller, Right
-from versioning.editor import Editor, locking
-from versioning.editor.locking import retried
+from versioning.editor import Editor, gate, locking
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate, deactivate
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -26,21 +26,21 @@ _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if fi
 """What publishing does not change of an item."""
 
 
-@retried
+@retry_on_conflict
 def publish(
     editor: Editor,
     release_id: str,
     *,
-    bypass_review: str | None = None,
+    options: gate.Options = gate.NO_OPTIONS,
     by: Who,
     expect: Collection[str] | None = None,
     versions: Versions | None = None,
 ) -> Release:
-    """Publish or unpublish every item; whoever reads afterwards gets all of it, and before it nothing.
+    """Publish or unpublish every item; a reader gets all of it afterwards, and nothing before.
 
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
     Everything is recorded at one position of the log. The configurations, which take longest, are read before
-    anything is locked, for on SQLite nobody can save meanwhile: `versions` are those that `read_ahead` has
+    anything is locked, for on SQLite no other can save meanwhile: `versions` are those that `read_ahead` has
     returned to a caller who has begun a transaction already. Raises `ReleaseBlocked` if the gate refuses any
     item, `Conflict` if the release is published already, and `ReleaseChanged` as `editing.change` does.
     """
@@ -49,11 +49,11 @@ def publish(
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         items = locked(editor, release.items.all(), versions)
-        problems = problems_of(editor, release, items, caller, bypass_review=bypass_review)
+        problems = problems_of(editor, release, items, caller, options=options)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
-        _publish_items(editor, release, items, caller, bypass_review)
+        _publish_items(editor, release, items, caller, options)
         release.state, release.published_at = State.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
@@ -62,7 +62,7 @@ def publish(
 
 
 def _publish_items(
-    editor: Editor, release: Release, items: list[ItemNow], by: Caller, bypass_review: str | None
+    editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: gate.Options
 ) -> None:
     blocks, about = moves_of_blocks(one.item for one in items), {"releaseId": str(release.pk)}
     for one in items:
@@ -70,9 +70,7 @@ def _publish_items(
         with locking.changing_locked(collection, resource, Right.PUBLISH, by):
             one.item.active_before = resource.active_version_id
             if one.item.action == Action.PUBLISH:
-                activate(
-                    collection, resource, one.version, by, blocks=blocks, bypass_review=bypass_review, **about
-                )
+                activate(collection, resource, one.version, by, blocks=blocks, options=options, **about)
             else:
                 deactivate(collection, resource, by, **about)
     with one_round_trip():

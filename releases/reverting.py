@@ -13,7 +13,7 @@ from releases.models.releases import MAX_TITLE, Action, State
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict
 from versioning.editor import Editor
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
@@ -27,7 +27,7 @@ class Reverting:
     """The items of the other release whose live version is no longer that release's."""
 
 
-@retried
+@retry_on_conflict
 def revert(editor: Editor, release_id: str, *, by: Who) -> Reverting:
     """Make a draft release back to what was live before a published one; nothing is moved.
 

@@ -63,7 +63,7 @@ class ReleaseBlocked(Conflict):
 
 
 class ReleaseChanged(VersioningError):
-    """`If-Match` does not match: somebody has changed the release since the caller read it."""
+    """`If-Match` does not match: the release was changed since the caller read it."""
 
     code = "edit_conflict"
 

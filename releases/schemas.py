@@ -22,8 +22,9 @@ from versioning.api.schemas.base import (
     TimeOrNull,
     Uuid,
 )
-from versioning.api.schemas.common import BypassesReview, PageOf, ProblemAnswer, ResourceKind
-from versioning.domain.fields import UNCHANGED, NotBlank
+from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
+from versioning.api.schemas.publish_options import PublishOptions
+from versioning.domain.config import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])
 ReleaseState = TypeAliasType("ReleaseState", Literal["draft", "published", "reverted"])
@@ -77,7 +78,7 @@ class ReleaseUpdate(RequestSchema):
     items: _ITEMS = Field(default=[])
 
 
-class ReleasePublish(BypassesReview):
+class ReleasePublish(PublishOptions):
     """The body of publishing a release."""
 
 

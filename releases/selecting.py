@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 from uuid import UUID
 
 from releases.editing import find
@@ -10,32 +11,39 @@ from releases.models import ReleaseItem
 from releases.models.releases import State
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
-from versioning.editor import pins
+from versioning.domain.resolved_agent import Notice
+from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
-from versioning.serving import releases
-from versioning.serving.releases import HeldVersion, OpenRelease
+from versioning.serving.overlays import OverlaidVersion, Overlay, OverlaySelector
+
+_UNPUBLISHED: Final = Notice(
+    code="no_published_version", message="The release unpublishes it; this is the latest version instead."
+)
 
 
-def register() -> None:
-    """Answer for the selector, and keep the versions that draft releases hold."""
-    releases.register(open_release)
-    pins.register(versions_to_publish)
-
-
-def open_release(release_id: str, caller: Caller) -> OpenRelease:
-    """Return what a draft release holds; raises `NotFound` for one that is published."""
+def open_release(release_id: str, caller: Caller) -> Overlay:
+    """Return the versions that a draft release holds; raises `NotFound` for one that is published."""
     release = find(release_id, by=caller)
     if release.state != State.DRAFT:
         raise NotFound("The release is published: only a draft can be selected.")
-    return OpenRelease(
-        held={
-            (item.kind, item.resource_id): HeldVersion(
+    return Overlay(
+        selector=SELECTOR.name,
+        unpublished=_UNPUBLISHED,
+        versions={
+            (item.kind, item.resource_id): OverlaidVersion(
                 identity=item.identity,
                 version_id=None if item.version_id is None else str(item.version_id),
             )
             for item in release.items.all()
-        }
+        },
     )
+
+
+SELECTOR: Final = OverlaySelector(
+    name="release",
+    description="What would be served if this release were published now.",
+    read=open_release,
+)
 
 
 def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
@@ -48,3 +56,6 @@ def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
         release__state=State.DRAFT,
     )
     return [version_id for version_id in items.values_list("version_id", flat=True) if version_id]
+
+
+DRAFT_RELEASES: Final = KeptVersions(pinned=versions_to_publish)

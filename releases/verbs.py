@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -12,7 +13,7 @@ from releases.models import Release
 from releases.pinning import Items
 from releases.reverting import Reverting
 from versioning.domain.access import APPLICATION
-from versioning.editor import Editor
+from versioning.editor import Editor, gate
 from versioning.editor.resources import Who
 
 
@@ -100,12 +101,13 @@ class Releases:
         self,
         release_id: str,
         *,
-        bypass_review: str | None = None,
         by: Who = APPLICATION,
         expect: Collection[str] | None = None,
+        **options: Any,
     ) -> Release:
         """Publish all of a release, or nothing; see `publishing.publish`."""
-        return publishing.publish(self._editor, release_id, bypass_review=bypass_review, by=by, expect=expect)
+        given = gate.only_options(options)
+        return publishing.publish(self._editor, release_id, options=given, by=by, expect=expect)
 
     def revert(self, release_id: str, *, by: Who = APPLICATION) -> Reverting:
         """Make a draft release back to what was live before a published one."""

@@ -60,8 +60,7 @@ class ScheduleViewSet(EditorViewSet):
     @property
     def schedules(self) -> Schedules:
         """The verbs."""
-        found: Schedules = get_editor().schedules
-        return found
+        return get_editor().capability(Schedules)
 
     def list(self, request: Request) -> Response:
         """List the schedules that the caller may read."""

@@ -7,32 +7,21 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models.signals import pre_delete
-
-from releases import automatic
+from releases.automatic import AutomaticReleases
 from releases.models import Release
 from schedules.models import Schedule, State
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.errors import Message, NotFound
 from versioning.domain.events import Target, VersionName
-from versioning.domain.kinds import KINDS
 from versioning.domain.uuids import uuid_of
-from versioning.editor import pins
+from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource, events
+from versioning.models.followers import Follower
 from versioning.serving.event_visibility import target_of
 
 GONE: Final = "gone"
 """The code of a schedule of what was deleted."""
-
-
-def watch() -> None:
-    """End the schedules of what is deleted; keep versions and releases that are scheduled as they are."""
-    automatic.register(_scheduled_ones, _take_over)
-    pins.register(_scheduled_versions, refusal=Message("is scheduled: cancel the schedule first"))
-    pre_delete.connect(_end_with_release, sender=Release)
-    for kind in KINDS:
-        events.watch(f"{kind.slug}.deleted", _end_with_resource)
 
 
 def _end_with_resource(
@@ -69,3 +58,13 @@ def _take_over(release: Release, by: Caller) -> None:
             schedule.author_id, schedule.author_name = by.user_id, by.username or ""
             schedule.save(update_fields=["author", "author_name"])
             schedule.record("changed", by)
+
+
+FOLLOWERS: Final = (
+    Follower(call=_end_with_resource, events=["deleted"]),
+    Follower(call=_end_with_release, rows="releases.Release", before=True),
+)
+SCHEDULED_VERSIONS: Final = KeptVersions(
+    pinned=_scheduled_versions, refusal=Message("is scheduled: cancel the schedule first")
+)
+SCHEDULED_RELEASES: Final = AutomaticReleases(among=_scheduled_ones, take_over=_take_over)

@@ -27,7 +27,7 @@ class Step:
     """What has to be live by then."""
     makes_live: str | None
     is_forced: bool = False
-    """Whether it happens whatever is live by then."""
+    """Whether it happens with anything else live by then."""
 
 
 @dataclass(frozen=True, kw_only=True)

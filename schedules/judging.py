@@ -2,7 +2,7 @@
 
 It is asked as the person who made the schedule, with the rights and the policy of this moment. Schedules of
 the same resource that are due before are taken as done, so that the end of a pair is judged in the state that
-its beginning leaves. Whatever else is to happen until then, such as a prompt block that another schedule
+its beginning leaves. What else is to happen until then, such as a prompt block that another schedule
 publishes, counts when it has happened.
 """
 
@@ -83,12 +83,12 @@ def _of_the_gate(
     editor: Editor, some: Sequence[Schedule], facts: Facts, outcomes: _Outcomes
 ) -> Iterator[tuple[UUID, list[Problem]]]:
     """Yield what the gate has against the versions, and against the items of releases."""
-    passages = {}
+    requests = {}
     for one in some:
-        passage = _passage(one, facts, outcomes) if one.release_id is None else None
-        if passage is not None:
-            passages[one.pk] = passage
-    for pk, error in zip(passages, gate.refusals(list(passages.values()), editor.code), strict=True):
+        request = _request(one, facts, outcomes) if one.release_id is None else None
+        if request is not None:
+            requests[one.pk] = request
+    for pk, error in zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True):
         if error is not None:
             yield pk, [Problem(code=code_of(error), message=message_of(error), error=error)]
     together = [one for one in some if one.release_id is not None]
@@ -103,7 +103,7 @@ def _of_the_gate(
         yield one.pk, [_of_item(problem) for problem in problems]
 
 
-def _passage(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.Passage | None:
+def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.PublishRequest | None:
     """Return what the gate is asked about a version; None for what asks no gate."""
     resource, outcome = facts.resource(schedule), outcomes.get((schedule.pk, schedule.reference))
     before = resource.active_id if outcome is None else outcome.before
@@ -111,7 +111,7 @@ def _passage(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.Pass
     if schedule.action == Action.UNPUBLISH or version is None:
         return None
     then = _with_live(resource, before, facts.version(schedule, before))
-    return gate.Passage(resource=then, version=version, caller=_person(schedule, facts))
+    return gate.PublishRequest(resource=then, version=version, caller=_person(schedule, facts))
 
 
 def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:

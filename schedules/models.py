@@ -155,7 +155,7 @@ class Schedule(models.Model):
     expects = models.JSONField(default=dict)
     """What is live, or is to be live, until then: version ids, or null for nothing, by `<kind>/<id>`."""
     force = models.BooleanField(default=False)
-    """Whether it runs whatever is live by then."""
+    """Whether it runs with anything else live by then."""
     run_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, db_index=True)
     """When a worker is to look at it next: at that time, or later after a fault; null when it is over."""
@@ -268,7 +268,7 @@ class Schedule(models.Model):
     def end(self, state: State, **changes: Any) -> None:
         """Store that it is over; raises `NotWaiting` if it is over, or has another time or author by now.
 
-        In the transaction of what it does, this makes it happen once, whoever else tries.
+        In the transaction of what it does, this makes it happen once, whatever other workers try.
         """
         self.state, self.due_at, self.executed_at = state, None, timezone.now()
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}

@@ -51,7 +51,7 @@ def code_of(error: VersioningError) -> str:
 def message_of(error: VersioningError) -> str:
     """Return an error of the gate for everybody who may read the schedule.
 
-    The gate was asked as somebody else, who may know of other prompt blocks: so it does not say whether a
+    The gate was asked as another person, who may know of other prompt blocks: so it does not say whether a
     block that is not published exists.
     """
     if isinstance(error, UnpublishedBlocks):

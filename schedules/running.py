@@ -1,7 +1,7 @@
 """Run what is due: as the person who scheduled it, with the rights, the policy and the gate of this moment.
 
 What goes live and the state of the schedule change in one transaction, so a schedule runs exactly once,
-whatever number of workers there is and whenever one is killed.
+however many workers there are and whenever one is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate, deactivate
 from versioning.models import VersionedResource, events
 from versioning.models.due_work import Turns
@@ -91,7 +91,7 @@ def _run_or_postpone(schedule: Schedule) -> None:
     except NotWaiting:
         return  # another worker was faster, or it was cancelled at this moment
     except (OperationalError, InterfaceError):
-        # The database is away, and then this fails as well. Or somebody holds a lock, or a statement was too
+        # The database is away, and then this fails as well. Or a lock is held, or a statement was too
         # slow: then it is this schedule's, and what else is due must not wait for it.
         schedule.postpone(SOON)
         raise
@@ -112,10 +112,10 @@ def run(schedule: Schedule) -> None:
         _fail(schedule, State.FAILED, code_of(error), message_of(error))
 
 
-@retried
+@retry_on_conflict
 def _act(schedule: Schedule, *, by: Caller) -> None:
     """Do it, and finish the schedule with it, in one transaction."""
-    # Before the transaction, in which nobody else can write on SQLite.
+    # Before the transaction, in which no other can write on SQLite.
     items = ReleaseItem.objects.none()
     if schedule.release_id is not None:
         items = ReleaseItem.objects.filter(release=schedule.release_id)

@@ -19,7 +19,7 @@ from versioning.api.schemas.base import (
 )
 from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
-from versioning.domain.fields import UNCHANGED
+from versioning.domain.config import UNCHANGED
 
 STATES = tuple(State.values)
 ScheduleState = TypeAliasType("ScheduleState", Literal[STATES])  # type: ignore[valid-type]

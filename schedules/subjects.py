@@ -65,7 +65,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
     Raises `NotFound` if the caller may not read it, and `Forbidden` without the right to publish it.
     """
     collection = editor.collection(kind_named(kind))
-    with changing(collection, resource_id, Right.PUBLISH, by, even_gone=True) as resource:
+    with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as resource:
         target = target_of(resource, editor.code)
         columns = {
             "kind": target.kind,

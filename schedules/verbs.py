@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from schedules import judging
 from schedules.models import Action, Schedule, ScheduleQuerySet, State
-from schedules.news import remember
+from schedules.notifications import remember
 from schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
 from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -20,7 +20,7 @@ from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -139,7 +139,7 @@ def refuse_unreadable(schedules: EditorPart, schedule: Schedule, by: Caller) -> 
     raise NotFound
 
 
-@retried
+@retry_on_conflict
 def create(
     schedules: EditorPart,
     kind: str,
@@ -180,7 +180,7 @@ def create(
         return made
 
 
-@retried
+@retry_on_conflict
 def create_for_release(
     schedules: EditorPart, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
 ) -> Schedule:
@@ -197,7 +197,7 @@ def create_for_release(
         return made
 
 
-@retried
+@retry_on_conflict
 def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
     """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
 
@@ -219,7 +219,7 @@ def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = A
         return schedule
 
 
-@retried
+@retry_on_conflict
 def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Cancel a schedule, and with a beginning its end; the records stay.
 

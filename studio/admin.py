@@ -38,7 +38,7 @@ from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
 from studio.permissions import EditorAdmin
 from studio.preview.context_page import ContextPage
-from studio.preview.try_page import TryPage, TryRun
+from studio.preview.try_page import TryPage
 from studio.preview.views import PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.usage import UsagePage
@@ -126,11 +126,14 @@ class ResourceAdmin(EditorAdmin):
             page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
             page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
             page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
-            *(added for extension in extensions.registered() for added in extension.resource_urls(kind)),
+            *extensions.resource_urls(kind),
         ]
 
     def _try_run(self) -> URLPattern:
         """Return the address that streams a run: an API view, which answers everybody in JSON."""
+        # Imported late: the API knows its parameters when every application is ready.
+        from studio.preview.try_run import TryRun  # noqa: PLC0415
+
         view = TryRun.as_view({"post": "stream"})
         return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))
 
@@ -166,7 +169,7 @@ class WorkspaceAdmin(EditorAdmin):
         return [
             # For people who cannot sign in yet.
             path("welcome/", AcceptPage.as_view(), name="versioning_workspace_accept"),
-            # Whatever follows: a link that somebody has cut short must not be taken for another page.
+            # What follows too: a link that was cut short must not be taken for another page.
             path("welcome/<path:token>", open_link, name="versioning_workspace_invited"),
             page("", WorkspacesPage, "changelist"),
             page("add/", CreateWorkspacePage, "add"),

@@ -1,17 +1,12 @@
-"""The application's configuration."""
+"""What the application declares."""
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from django.apps import AppConfig
+from versioning.capabilities import EditorApp
 
 
-class StudioConfig(AppConfig):
+class StudioConfig(EditorApp):
     """The pages where people draft, compare and publish."""
 
     name = "studio"
-
-    def ready(self) -> None:
-        """Let examples go with the resources that they belong to."""
-        import_module("studio.examples.stored").follow_deletions()
+    follows = "studio.examples.stored.FOLLOWER"

@@ -46,7 +46,7 @@ def error_page(request: HttpRequest, status: int, title: str, message: str, **co
 
 
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form with an invalid CSRF token: somebody signed in or out since it was opened."""
+    """Answer a form with an invalid CSRF token: the browser was signed in or out since it was opened."""
     return framed(
         request,
         "studio/error.html",

@@ -1,6 +1,6 @@
 """What other applications add to the studio: pages, panels on its own pages, and notices.
 
-An application registers them in `AppConfig.ready()`; the studio knows nothing of it. Its pages are views of
+An application declares them with `EditorApp.studio`; the studio knows nothing of it. Its pages are views of
 `studio.workspaces.base.WorkspacePage` or `studio.resources.base.ResourcePage`, which check the rights and
 draw the frame.
 """
@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from django.urls import URLPattern
 from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
 from studio.kinds import StudioKind
@@ -38,7 +39,7 @@ class WorkspaceTab:
 
 @dataclass(frozen=True, kw_only=True)
 class Notice:
-    """Something that needs somebody's attention; it stands above the pages until that is no longer so."""
+    """Something that needs attention; it stands above the pages until that is no longer so."""
 
     text: str
     address: str
@@ -55,13 +56,11 @@ Panels = Callable[[VersionOnPage], Iterable[Panel]]
 """Returns what an application shows on a page about a version."""
 SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
 """Returns what an application shows on another application's page about something that is no version."""
-ResourceUrls = Callable[[StudioKind], Iterable[URLPattern]]
-"""Returns the addresses below those of a resource of the kind, such as `<str:resource>/reviews/`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
-    """What somebody may want to do with a version that was just saved."""
+    """What a person may want to do with a version that was just saved."""
 
     title: str
     address: str
@@ -127,7 +126,7 @@ Notes = Callable[
 
 The number of queries does not depend on how many versions there are.
 """
-Hindrances = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
+PublishBlockers = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
 """Returns why newest versions would be refused: a sentence, by the slug of the kind and the id.
 
 For lists: the number of queries does not depend on how many resources there are. What it says is what the
@@ -156,6 +155,21 @@ WayOut = Callable[[StudioKind, str, VersioningError], Action | None]
 
 
 @dataclass(frozen=True, kw_only=True)
+class OverlayWords:
+    """What the pages *Preview* and *Try* say where they show an overlay (`versioning.serving.overlays`)."""
+
+    column: str | Promise
+    """The title of the column that answers with it: “With the release”."""
+    heading: str | Promise
+    preview: str | Promise
+    """A sentence about what the preview shows."""
+    trial: str | Promise
+    """A sentence about what answers."""
+    without: str | Promise
+    """The link to the same page without it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Extension:
     """What an application adds."""
 
@@ -163,7 +177,9 @@ class Extension:
     """The module with its `urlpatterns`, which are below the address of a workspace."""
     own_urls: str = ""
     """The module with those of pages that belong to no workspace, directly below the studio."""
-    resource_urls: ResourceUrls = lambda _kind: ()
+    resource_urls: str = ""
+    """The path of a function that is given a `StudioKind`, and returns the addresses below those of its
+    resources, such as `<str:resource>/reviews/`."""
     tabs: Sequence[WorkspaceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
     panels: Panels = lambda _shown: ()
@@ -173,13 +189,18 @@ class Extension:
     """By the value of a button of the form of the edit page, whose name is `then`."""
     home: HomeSections = lambda _caller: ()
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
-    hindrances: Hindrances = lambda _caller, _resources: {}
+    publish_blockers: PublishBlockers = lambda _caller, _resources: {}
     actions: Actions = lambda _caller, _kind, _resource, _version: ()
     chosen: ChosenActions = lambda _caller, _page: ()
     links: Links = lambda _caller, _versions: {}
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     way_out: WayOut = lambda _kind, _resource_id, _error: None
+    reason_forms: Mapping[str, str] = field(default_factory=dict)
+    """By the code of a refusal of the gate, the template of the form in which an admin says why a version
+    goes live all the same; it is given a `studio.publishing.obstacles.ReasonForm` as `reason_form`."""
+    overlays: Mapping[str, OverlayWords] = field(default_factory=dict)
+    """The overlays that can be previewed and tried, by the names of their selectors."""
 
 
 _registered: list[Extension] = []
@@ -196,9 +217,25 @@ def registered() -> Sequence[Extension]:
     return _registered
 
 
+def resource_urls(kind: StudioKind) -> list[URLPattern]:
+    """Return the addresses that were added below those of the resources of a kind."""
+    found = (import_string(one.resource_urls) for one in _registered if one.resource_urls)
+    return [added for urls in found for added in urls(kind)]
+
+
 def tabs() -> list[WorkspaceTab]:
     """Return the tabs that were added."""
     return [tab for extension in _registered for tab in extension.tabs]
+
+
+def reason_forms() -> dict[str, str]:
+    """Return the templates of the forms in which a refusal is overruled with a reason, by its code."""
+    return {code: template for one in _registered for code, template in one.reason_forms.items()}
+
+
+def overlays() -> dict[str, OverlayWords]:
+    """Return the overlays that can be previewed and tried, by the names of their selectors."""
+    return {name: words for one in _registered for name, words in one.overlays.items()}
 
 
 def notices(caller: Caller, workspace_id: str | None = None) -> list[Notice]:
@@ -229,7 +266,7 @@ def after_saving(then: str) -> AfterSaving | None:
 
 
 def home_sections(caller: Caller) -> list[HomeSection]:
-    """Return the parts of somebody's home page."""
+    """Return the parts of a person's home page."""
     return [section for one in _registered for section in one.home(caller)]
 
 
@@ -244,11 +281,11 @@ def notes(
     return found
 
 
-def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
+def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
     """Return why the newest versions of resources would be refused, where one would."""
     found: dict[tuple[str, str], str] = {}
     for one in reversed(_registered):
-        found |= one.hindrances(caller, resources)
+        found |= one.publish_blockers(caller, resources)
     return found
 
 
@@ -287,6 +324,6 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, 
 
 
 def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
-    """Return where something can be done about an error of an application; None if nobody knows."""
+    """Return where something can be done about an error of an application; None if none knows."""
     found = (one.way_out(kind, resource_id, error) for one in _registered)
     return next((one for one in found if one is not None), None)

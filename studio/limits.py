@@ -2,7 +2,7 @@
 
 A configuration of a megabyte can have half a million lines or items. A page with all of them would be a
 hundred megabytes of HTML, which no browser opens and the server takes a minute to generate. So every page
-has a budget: whatever is shown is charged to it, and what exceeds it is left out and counted.
+has a budget: what is shown is charged to it, and what exceeds it is left out and counted.
 """
 
 from __future__ import annotations

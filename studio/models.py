@@ -64,7 +64,7 @@ class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
 
 
 class SavedFilter(models.Model):
-    """A list narrowed in one way, to which a person has given a name. Nobody else sees it."""
+    """A list narrowed in one way, to which a person has given a name. Others do not see it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
@@ -110,7 +110,7 @@ class Example(models.Model):
     context_json = models.TextField(default="{}")
     """The request context, a JSON object, in one line."""
     revision = models.PositiveIntegerField(default=1)
-    """Counts the changes, so that nobody writes over one that they have not seen."""
+    """Counts the changes, so that no change is written over unseen."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

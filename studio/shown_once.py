@@ -1,7 +1,7 @@
 """What the page after a form shows one time: a key, a link, a secret.
 
 The answer to a form is a redirect, so that loading the page again sends nothing again. What the next page has
-to show waits in the session, encrypted under a key that only the browser has: the database, and whoever has a
+to show waits in the session, encrypted under a key that only the browser has: the database, and who has a
 copy of it, learns nothing.
 """
 
@@ -49,7 +49,7 @@ def show_next(request: HttpRequest, response: HttpResponse, name: str, value: An
 def shown_now(request: HttpRequest, name: str) -> Any:
     """Return what waits under a name, and never again; None if nothing does, or it has waited too long.
 
-    Where nobody sees the page, it goes on waiting.
+    Until the page is seen, it goes on waiting.
     """
     waiting = dict(request.session.get(_WAITING, {}))
     if name not in waiting or "X-Live" in request.headers or request.method == "HEAD":

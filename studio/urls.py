@@ -1,6 +1,6 @@
 """The pages of the studio that belong to no model; `studio.admin` has those of agents and workspaces.
 
-A `StudioPage` asks whoever comes to sign in first.
+A `StudioPage` asks people to sign in first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language/", LanguagePage.as_view(), name="language"),
     path("density/", DensityPage.as_view(), name="density"),
     path("tour/", TourPage.as_view(), name="tour"),
-    # Scripts need it where nobody is signed in yet, too.
+    # Scripts need it before people sign in, too.
     path(
         "translations/<str:language>.js",
         ScriptCatalog.as_view(packages=translated_packages()),

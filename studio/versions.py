@@ -1,4 +1,4 @@
-"""Versions in words: what they are called, and what somebody said about them."""
+"""Versions in words: what they are called, and what was said about them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reference_to(version: Snapshot) -> str:
 
 
 def message_of(version: Snapshot) -> str:
-    """Return the first paragraph of what somebody wrote about a version; empty if nobody did."""
+    """Return the first paragraph of the message of a version; empty without one."""
     return subject_of(own_words_of(version))
 
 

@@ -42,7 +42,7 @@ class StudioPage(View):
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view; whoever is not signed in is asked to do so first."""
+        """Return the view; people who are not signed in are asked to do so first."""
         return site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:

@@ -33,7 +33,7 @@ def remember(request: HttpRequest, zone: str) -> None:
 
 
 def zone_of_pages(request: HttpRequest) -> ZoneInfo:
-    """Return the zone in which the pages show times to whoever asks."""
+    """Return the zone in which the pages show times to the person who asks."""
     return ZoneInfo(remembered(request) or UTC)
 
 

@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
-from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
+
+from versioning.domain.registering import require_instance
 
 if TYPE_CHECKING:
     from versioning.editor import Editor
@@ -52,7 +54,7 @@ def _rate(_name: str, value: str) -> None:
 
 
 class Setting(NamedTuple):
-    """A setting of the editor. An application lists its own as `SETTINGS` of its module `conf`."""
+    """A setting of the editor. An application declares its own (`EditorApp.settings`)."""
 
     name: str
     default: Any
@@ -121,22 +123,30 @@ SETTINGS: Final = (
 )
 
 
-def declared() -> Iterator[Setting]:
-    """Yield the settings of the editor and of all installed applications, which name theirs in `settings`."""
-    yield from SETTINGS
-    for config in apps.get_app_configs():
-        if path := getattr(config, "settings", None):
-            yield from import_string(path)
+_declared: Final[dict[str, Setting]] = {}
 
 
-def apply_defaults(declared: Iterable[Setting] = SETTINGS) -> None:
-    """Add the defaults of settings that the project does not set to Django's settings.
+def declare(setting: Setting) -> None:
+    """Make a setting known (`EditorApp.settings`); raises `ValueError` if another one has its name."""
+    require_instance(setting, Setting, by="settings")
+    if _declared.setdefault(setting.name, setting) is not setting:
+        raise ValueError(f"the setting {setting.name} is declared already")
+    apply_default(setting)
 
-    Called when the application is loaded, so that `settings.EDITOR_…` works like any other setting.
+
+def declared() -> Collection[Setting]:
+    """Return the settings of the editor and of all installed applications."""
+    return _declared.values()
+
+
+def apply_default(setting: Setting) -> None:
+    """Add a setting that the project does not set to Django's settings, so that it works like any other.
+
+    Its value is the default, or what the project's function `EDITOR_READ_SETTING` returns for the `Setting`.
     """
-    for one in declared:
-        if not hasattr(settings, one.name):
-            setattr(settings, one.name, one.default)
+    if not hasattr(settings, setting.name):
+        read = getattr(settings, "EDITOR_READ_SETTING", attrgetter("default"))
+        setattr(settings, setting.name, read(setting))
 
 
 def check_values(**_options: Any) -> list[CheckMessage]:
@@ -171,7 +181,7 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
 def check_sqlite(**_options: Any) -> list[CheckMessage]:
     """Check that SQLite transactions take the write lock when they begin.
 
-    Otherwise two that read first and write later fail with "database is locked", whatever the timeout.
+    Otherwise two that read first and write later fail with "database is locked", with any timeout.
     """
     options = settings.DATABASES["default"].get("OPTIONS", {})
     if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":

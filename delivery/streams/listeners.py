@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY
 from django.utils.crypto import constant_time_compare
 from rest_framework.authentication import get_authorization_header
 from rest_framework.request import Request
 
 from versioning.api.authentication import bearer_key
+from versioning.capabilities import session_store
 from versioning.domain.access import Caller, Via
 from versioning.models import ApiKey, caller_for
 from versioning.models.accounts import accounts
@@ -65,9 +64,8 @@ class PersonListener:
         return Rights(caller_for(user, Via.API))
 
     def _is_session_of(self, user: User) -> bool:
-        sessions = import_module(settings.SESSION_ENGINE).SessionStore
         # Django's `get_user` would give a session from before a change of SECRET_KEY another id.
-        held = sessions(self.session).get(HASH_SESSION_KEY, "")
+        held = session_store()(self.session).get(HASH_SESSION_KEY, "")
         known = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
         return any(constant_time_compare(held, one) for one in known)
 

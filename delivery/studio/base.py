@@ -78,14 +78,14 @@ def _name_of(webhook: Webhook) -> str:
 
 
 def state_of(webhooks: QuerySet[Webhook]) -> str:
-    """Return a text that changes with whatever a page shows of webhooks."""
+    """Return a text that changes with what a page shows of webhooks."""
     columns = ("pk", "url", "description", "event_types", "enabled", "disabled_reason", "created_by")
     found = webhooks.values_list(*columns, "failing_since", "last_success_at")
     return _digest(found)
 
 
 def state_of_deliveries(webhook: Webhook) -> str:
-    """Return a text that changes with whatever its page shows of a webhook and its newest deliveries."""
+    """Return a text that changes with what its page shows of a webhook and its newest deliveries."""
     newest = webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")[:PER_PAGE]
     return state_of(Webhook.objects.filter(pk=webhook.pk)) + _digest(newest)
 

@@ -14,9 +14,7 @@ from delivery.webhooks.administration import MAX_DESCRIPTION, MAX_ID_PREFIX, MAX
 from delivery.webhooks.models import MAX_URL, Webhook
 from studio.activity.words import TypeGroup, grouped
 from versioning.domain.events import types
-
-OPEN: Final = ("agent", "promptBlock")
-"""The subjects whose types everybody sees at once; the others open with a click."""
+from versioning.domain.kinds import KINDS_BY_SLUG
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +26,8 @@ class Choices:
 
     @property
     def is_open(self) -> bool:
-        """Whether they are to be seen without a click."""
-        return self.group.subject in OPEN or bool(self.chosen)
+        """Whether they are to be seen without a click: those about resources, and those that are chosen."""
+        return self.group.subject in KINDS_BY_SLUG or bool(self.chosen)
 
 
 class WebhookForm(forms.Form):

@@ -147,7 +147,7 @@ class ChangePage(WebhookPage):
         form = WebhookForm(request.POST, webhook=self.webhook)
         if not form.is_valid():
             return self.show(form, status=400)
-        # The host of a URL is looked up when it is given, which may fail although nobody has changed it.
+        # The host of a URL is looked up when it is given, which may fail although it was not changed.
         changed = {
             name: value for name, value in form.given.items() if name != "url" or value != self.webhook.url
         }

@@ -28,7 +28,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, Issue, Message, NotFound
 from versioning.domain.events import matching
 from versioning.domain.uuids import uuid_of
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 
@@ -122,7 +122,7 @@ def find(webhook_id: str, *, by: Who) -> Webhook:
     return webhook
 
 
-@retried
+@retry_on_conflict
 def create(
     workspace_id: str,
     *,
@@ -160,7 +160,7 @@ def create(
     return webhook, secret_of(webhook, root)
 
 
-@retried
+@retry_on_conflict
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
     """Change a webhook; `changes` has the names of JSON, and absent fields are unchanged.
 
@@ -189,7 +189,7 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
         return webhook
 
 
-@retried
+@retry_on_conflict
 def delete(webhook_id: str, *, by: Who) -> None:
     """Delete a webhook with its deliveries."""
     caller = caller_of(by)
@@ -198,7 +198,7 @@ def delete(webhook_id: str, *, by: Who) -> None:
         webhook.delete()
 
 
-@retried
+@retry_on_conflict
 def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, datetime.datetime | None]:
     """Replace the secret; return the new one, and the time until which the previous one signs as well.
 
@@ -257,7 +257,7 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
         return found.prefetch_related("made").get()
 
 
-@retried
+@retry_on_conflict
 def take_over(webhook_id: str, *, by: Who) -> Webhook:
     """Make the caller responsible for a webhook, instead of its creator.
 

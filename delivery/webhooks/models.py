@@ -14,14 +14,13 @@ from typing import Any, Final, Self
 from django.db import models, transaction
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Now
-from django.db.models.signals import pre_delete
-from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import ALL_OF
 from versioning.models import DueWork, Event, Workspace, events
 from versioning.models.due_work import DueWorkQuerySet, Owner
+from versioning.models.followers import Follower
 
 MAX_URL: Final = 2000
 AT_ONCE: Final = 2
@@ -146,10 +145,13 @@ class Webhook(models.Model):
         self.record("disabled", APPLICATION, reason=reason.value)
 
 
-@receiver(pre_delete, sender=Webhook)
-def _record_end_of_webhook(instance: Webhook, **_signal: Any) -> None:
+def record_end_of_webhook(instance: Webhook, **_signal: Any) -> None:
+    """Record that a webhook is deleted."""
     with events.transaction():
         instance.record("deleted", instance.deleted_by)
+
+
+FOLLOWER: Final = Follower(call=record_end_of_webhook, rows="delivery.Webhook", before=True)
 
 
 class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):

@@ -21,7 +21,7 @@ from versioning.api.schemas.base import (
 )
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import EventAnswer
-from versioning.domain.fields import UNCHANGED, NotBlank
+from versioning.domain.config import UNCHANGED, NotBlank
 
 DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
 

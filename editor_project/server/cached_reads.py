@@ -1,6 +1,6 @@
 """Cached answers, given before Django does anything about a request.
 
-Whoever finds that an answer to its request is cached leaves the request with the others that wait, and
+A thread that finds the answer to its request cached leaves the request with the others that wait, and
 takes the next one. One thread at a time asks where the log is, once for all that wait by then, and answers
 them: a question that begins after a request has arrived is as good for it as a question of its own. So
 requests that arrive together cost one statement and one write to the log of the server, and no thread
@@ -120,7 +120,7 @@ class CachedReads:
             self._answer_anew(read)
 
     def _next(self) -> list[Waiting]:
-        """Return the requests that wait; if there are none, whoever comes next answers."""
+        """Return the requests that wait; if there are none, the next thread answers."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
             self._is_answering = bool(waiting)
@@ -162,7 +162,7 @@ class CachedReads:
         structlog.contextvars.bind_contextvars(request_id=read.request_id)
         try:
             now = _now()
-            response = cached_answers.made_anew(self._cache, read.asked, read.key, now) if now else None
+            response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None
             if response is not None:
                 _log([(read, response)])
         except BaseException:
@@ -177,7 +177,7 @@ class CachedReads:
 
 
 def _now() -> Moment | None:
-    """Return this moment, once the log is followed to where it is; None if nobody can say."""
+    """Return this moment, once the log is followed to where it is; None if it cannot be told."""
     now = log.look()
     if now is not None:
         return now

@@ -102,7 +102,7 @@ class Gateway:
         if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
             self._answer(environ, proto)
             return
-        # A copy: Django writes the path of a request anew, in a form that is no WSGI.
+        # A copy: Django rewrites the path of a request, in a form that is no WSGI.
         request = WSGIRequest(dict(environ))
         limits, length = limits_for(request), declared_length(request)
         if limits is None:
@@ -180,7 +180,7 @@ class Gateway:
                 async with asyncio.timeout(IDLE_SECONDS):
                     await proto.send({"type": "http.response.body", "body": part, "more_body": True})
         except (asyncio.CancelledError, TimeoutError):
-            pass  # nobody reads it any more, or nothing more is to be sent
+            pass  # it is not read any more, or nothing more is to be sent
         except Exception:
             logger.exception("a stream broke off")
         finally:

@@ -1,4 +1,4 @@
-"""The address that the service listens on, which nobody else may use."""
+"""The address that the service listens on, and no other process."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Processors:
         """Return the processors of this machine, the least busy first.
 
         `wish` is `on`, `off` or `auto`, which does not bind a process that was given only a part of the
-        machine: whoever did that had a plan, and others may have been given the same part.
+        machine: that was done with a plan, and others may have been given the same part.
         """
         if wish == "off" or not hasattr(os, "sched_setaffinity") or not _STAT.exists():
             return cls([])

@@ -113,13 +113,13 @@ def _collect_seldom() -> None:
 def _watch(parent: int, processors: Processors) -> None:
     """Check once a second whether the parent exists and the processor is free enough.
 
-    A worker without its parent would go on serving: nobody could stop it, and the next `serve` would share
+    A worker without its parent would go on serving: nothing could stop it, and the next `serve` would share
     the port with it. Linux can send a signal at a parent's death, but means the death of the thread that
     forked; asking for the parent's id works everywhere.
     """
     while os.getppid() == parent:
         time.sleep(TICK)
-        with suppress(OSError):  # whatever becomes of /proc, the parent is to be watched
+        with suppress(OSError):  # even without /proc, the parent is to be watched
             processors.reconsider()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE)

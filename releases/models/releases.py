@@ -7,12 +7,11 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models.signals import pre_delete
-from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.models import Workspace, events
+from versioning.models.followers import Follower
 from versioning.models.querysets import within
 
 if TYPE_CHECKING:
@@ -107,10 +106,13 @@ class Release(models.Model):
         events.record(f"release.{what}", by=by, workspace_id=self.workspace_id, **about)
 
 
-@receiver(pre_delete, sender=Release)
-def _record_end_of_release(instance: Release, **_signal: Any) -> None:
+def record_end_of_release(instance: Release, **_signal: Any) -> None:
+    """Record that a release is deleted."""
     with events.transaction():
         instance.record("deleted", instance.deleted_by)
+
+
+FOLLOWER: Final = Follower(call=record_end_of_release, rows="releases.Release", before=True)
 
 
 class ReleaseItem(models.Model):

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.utils.translation import gettext_lazy as _
 
+from releases.selecting import SELECTOR
 from releases.studio import events, panels
-from studio import extensions
-from studio.extensions import Extension, WorkspaceTab
+from studio.extensions import Extension, OverlayWords, WorkspaceTab
 from versioning.domain.access import Right
 
-
-def register() -> None:
-    """Add the pages about releases, and where other pages publish together and add to a release."""
-    extensions.register(
-        Extension(
-            urls="releases.studio.urls",
-            own_urls="releases.studio.own_urls",
-            tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS)],
-            panels=panels.panels,
-            actions=panels.actions,
-            chosen=panels.chosen,
-            named_in_events=events.named_in_events,
+STUDIO: Final = Extension(
+    urls="releases.studio.urls",
+    own_urls="releases.studio.own_urls",
+    tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS)],
+    panels=panels.panels,
+    actions=panels.actions,
+    chosen=panels.chosen,
+    named_in_events=events.named_in_events,
+    overlays={
+        SELECTOR.name: OverlayWords(
+            column=_("With the release"),
+            heading=_("With the release, in this context"),
+            preview=_("As if all of the release were published now."),
+            trial=_(
+                "Answers as if all of the release were published now, with its prompt blocks and sub-agents, "
+                "stand beside those of what is live."
+            ),
+            without=_("Without the release"),
         )
-    )
+    },
+)

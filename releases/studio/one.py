@@ -11,7 +11,6 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from editor_client.shared.configurations import MAX_MESSAGE
 
 from releases.automatic import changeable
 from releases.checking import problems_of
@@ -28,12 +27,12 @@ from studio import extensions
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
 from studio.panels import Panel, SubjectOnPage
-from studio.publishing.obstacles import reasons
+from studio.publishing.obstacles import ReasonForm, given_reason, reason_template, reasons
 from studio.translation import translated
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
-from versioning.editor.gate import BypassRefused
+from versioning.editor import gate
 
 PER_PAGE: Final = 25
 MAX_CHECKED: Final = 25
@@ -41,9 +40,6 @@ MAX_CHECKED: Final = 25
 
 More of them are checked with a click, and when they are published.
 """
-_REVIEW_REQUIRED: Final = "review_required"
-_ANY_REASON: Final = "…"
-"""What stands for a reason while nobody has given one: whether an admin may bypass does not depend on it."""
 
 
 class ReleasePage(WorkspacePage):
@@ -95,7 +91,12 @@ class ReleasePage(WorkspacePage):
         return self.release.state == State.DRAFT
 
     def show(
-        self, *, status: int = 200, problems: Sequence[Problem] | None = None, **context: Any
+        self,
+        *,
+        status: int = 200,
+        problems: Sequence[Problem] | None = None,
+        reason_error: str = "",
+        **context: Any,
     ) -> HttpResponse:
         """Return the page, with what keeps the release from being published."""
         release, rows = self.release, list(self.release.items.all())
@@ -127,10 +128,9 @@ class ReleasePage(WorkspacePage):
             may_save=self.may(Right.SAVE),
             may_change=self.is_draft and bool(changeable([release], self.caller)),
             may_publish=self.may(Right.PUBLISH),
-            may_bypass=self._may_bypass(problems or ()),
+            reason_form=self._reason_form(problems or (), reason_error),
             max_title=MAX_TITLE,
             max_description=MAX_DESCRIPTION,
-            max_reason=MAX_MESSAGE,
             releases_address=self.address("releases"),
             reverts_address=of_release(release.reverts) if release.reverts else "",
             panels=self._panels(),
@@ -151,30 +151,39 @@ class ReleasePage(WorkspacePage):
         )
 
     def _problems(self, count: int) -> Sequence[Problem] | None:
-        """Return what keeps it from being published; None if nobody has asked, of many items."""
+        """Return what keeps it from being published; None for many items, until it is asked for."""
         if not self.is_draft or not self.may(Right.PUBLISH):
             return ()
         if count > MAX_CHECKED and "check" not in self.request.GET:
             return None
         return releases().check(str(self.release.pk), by=self.caller).problems
 
-    def _may_bypass(self, problems: Sequence[Problem]) -> bool:
-        """Say whether the gate would let everything pass if the caller gave a reason."""
-        if not self.may(Right.ADMINISTER) or not any(one.code == _REVIEW_REQUIRED for one in problems):
-            return False
-        items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
-        try:
-            return not problems_of(self.editor, self.release, items, self.caller, bypass_review=_ANY_REASON)
-        except BypassRefused:  # the policy lets nobody
-            return False
+    def _reason_form(self, problems: Sequence[Problem], error: str) -> ReasonForm | None:
+        """Return the form for a reason with which the gate would let everything pass; None without one."""
+
+        def passes(options: gate.Options) -> bool:
+            items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
+            try:
+                return not problems_of(self.editor, self.release, items, self.caller, options=options)
+            except gate.OptionRefused:  # such as by a policy
+                return False
+
+        refusals = dict.fromkeys(one.code for one in problems)
+        template = reason_template(refusals, self.workspace.pk, self.caller, passes)
+        hidden = {"tag": tag_of(self.release), "do": "publish"}
+        return ReasonForm(template=template, action="", hidden=hidden, error=error) if template else None
+
+    def _options(self, reason: str) -> gate.Options:
+        """Return the options that overrule what the gate has against the release, with the reason for it."""
+        problems = releases().check(self._id, by=self.caller).problems
+        return gate.with_reason(reason, {one.code for one in problems})
 
     def _publish(self) -> HttpResponse:
-        bypass = {}
-        if "bypass" in self.request.POST:
-            bypass = {"bypass_review": self.request.POST["bypass"].strip()}
-            if not bypass["bypass_review"]:
-                return self.show(status=400, bypass_error=_("Say why."))
-        done = releases().publish(self._id, by=self.caller, expect=self._expected, **bypass)
+        reason = given_reason(self.request)
+        if reason == "":
+            return self.show(status=400, reason_error=_("Say why."))
+        options = self._options(reason) if reason else {}
+        done = releases().publish(self._id, by=self.caller, expect=self._expected, **options)
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
             return self._again(_("Done: all of it has changed in the same moment."))
         return self._again(_("Published: everything went live together."))

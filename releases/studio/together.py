@@ -77,7 +77,7 @@ class PublishTogetherPage(ChosenPage):
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:
-    """Say whether somebody has changed a resource since the page with the choice was opened."""
+    """Say whether a resource was changed since the page with the choice was opened."""
     if choice.tag is not None:
         return choice.tag != draft.resource.tag
     return choice.version_id != draft.resource.latest_id

@@ -14,8 +14,7 @@ from versioning.models import VersionedResource
 
 def releases() -> Releases:
     """Return the verbs of releases: `editor.releases`."""
-    found: Releases = get_editor().releases
-    return found
+    return get_editor().capability(Releases)
 
 
 def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:

@@ -53,8 +53,7 @@ class CommentViewSet(EditorViewSet):
     @property
     def comments(self) -> Comments:
         """The verbs."""
-        found: Comments = get_editor().comments
-        return found
+        return get_editor().capability(Comments)
 
     def list(self, request: Request) -> Response:
         """List comments, oldest first."""

@@ -12,7 +12,7 @@ from review.texts import MAX_QUOTE
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import ResourceReference
-from versioning.domain.fields import UNCHANGED, NotBlank
+from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.domain.kinds import KINDS_BY_SLUG
 
 # What is documented here is checked in `review.comments.values`, for Python and the studio too.

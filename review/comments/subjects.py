@@ -76,7 +76,7 @@ class Subject:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Open a transaction in which nobody else changes its comments, or deletes it.
+        """Open a transaction in which no other changes its comments, or deletes it.
 
         Raises `Forbidden` without the right to save, and `NotFound` if it has just been deleted.
         """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet
-from django.db.models.signals import post_delete
 from django.utils import timezone
 
 from review.comments.places import checked_quote
@@ -15,14 +14,13 @@ from review.models import Comment
 from review.texts import MAX_QUOTE, checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
-from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.editor import Editor
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
+from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import within
-from versioning.models.versioned import model_of
 
 MOVED: Final = (
     "version_id",
@@ -69,7 +67,7 @@ class Comments:
         """Return a comment; raises `NotFound`, and `Forbidden` without the right to drafts."""
         return Subject.of(self.editor, comment_id, caller_of(by))[1]
 
-    @retried
+    @retry_on_conflict
     def add(
         self,
         kind: str,
@@ -119,7 +117,7 @@ class Comments:
             _record("added", comment, subject)
         return comment
 
-    @retried
+    @retry_on_conflict
     def change(
         self,
         comment_id: str,
@@ -146,7 +144,7 @@ class Comments:
                 _resolve(comment.parent or comment, subject, resolved=resolved)
         return comment
 
-    @retried
+    @retry_on_conflict
     def delete(self, comment_id: str, *, by: Who = APPLICATION) -> None:
         """Delete a comment of one's own; raises `Forbidden` for another person's.
 
@@ -168,17 +166,12 @@ class Comments:
         return condition & (~Q(identity=IN_CODE) | in_code)
 
 
-def follow_deletions() -> None:
-    """Delete the comments on every resource that is deleted from now on, in whatever way.
-
-    Those on an agent that code defines belong to the code, and outlive its overrides.
-    """
-    for kind in KINDS:
-        post_delete.connect(_delete_with_resource, sender=model_of(kind))
-
-
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
+    """Delete the rows about a resource; those about an agent that code defines outlive its overrides."""
     Comment.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
+
+
+FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
 
 
 def _first_of(subject: Subject, parent: str | None) -> Comment | None:
@@ -195,7 +188,7 @@ def _first_of(subject: Subject, parent: str | None) -> Comment | None:
 def is_own(comment: Comment, caller: Caller) -> bool:
     """Say whether the caller, or the owner of the key, has written a comment.
 
-    Nobody has written those of an account that is gone; the application has those without a name.
+    Those of an account that is gone have no author; the application has those without a name.
     """
     if comment.author_id is None:
         return not comment.author_name and caller.user_id is None

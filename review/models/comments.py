@@ -39,7 +39,7 @@ class CommentQuerySet(AboutResourceQuerySet["Comment"]):
 
 
 class Comment(AboutResource):
-    """What somebody says of a version, or of a field or a line in it."""
+    """What a person says of a version, or of a field or a line in it."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")

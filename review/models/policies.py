@@ -64,7 +64,7 @@ class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
 class PublishedConfiguration(AboutResource):
     """A configuration that was the published one of a resource at some time, by the number of its version.
 
-    With the resources that it named, it needs no approval again; and whoever saved a version up to that
+    With the resources that it named, it needs no approval again; and the authors of versions up to that
     number has a say in what comes after it. The log can be pruned and a version deleted, so neither can tell.
     """
 

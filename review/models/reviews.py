@@ -46,7 +46,7 @@ class ReviewQuerySet(AboutResourceQuerySet["Review"]):
 
 
 class Review(AboutResource):
-    """Somebody has asked others to look at a version. At most one is open for each resource."""
+    """A person has asked others to look at a version. At most one is open for each resource."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
@@ -134,7 +134,7 @@ class VerdictQuerySet(AboutResourceQuerySet["Verdict"]):
 
 
 class Verdict(AboutResource):
-    """What a person has said of a configuration. It counts for the configuration, whatever its version."""
+    """What a person has said of a configuration. It counts for the configuration, in any version."""
 
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="verdicts")
     version_id = models.CharField(max_length=80)

@@ -8,7 +8,7 @@ from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Issue, Message
 from versioning.editor import Editor
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 
 CHANGED: Final = "reviewPolicy"
@@ -26,7 +26,7 @@ class ReviewPolicies:
         self._workspaces.find(workspace_id, right=Right.READ, by=by)
         return policy_of(workspace_id)
 
-    @retried
+    @retry_on_conflict
     def set(
         self,
         workspace_id: str,
@@ -35,7 +35,7 @@ class ReviewPolicies:
         bypass: str = Bypass.ADMIN,
         by: Who = APPLICATION,
     ) -> ReviewPolicy:
-        """Replace the policy and return it; it counts for whatever goes live from the commit on.
+        """Replace the policy and return it; it counts for what goes live from the commit on.
 
         `required` is the number of approvals, 0 to 5; `bypass` says who may do without them, `admin` or
         `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are no admins, and `Invalid`.

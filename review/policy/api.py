@@ -23,8 +23,7 @@ class ReviewPolicyViewSet(EditorViewSet):
     @property
     def policies(self) -> ReviewPolicies:
         """The verbs for policies."""
-        found: ReviewPolicies = get_editor().review_policy
-        return found
+        return get_editor().capability(ReviewPolicies)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read the policy of a workspace; its members may."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 from editor_client.shared.configurations import MAX_MESSAGE
+from pydantic import Field
 
 from review.models import Bypass, Review, ReviewPolicy
 from review.policy import recording
@@ -19,59 +21,64 @@ from review.policy.outcomes import outcome_of, outcomes_of
 from review.policy.questions import Question, question
 from review.policy.requirement import Requirement, requirement_of, requires_review
 from review.texts import checked_text
+from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
+from versioning.domain.config import NotBlank
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.models import events
 from versioning.serving.event_visibility import target_of
 
-
-def register() -> None:
-    """Add the check to the gate."""
-    gate.register(check, holds_back=requires_review, foresee=foresee)
+_OPTION: Final = "bypass_review"
 
 
-def check(passage: gate.Passage) -> gate.Then:
+class BypassReview(RequestSchema):
+    """Why an admin makes a version live without the approvals that it needs; the log records it."""
+
+    reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+
+
+def check(request: gate.PublishRequest) -> gate.Then:
     """Raise `ReviewRequired` unless the version may go live; see `versioning.editor.gate`.
 
-    Raises `BypassRefused` for a bypass that the caller may not use, whether or not it is needed, and
+    Raises `OptionRefused` for a bypass that the caller may not use, whether or not it is needed, and
     `Invalid` for one without a reason.
     """
-    target = target_of(passage.resource, get_editor().code)
-    requirement = requirement_of(target, passage.version.digest)
-    if passage.bypass_review is not None:
-        _require_bypass(passage, requirement.bypass)
+    target = target_of(request.resource, get_editor().code)
+    requirement = requirement_of(target, request.version.digest)
+    if _OPTION in request.options:
+        _require_bypass(request, requirement.bypass)
     asked, is_bypassed = None, False
-    if requirement.required and not requirement.was_live(recording.named_by_passage(passage)):
-        named = recording.named_by_passage(passage)
-        asked = question(passage.resource, passage.version, target, named=named)
+    if requirement.required and not requirement.was_live(recording.named_by_request(request)):
+        named = recording.named_by_request(request)
+        asked = question(request.resource, request.version, target, named=named)
         outcome = outcome_of(asked)
         is_bypassed = not outcome.is_allowed
-        if is_bypassed and passage.bypass_review is None:
+        if is_bypassed and _OPTION not in request.options:
             raise ReviewRequired(outcome, requirement.review_id)
         asked = None if outcome.was_live else asked
-    return _Decision(passage, target, requirement, asked, is_bypassed).carry_out
+    return _Decision(request, target, requirement, asked, is_bypassed).carry_out
 
 
-def foresee(passages: Sequence[gate.Passage]) -> list[VersioningError | None]:
-    """Return for each passage the error that `check` would raise, or None; see `versioning.editor.gate`.
+def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
+    """Return for each request the error that `check` would raise, or None; see `versioning.editor.gate`.
 
     Takes one statement where no approvals are required, and however many versions are asked about a handful.
     """
     code = get_editor().code
-    policies = ReviewPolicy.objects.in_bulk({one.resource.workspace_id for one in passages})
+    policies = ReviewPolicy.objects.in_bulk({one.resource.workspace_id for one in requests})
     found: dict[int, VersioningError] = {}
     asked: dict[int, Question] = {}
-    for number, passage in enumerate(passages):
-        policy = policies.get(passage.resource.workspace_id) or ReviewPolicy()
+    for number, request in enumerate(requests):
+        policy = policies.get(request.resource.workspace_id) or ReviewPolicy()
         try:
-            if passage.bypass_review is not None:
-                _require_bypass(passage, policy.bypass)
+            if _OPTION in request.options:
+                _require_bypass(request, policy.bypass)
             elif policy.required:
-                target = target_of(passage.resource, code)
-                asked[number] = question(passage.resource, passage.version, target)
+                target = target_of(request.resource, code)
+                asked[number] = question(request.resource, request.version, target)
         except VersioningError as error:
             found[number] = error
     required = {workspace_id: policy.required for workspace_id, policy in policies.items()}
@@ -81,14 +88,14 @@ def foresee(passages: Sequence[gate.Passage]) -> list[VersioningError | None]:
     for number, outcome in refused.items():
         about = asked[number].target
         found[number] = ReviewRequired(outcome, reviews.get((about.kind, about.id, about.identity)))
-    return [found.get(number) for number in range(len(passages))]
+    return [found.get(number) for number in range(len(requests))]
 
 
 @dataclass(frozen=True)
 class _Decision:
     """That a version may go live, and why."""
 
-    passage: gate.Passage
+    request: gate.PublishRequest
     target: Target
     requirement: Requirement
     asked: Question | None
@@ -98,15 +105,15 @@ class _Decision:
     def carry_out(self) -> None:
         """Record what follows from it, and look again before the commit."""
         events.at_commit(self._stands)
-        if self.passage.label is None:
-            recording.record_publication(self.passage, self.target, self.requirement)
+        if self.request.label is None:
+            recording.record_publication(self.request, self.target, self.requirement)
         if self.is_bypassed:
-            recording.record_bypass(self.passage, self.target, self.requirement)
+            recording.record_bypass(self.request, self.target, self.requirement)
 
     def _stands(self, rights_position: int) -> None:
-        """Raise `RightsChanged` if it would be another one by now: then the verb begins anew."""
+        """Raise `RightsChanged` if it would be another one by now: then the verb begins again."""
         if rights_position != self.requirement.rights_position and not self._is_still_right():
-            raise RightsChanged(self.passage.caller)
+            raise RightsChanged(self.request.caller)
 
     def _is_still_right(self) -> bool:
         policy = policy_of(self.target.workspace_id)
@@ -117,13 +124,34 @@ class _Decision:
         return self.asked is not None and outcomes_of([self.asked], was_live=False)[0].is_allowed
 
 
-def _require_bypass(passage: gate.Passage, bypass: str) -> None:
+def _require_bypass(request: gate.PublishRequest, bypass: str) -> None:
     """Raise unless the caller may do without approvals, and says why."""
-    if not passage.caller.may(Right.ADMINISTER, passage.resource.workspace_id):
-        raise gate.BypassRefused("Only admins of the workspace may bypass the review.")
+    if not request.caller.may(Right.ADMINISTER, request.resource.workspace_id):
+        raise gate.OptionRefused("Only admins of the workspace may bypass the review.")
     if bypass != Bypass.ADMIN:
-        raise gate.BypassRefused("The review policy of this workspace lets nobody bypass the review.")
-    reason = (passage.bypass_review or "").strip()
+        raise gate.OptionRefused("The review policy of this workspace lets nobody bypass the review.")
+    reason = str(request.options[_OPTION]).strip()
     if not reason:
         raise Invalid.field("bypassReview.reason", "must not be blank")
     checked_text("bypassReview.reason", reason, MAX_MESSAGE)
+
+
+def _reason(member: Any) -> object:
+    return member["reason"]
+
+
+APPROVALS: Final = gate.Check(
+    check=check,
+    refusals=refusals,
+    drafts_by_default=requires_review,
+    options={
+        _OPTION: gate.Option(
+            member="bypassReview",
+            schema=BypassReview,
+            from_body=_reason,
+            reason_against=ReviewRequired.code,
+            metavar="REASON",
+            help="publish what lacks approvals too, for this reason, which the log records",
+        )
+    },
+)

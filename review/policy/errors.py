@@ -11,7 +11,7 @@ from versioning.domain.errors import Forbidden, Message
 
 
 class ReviewRequired(Forbidden):
-    """A version may not go live: approvals are missing, or somebody asks for changes to it."""
+    """A version may not go live: approvals are missing, or changes to it are requested."""
 
     code = "review_required"
 

@@ -1,37 +1,42 @@
-"""What is recorded when a version goes live."""
+"""What is recorded for the rule: what goes live, and which versions come and go."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
+from typing import Any, Final
 
-from review.models import PublishedConfiguration, Review
+from review.models import DeletedVersion, PublishedConfiguration, Review
 from review.named import written
 from review.policy.requirement import Requirement
 from versioning.conf import get_editor
-from versioning.domain.events import Target
+from versioning.domain.access import Caller, Via
+from versioning.domain.events import Target, VersionName
+from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.models import Version, events
+from versioning.models.followers import RESOURCES, Follower
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
 from versioning.models.versioned import MODELS_BY_SLUG
 from versioning.serving.grants import Named, named_in, targets_of
 
 
-def named_by_passage(passage: gate.Passage) -> frozenset[Named]:
+def named_by_request(request: gate.PublishRequest) -> frozenset[Named]:
     """Return the resources that the version names as it passes the gate."""
-    return named_in(passage.targets, get_editor().code)
+    return named_in(request.targets, get_editor().code)
 
 
-def record_publication(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
+def record_publication(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
     """Record that a configuration is published, and that the open review of exactly it has come to its end.
 
     The first is written together with the end of the transaction, so that PostgreSQL is not waited for.
     """
-    version, pointers = passage.version, passage.resource.pointers
+    version, pointers = request.version, request.resource.pointers
     if version.read_only:
         record_file(target, version)
     else:
-        named = written(named_by_passage(passage))
+        named = written(named_by_request(request))
         if requirement.published.get(version.number) != named:
             events.at_end(partial(_store, target, version.digest, version.number, named))
     if pointers is not None and pointers.active is not None and pointers.active.read_only:
@@ -48,18 +53,18 @@ def record_file(target: Target, version: Snapshot) -> None:
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
 
-def record_bypass(passage: gate.Passage, target: Target, requirement: Requirement) -> None:
+def record_bypass(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
     """Record who let a version go live without the approvals that it needed, and why."""
-    version, caller = passage.version, passage.caller
+    version, caller = request.version, request.caller
     events.record(
         "review.bypassed",
         by=caller,
         workspace_id=target.workspace_id,
         resource=target,
         version=version,
-        label=passage.label,
+        label=request.label,
         reviewId=None if requirement.review_id is None else str(requirement.review_id),
-        reason=(passage.bypass_review or "").strip(),
+        reason=(request.options["bypass_review"] or "").strip(),
     )
     if isinstance(version, Version) and caller.username:
         version.bypassed_by = caller.username
@@ -84,3 +89,55 @@ def _insertion() -> str:
         f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608
         " ON CONFLICT (identity, resource_id, kind, digest, number) DO UPDATE SET named = excluded.named"
     )
+
+
+_FIRST: Final = 1
+
+
+def _remember_author(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    if isinstance(version, Version) and version.author_id is not None:
+        about = {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
+        DeletedVersion.objects.create(**about, number=version.number, author_id=version.author_id)
+
+
+def _remember_file(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Remember that the configuration of a version was live, if it was copied from a file."""
+    if by.via is Via.FILE and isinstance(version, Version):
+        record_file(resource, version)
+
+
+def _begin_numbers_again(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Take the numbers from what is remembered of an override, if its row is made again.
+
+    Its identity is that of the code, and stays. So the old numbers would name other versions from now on.
+    """
+    if version is not None and version.number == _FIRST and resource.identity == IN_CODE:
+        DeletedVersion.objects.about(resource).update(number=0)
+        PublishedConfiguration.objects.forget_numbers(resource)
+
+
+def _forget_authors(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    """Forget who saved an override: its row may go and come while the override stays in its file."""
+    if resource.identity == IN_CODE:
+        DeletedVersion.objects.about(resource).delete()
+
+
+def _forget_with_row(instance: Any, **_signal: Any) -> None:
+    DeletedVersion.objects.filter(identity=instance.uuid).delete()
+
+
+FOLLOWERS: Final = (
+    Follower(call=_remember_file, events=["created", "versionCreated"]),
+    Follower(call=_begin_numbers_again, events=["created", "versionCreated"]),
+    Follower(call=_remember_author, events=["versionDeleted"]),
+    Follower(call=_forget_authors, events=["deleted"]),
+    Follower(call=_forget_with_row, rows=RESOURCES),
+)

@@ -2,7 +2,7 @@
 
 Of a configuration, each person's latest verdict counts, unless the person saved one of the versions under
 review or may not publish (any more), or the configuration names another resource by now than it did then. A
-version may go live when enough people approve of its exact configuration and nobody asks for changes to it.
+version may go live when enough people approve of its exact configuration, and no changes to it are requested.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Outcome:
 
     @property
     def is_free(self) -> bool:
-        """Whether the version may go live whatever anybody says of it."""
+        """Whether the version may go live without any verdict."""
         return self.required == 0 or self.was_live
 
     @property
@@ -110,7 +110,7 @@ def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:
 
     That is everything after the newest version with a lower number that was ever live, of which
     `live_numbers` are the numbers; since the beginning where there is none. What is live now does not
-    matter, so moving the pointer makes nobody another's judge. Deleted versions whose numbers have been
+    matter, so moving the pointer lets no author judge another. Deleted versions whose numbers have been
     given again come before all others.
     """
     before = max((one for one in live_numbers if one < number), default=0)

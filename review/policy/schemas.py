@@ -8,7 +8,7 @@ from pydantic import Field
 
 from review.models import MAX_REQUIRED
 from versioning.api.schemas.base import RequestSchema, ResponseSchema
-from versioning.domain.fields import UNCHANGED
+from versioning.domain.config import UNCHANGED
 
 _REQUIRED = Annotated[int, Field(ge=0, le=MAX_REQUIRED, description="How many approvals a version needs.")]
 _BYPASS = Annotated[

@@ -53,8 +53,7 @@ class ReviewViewSet(EditorViewSet):
     @property
     def reviews(self) -> Reviews:
         """The verbs."""
-        found: Reviews = get_editor().reviews
-        return found
+        return get_editor().capability(Reviews)
 
     def list(self, request: Request) -> Response:
         """List the reviews that the caller may read, newest first."""

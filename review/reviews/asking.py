@@ -15,7 +15,7 @@ from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -37,7 +37,7 @@ class ReviewOpen(Conflict):
         return {"reviewId": str(self.review_id)}
 
 
-@retried
+@retry_on_conflict
 def ask(
     reviews: EditorPart,
     kind: str,
@@ -95,7 +95,7 @@ def names_of(accounts: Sequence[Any]) -> list[str]:
 def record_request(
     review: Review, target: Target, version: Snapshot | None, by: Caller, **detail: Any
 ) -> None:
-    """Log that somebody asks for a review, or asks for something else in it; a version may be deleted."""
+    """Log that a person asks for a review, or asks for something else in it; a version may be deleted."""
     events.record(
         "review.requested",
         by=by,

@@ -17,13 +17,13 @@ from review.reviews.values import members_named
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.serving.resolution import find_version
 
 
-@retried
+@retry_on_conflict
 def change(
     reviews: EditorPart,
     review_id: str,

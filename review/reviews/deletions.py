@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from django.db.models.signals import post_delete
+from typing import Any, Final
 
 from review.models import Review
 from versioning.domain.access import Caller
 from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
-from versioning.models import events
+from versioning.models.followers import RESOURCES, Follower
 from versioning.models.versioned import MODELS_BY_SLUG
-
-
-def follow_deletions() -> None:
-    """Remove the reviews of every resource that is deleted from now on; close those of discarded drafts."""
-    for kind, model in MODELS_BY_SLUG.items():
-        post_delete.connect(_remove_with_resource, sender=model)
-        events.watch(f"{kind}.deleted", _remove_with_override)
-        events.watch(f"{kind}.versionDeleted", _close_without_version)
 
 
 def _remove_with_resource(instance: Any, **_signal: Any) -> None:
@@ -51,3 +41,10 @@ def _close_without_version(
     if versions.filter(number__gt=review.version_number).exists():
         return
     review.close(resource, version, by)
+
+
+FOLLOWERS: Final = (
+    Follower(call=_remove_with_resource, rows=RESOURCES),
+    Follower(call=_remove_with_override, events=["deleted"]),
+    Follower(call=_close_without_version, events=["versionDeleted"]),
+)

@@ -35,8 +35,8 @@ def list_readable(
 ) -> ReviewQuerySet:
     """Return the reviews that the caller may read, newest first; `records_of` makes records of them.
 
-    All arguments narrow the list: `reviewer` to the reviews that somebody was asked for, `author` to those
-    that somebody asked for. Raises `Invalid` for a state that does not exist.
+    All arguments narrow the list: `reviewer` to the reviews that a person was asked for, `author` to those
+    that a person asked for. Raises `Invalid` for a state that does not exist.
     """
     found = Review.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
     narrowed = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}

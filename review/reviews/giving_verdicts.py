@@ -22,7 +22,7 @@ from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Message
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -35,7 +35,7 @@ _EVENTS: Final = {
 }
 
 
-@retried
+@retry_on_conflict
 def give_verdict(
     reviews: EditorPart,
     review_id: str,

@@ -13,7 +13,7 @@ from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
-from versioning.domain.fields import UNCHANGED
+from versioning.domain.config import UNCHANGED
 
 STATES = tuple(state.value for state in ReviewState)
 ReviewStateName = TypeAliasType("ReviewStateName", Literal[STATES])  # type: ignore[valid-type]

@@ -54,7 +54,7 @@ def changing_review(reviews: EditorPart, review_id: str, right: Right, by: Calle
     found = readable(reviews, review_id, by)
     by.require(right, found.workspace_id)
     collection = reviews.editor.collection(KINDS_BY_SLUG[found.kind])
-    with changing(collection, found.resource_id, right, by, even_gone=True) as resource:
+    with changing(collection, found.resource_id, right, by, include_deleted=True) as resource:
         target = target_of(resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=found.pk).first()
         if review is None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from importlib import import_module
-from typing import Any
 from urllib.parse import urlencode
 
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 
 from review.policy.errors import ReviewRequired
@@ -15,22 +11,6 @@ from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.domain.errors import VersioningError
 from versioning.models import Event
-
-
-def resource_urls(kind: StudioKind) -> Iterable[URLPattern]:
-    """Return the addresses below those of a resource."""
-    # Not at the top: the views need what is registered with these addresses.
-    asking, one = (import_module(f"review.studio.{name}") for name in ("asking", "one"))
-    pages: dict[str, tuple[str, Any]] = {
-        "review_ask": ("<str:resource>/reviews/ask/", asking.AskPage),
-        "review": ("<str:resource>/reviews/<str:review>/", one.ReviewPage),
-        "review_verdict": ("<str:resource>/reviews/<str:review>/verdict/", one.VerdictPage),
-        "review_change": ("<str:resource>/reviews/<str:review>/change/", one.ChangePage),
-    }
-    return [
-        path(route, view.as_view(kind=kind), name=kind.url_name(name))
-        for name, (route, view) in pages.items()
-    ]
 
 
 def of_review(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:

@@ -83,7 +83,7 @@ class AskPage(ResourcePage):
                 reviewers=people,
                 by=self.caller,
             )
-        except Conflict:  # somebody else has asked in this moment
+        except Conflict:  # another person has asked in this moment
             return self.get(request, resource)
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]

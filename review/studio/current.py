@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from review.models import Review
 from review.reviews.records import ReviewRecord
+from review.reviews.verbs import Reviews
 from versioning.conf import get_editor
 from versioning.models import VersionedResource
 from versioning.serving.event_visibility import target_of
 
 
-def reviews() -> Any:
+def reviews() -> Reviews:
     """Return the verbs of reviews: `editor.reviews`."""
-    return get_editor().reviews
+    return get_editor().capability(Reviews)
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:
@@ -24,5 +23,4 @@ def open_review_of(resource: VersionedResource) -> Review | None:
 def record_of(review: Review) -> ReviewRecord:
     """Return a review as it stands at this moment."""
     [found] = reviews().records_of([review])
-    record: ReviewRecord = found
-    return record
+    return found

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.utils.translation import gettext_lazy as _
 
-from review.studio import addresses, handing_over, history_notes, home, lists, news, panels
-from studio import extensions
+from review.policy.errors import ReviewRequired
+from review.studio import addresses, handing_over, history_notes, home, lists, panels
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
-from versioning.editor import concerns
 
-
-def register() -> None:
-    """Add the pages, and what other pages say of reviews; tell people what concerns them."""
-    concerns.register(news.concern)
-    extensions.register(
-        Extension(
-            urls="review.studio.urls",
-            resource_urls=addresses.resource_urls,
-            tabs=[
-                WorkspaceTab(page="reviews", title=_("Reviews"), right=Right.READ_DRAFTS),
-                WorkspaceTab(page="review_policy", title=_("Review policy"), right=Right.READ_DRAFTS),
-            ],
-            panels=panels.panels,
-            next_steps=handing_over.next_steps,
-            after_saving={handing_over.BUTTON: handing_over.go_on},
-            home=home.sections,
-            notes=history_notes.notes,
-            hindrances=lists.hindrances,
-            event_address=addresses.of_event,
-            way_out=addresses.way_out,
-        )
-    )
+STUDIO: Final = Extension(
+    urls="review.studio.urls",
+    resource_urls="review.studio.urls.resource_urls",
+    tabs=[
+        WorkspaceTab(page="reviews", title=_("Reviews"), right=Right.READ_DRAFTS),
+        WorkspaceTab(page="review_policy", title=_("Review policy"), right=Right.READ_DRAFTS),
+    ],
+    panels=panels.panels,
+    next_steps=handing_over.next_steps,
+    after_saving={handing_over.BUTTON: handing_over.go_on},
+    home=home.sections,
+    notes=history_notes.notes,
+    publish_blockers=lists.publish_blockers,
+    event_address=addresses.of_event,
+    way_out=addresses.way_out,
+    reason_forms={ReviewRequired.code: "review/bypass.html"},
+)

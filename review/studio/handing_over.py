@@ -24,7 +24,7 @@ BUTTON: Final = "review"
 def next_steps(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[NextStep]:
-    """Yield where whoever has saved a version may want to go: to those who look at it."""
+    """Yield where the author of a version may want to go: to those who look at it."""
     review = open_review_of(resource)
     if review is not None:
         yield NextStep(

@@ -14,7 +14,7 @@ from versioning.models import VersionedResource
 from versioning.serving.event_visibility import target_of
 
 
-def hindrances(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
+def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
     """Return what the newest versions miss, by the slug of the kind and the id.
 
     Of workspaces whose drafts the caller may not read, nothing is said.

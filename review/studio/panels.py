@@ -20,7 +20,7 @@ EDITING = frozenset({"edit", "since"})
 """The edit page, and what renews its buttons."""
 OWN_PAGE = "review"
 SAYING_WHY = EDITING | {"history", "version", "publish"}
-"""The pages that say to whoever may publish why a version cannot be published."""
+"""The pages that say to those who may publish why a version cannot be published."""
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:

@@ -52,7 +52,7 @@ class ReviewLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """Somebody who was asked, or has said something, and the last that they said."""
+    """A person who was asked, or has said something, and the last that they said."""
 
     name: str
     verdict: VerdictRecord | None

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from importlib import import_module
 from urllib.parse import urlencode
-
-from django.urls import URLPattern, path
 
 from schedules.deletions import GONE
 from schedules.models import Action, Schedule, State
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.workspaces.base import address
 from versioning.models import Event
-
-
-def resource_urls(kind: StudioKind) -> Iterable[URLPattern]:
-    """Return the address of the form below that of a resource."""
-    # Not at the top: the view needs what is registered with this address.
-    view = import_module("schedules.studio.asking").SchedulePage
-    return [path("<str:resource>/schedule/", view.as_view(kind=kind), name=kind.url_name("schedule"))]
 
 
 def of_form(kind: StudioKind, resource_id: str, version_id: str, **filled_in: str) -> str:

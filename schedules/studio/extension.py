@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.utils.translation import gettext_lazy as _
 
 from schedules.studio import addresses, home, panels
-from studio import extensions
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
 
-
-def register() -> None:
-    """Add the pages, and what other pages say of schedules."""
-    extensions.register(
-        Extension(
-            urls="schedules.studio.urls",
-            resource_urls=addresses.resource_urls,
-            tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS)],
-            panels=panels.panels,
-            subject_panels=panels.subject_panels,
-            home=home.sections,
-            event_address=addresses.of_event,
-        )
-    )
+STUDIO: Final = Extension(
+    urls="schedules.studio.urls",
+    resource_urls="schedules.studio.urls.resource_urls",
+    tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS)],
+    panels=panels.panels,
+    subject_panels=panels.subject_panels,
+    home=home.sections,
+    event_address=addresses.of_event,
+)

@@ -27,7 +27,7 @@ SHOWN: Final = 5
 def sections(caller: Caller) -> Iterator[HomeSection]:
     """Yield what is scheduled in the workspaces whose drafts the person may read; nothing if nothing is.
 
-    Whoever scheduled something that failed or was missed is told so for some days.
+    The author of a schedule that failed or was missed is told so for some days.
     """
     now = timezone.now()
     soon = Q(state=State.SCHEDULED, run_at__lt=now + WEEK)

@@ -1,12 +1,15 @@
-"""The addresses of the pages about schedules, below that of a workspace."""
+"""The addresses of the pages about schedules, below those of a workspace and of a resource."""
 
 from __future__ import annotations
 
-from django.urls import path
+from collections.abc import Iterator
 
-from schedules.studio.asking import ReleaseSchedulePage
+from django.urls import URLPattern, path
+
+from schedules.studio.asking import ReleaseSchedulePage, SchedulePage
 from schedules.studio.calendar import CalendarPage
 from schedules.studio.one import CancelPage, ChangePage
+from studio.kinds import StudioKind
 
 urlpatterns = [
     path("calendar/", CalendarPage.as_view(), name="versioning_workspace_calendar"),
@@ -20,3 +23,8 @@ urlpatterns = [
         name="versioning_workspace_schedule_release",
     ),
 ]
+
+
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the address of the form below that of a resource."""
+    yield path("<str:resource>/schedule/", SchedulePage.as_view(kind=kind), name=kind.url_name("schedule"))

@@ -108,7 +108,7 @@ def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
 
 
 def _known_name(name: str) -> str:
-    # What is no account's name may be a password that somebody has typed into the wrong field.
+    # What is no account's name may be a password that was typed into the wrong field.
     return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 

@@ -77,7 +77,7 @@ class AcceptPage(View):
         try:
             invitation = self._opened()
             if request.POST.get("invitation") != str(invitation.pk):
-                # Another link was opened in this browser meanwhile: nobody accepts what they did not see.
+                # Another link was opened in this browser meanwhile: people accept only what they saw.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
                 return self._accept(invitation, request.user)

@@ -1,4 +1,4 @@
-"""How an open page hears of what others do: it asks every two seconds while somebody looks at it.
+"""How an open page hears of what others do: it asks every two seconds while it is looked at.
 
 Streams are not for pages: a browser opens six connections to a host at most, and every tab would hold one.
 """
@@ -70,7 +70,7 @@ class LivePage(StudioPage):
 
 
 class SincePage(ResourcePage):
-    """What an open edit page shows when somebody else has changed the resource, or oneself elsewhere."""
+    """What an open edit page shows when the resource was changed elsewhere, by anybody."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show what happened after a position, newest first; what is typed is none of its business."""

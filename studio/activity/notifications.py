@@ -13,7 +13,7 @@ from studio.models import Preferences
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
 from versioning.conf import get_editor
-from versioning.editor import concerns
+from versioning.editor import notifications
 
 MOST: Final = 9
 """The largest number that the bell shows."""
@@ -23,7 +23,7 @@ SHOWN: Final = 50
 def unread(request: HttpRequest) -> int:
     """Return how many events are new to the person, at most one more than the bell shows; one query."""
     seen = preferences_of(request).seen_position
-    return concerns.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
+    return notifications.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
 
 
 class NotificationsPage(StudioPage):
@@ -33,7 +33,7 @@ class NotificationsPage(StudioPage):
         """Show it, the newest first; what is new is marked."""
         self.listen({})
         seen = preferences_of(request).seen_position
-        found = list(concerns.news(self.caller, self.editor.code)[:SHOWN])
+        found = list(notifications.news(self.caller, self.editor.code)[:SHOWN])
         is_seen = request.method == "GET" and "X-Live" not in request.headers
         if self.position != seen and is_seen:
             Preferences.objects.change(request.user.pk, seen_position=self.position)

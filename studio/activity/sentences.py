@@ -2,7 +2,7 @@
 
 A sentence is written as a whole, with a placeholder for everything that stands for itself, so that a
 translation can put it in any order. It becomes a list of parts, of which some lead somewhere. Types of events
-that have no sentence of their own here, such as those of other applications, are told as they are called:
+whose application declares no sentence are told as they are called:
 `ada: pilot ended, agent writer`.
 """
 
@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 
 from studio.activity.names import Names
-from studio.activity.other_sentences import OTHERS
 from studio.activity.parts import Part, Said, as_parts
-from studio.activity.release_sentences import OF_RELEASES
-from studio.activity.schedule_sentences import OF_SCHEDULES
-from studio.activity.team_sentences import OF_TEAMS
 from studio.activity.words import name_of, noun_of
+from studio.activity.workspace_sentences import OF_WORKSPACES
 from studio.forms.words import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
 from studio.resources.summaries import VISIBILITIES
 from versioning.domain.access import Via
+from versioning.domain.events import declared
 from versioning.models import Event
 
 if TYPE_CHECKING:
@@ -37,10 +35,6 @@ def who_of(event: Event) -> str:
     if event.via == Via.FILE:
         return _("Somebody who changed the file")
     return event.actor or _("The application")
-
-
-_OF_VERSIONS: Final = {**OF_TEAMS, **OF_RELEASES, **OF_SCHEDULES}
-"""What becomes of versions before and when they go live."""
 
 
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
@@ -59,10 +53,13 @@ def _said(event: Event, names: Names) -> Said:
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
-    if event.type in _OF_VERSIONS:
-        return _OF_VERSIONS[event.type](event, names)
-    other = OTHERS.get(event.type)
-    return other(event) if other else _as_called(event, names)
+    if event.type in OF_WORKSPACES:
+        return OF_WORKSPACES[event.type](event)
+    own = declared(event.type)
+    if own is not None and own.sentence is not None:
+        said: Said = own.sentence(event, names)
+        return said
+    return _as_called(event, names)
 
 
 # About resources. Each sentence is there for a page about everything, and for one about this resource alone.

@@ -1,4 +1,4 @@
-"""What the types of events are called where somebody chooses among them."""
+"""What the types of events are called where people choose among them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
+from versioning.domain.events import EventSubject, declared, subject_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +39,9 @@ NOUNS: Final[Mapping[str, SubjectWords]] = {
     "member": _words(_("member"), _("Members"), _("Anything about members")),
     "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
     "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
-    "review": _words(_("review"), _("Reviews"), _("Anything about reviews")),
-    "comment": _words(_("comment"), _("Comments"), _("Anything about comments")),
-    "release": _words(_("release"), _("Releases"), _("Anything about releases")),
-    "schedule": _words(_("schedule"), _("Schedules"), _("Anything about schedules")),
     "rollout": _words(_("rollout"), _("Rollouts"), _("Anything about rollouts")),
-    "webhook": _words(_("webhook"), _("Webhooks"), _("Anything about webhooks")),
 }
-"""The first half of the types that the editor itself declares, besides the kinds of resource."""
+"""The first half of the types of the core, besides the kinds; applications declare their own words."""
 
 _NAMES: Final[Mapping[str, Promise]] = {
     "versionCreated": pgettext_lazy("event", "draft saved"),
@@ -63,24 +59,12 @@ _NAMES: Final[Mapping[str, Promise]] = {
     "removed": pgettext_lazy("event", "removed"),
     "withdrawn": pgettext_lazy("event", "withdrawn"),
     "revoked": pgettext_lazy("event", "revoked"),
-    "requested": pgettext_lazy("event", "requested"),
-    "approved": pgettext_lazy("event", "approved"),
-    "changesRequested": pgettext_lazy("event", "changes requested"),
-    "bypassed": pgettext_lazy("event", "bypassed"),
-    "closed": pgettext_lazy("event", "closed"),
-    "resolved": pgettext_lazy("event", "resolved"),
-    "reopened": pgettext_lazy("event", "reopened"),
-    "reverted": pgettext_lazy("event", "reverted"),
     "changed": pgettext_lazy("event", "changed"),
-    "cancelled": pgettext_lazy("event", "cancelled"),
-    "done": pgettext_lazy("event", "done"),
-    "failed": pgettext_lazy("event", "failed"),
     "started": pgettext_lazy("event", "started"),
     "stopped": pgettext_lazy("event", "stopped"),
     "completed": pgettext_lazy("event", "completed"),
-    "disabled": pgettext_lazy("event", "disabled"),
 }
-"""A type, or the second half of one; those of other applications are called as they are written."""
+"""A type of the core, or the second half of one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,16 +90,19 @@ def noun_of(subject: str) -> str:
     return str(words.noun) if words else spaced(subject)
 
 
-def words_about(subject: str) -> SubjectWords | KindWords | None:
+def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
     """Return the words for the subject of a type; None if there are none."""
-    kind = KINDS_BY_SLUG.get(subject)
-    return NOUNS.get(subject) if kind is None else kind.words
+    if kind := KINDS_BY_SLUG.get(subject):
+        return kind.words
+    declared = subject_of(subject)
+    return NOUNS.get(subject) or (declared if declared and declared.noun else None)
 
 
 def name_of(event_type: str) -> str:
     """Return what a type is called beside its subject: `draft saved`."""
     what = event_type.rpartition(".")[2]
-    return str(_NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
+    own = declared(event_type)
+    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
 
 
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:

@@ -21,7 +21,7 @@ from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
-from versioning.editor.catalog import Filter
+from versioning.editor.catalog import Wanted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Reported:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it was refused because somebody changed it in the meantime."""
+        """Whether it was refused because it was changed in the meantime."""
         return isinstance(self.outcome.error, EditConflict)
 
 
@@ -97,7 +97,7 @@ class ChosenPage(StudioPage, ABC):
         except Invalid as error:
             return self.ask(choices, error)
 
-    def narrow(self, wanted: Filter) -> Filter:
+    def narrow(self, wanted: Wanted) -> Wanted:
         """Narrow a list further, of which everything was chosen, to what can be offered at all."""
         return wanted
 

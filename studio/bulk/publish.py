@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -11,7 +10,7 @@ from django.utils.translation import ngettext
 from studio.bulk.base import BulkPage
 from studio.publishing.drafts import Draft
 from versioning.editor.bulk import Choice, Outcome, publish_chosen
-from versioning.editor.catalog import Filter
+from versioning.editor.catalog import Wanted
 
 
 class PublishChosenPage(BulkPage):
@@ -40,9 +39,9 @@ class PublishChosenPage(BulkPage):
             return _("You may not publish in its workspace.")
         return draft.hindrance
 
-    def narrow(self, wanted: Filter) -> Filter:
+    def narrow(self, wanted: Wanted) -> Wanted:
         """Choose only what waits."""
-        return replace(wanted, waiting=True)
+        return Wanted(wanted, waiting=True)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Publish them."""

@@ -3,7 +3,7 @@
 Items, or short series of items, that occur once in each sequence are used as anchors first ("patience
 diff"), which is cheap and finds what people expect. What is left between the anchors goes to Myers' search
 for the shortest edit, which gives up after `MAX_EDITS`. All this work is charged to the budget of the page;
-whatever is still different when it is spent counts as replaced.
+what is still different when it is spent counts as replaced.
 """
 
 from __future__ import annotations

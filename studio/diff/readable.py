@@ -19,7 +19,7 @@ _NAMING_A_MODEL: Final = frozenset({"provider", "name", MODEL})
 MAX_OUTLINED: Final = 50_000
 """How much JSON becomes an outline: deep inside, the indent of an item is sixty times as long."""
 _LIKE_JSON: Final = re.compile(r"-?\d|true$|false$|null$|[\"\s-]|.*\s$")
-"""Texts that need quotes, so that nobody takes them for a number, a list or nothing."""
+"""Texts that need quotes, so that they are not taken for a number, a list or nothing."""
 
 _DECIDED: Final = {
     **dict.fromkeys(("instructions", "rules"), "shown"),

@@ -47,7 +47,7 @@ class Choice:
 
 
 class ChoicesPage(ResourcePage):
-    """Suggestions while somebody types: `?of=prompt&q=tone`, as JSON."""
+    """Suggestions while a person types: `?of=prompt&q=tone`, as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
         """Return what the caller may read and whose id or name contains the text."""

@@ -72,7 +72,7 @@ class ReferencePage(ResourcePage):
     """One prompt block as the edit page shows it: `?id=tone`; a fragment for what was just picked."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the parts of its card; those of an id that nobody can read say so."""
+        """Return the parts of its card; those of an id that leads nowhere say so."""
         self.require(Right.SAVE)
         requested = request.GET.get("id", "").strip()
         context = {

@@ -119,7 +119,7 @@ class EditPage(EditablePage):
             return self._conflict(submission)
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
-            # The form still belongs to the version that it began with, whatever was saved since.
+            # The form still belongs to the version that it began with, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, then=controls["then"].typed))
@@ -146,14 +146,14 @@ class EditPage(EditablePage):
         if self.resource is not None:
             tag = submission.controls["tag"].typed
             return self.collection.edit(
-                self.resource_id, submission.changed, expect={tag}, unsaid="", **about
+                self.resource_id, submission.changed, expect={tag}, default_message="", **about
             )
         if not submission.changed and not submission.metadata:
             return None
         try:
             return self.collection.create(submission.changed, id=self.resource_id, publish=False, **about)
         except IdTaken:
-            # Somebody made the override in the meantime: a conflict like any other.
+            # The override was made in the meantime: a conflict like any other.
             raise EditConflict({}) from None
 
     def _after(self, saved: Resolved[Any] | None, *, then: str) -> HttpResponse:
@@ -183,7 +183,7 @@ class EditPage(EditablePage):
         return self._conflict(submission, status=200, restored=True)
 
     def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
-        """Show what somebody else has saved, and the form to save on top of it."""
+        """Show what another person has saved, and the form to save on top of it."""
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
         before, latest = submission.began_with, self.config

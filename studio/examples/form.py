@@ -48,7 +48,7 @@ class ContextForm:
     name: str = ""
     """What was typed as the name of an example."""
     is_outdated: bool = False
-    """Whether somebody else has changed the example since the fields were filled in from it."""
+    """Whether the example was changed elsewhere since the fields were filled in from it."""
 
     @classmethod
     def of(cls, configs: Sequence[Config], examples: Examples, *, drafts: bool) -> ContextForm:

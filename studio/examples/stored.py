@@ -1,6 +1,6 @@
 """Examples: named contexts of a resource, which the edit page, the preview and Try share.
 
-Whoever may read the drafts of a resource may read its examples, and whoever may save may change them. They
+Members who may read the drafts of a resource may read its examples, and those who may save change them. They
 belong to one resource and not to its id: a later resource with the same id has none of them.
 """
 
@@ -14,17 +14,17 @@ from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.models import F
-from django.db.models.signals import post_delete
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
-from studio.kinds import KINDS, StudioKind
+from studio.kinds import StudioKind
 from studio.models import Example, ExampleQuerySet
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound, VersioningError
 from versioning.domain.overrides import IN_CODE
 from versioning.models import VersionedResource, Workspace, events
+from versioning.models.followers import RESOURCES, Follower
 
 MAX_EXAMPLES: Final = 50
 """How many examples a resource has."""
@@ -35,7 +35,7 @@ MAX_NAME: Final = 80
 
 
 class ExampleConflict(VersioningError):
-    """Somebody else has changed the examples in a way that stands against this change."""
+    """The examples were changed elsewhere in a way that contradicts this change."""
 
     code = "example_conflict"
 
@@ -105,7 +105,7 @@ class Examples:
     def change(self, example: Example, context: Mapping[str, Any]) -> Example:
         """Give an example another context.
 
-        Raises `ExampleConflict` if somebody has changed or deleted it since it was read.
+        Raises `ExampleConflict` if it was changed or deleted since it was read.
         """
         return self._update(example, context_json=_checked_context(context))
 
@@ -115,7 +115,7 @@ class Examples:
             return self._update(example, name=_checked_name(name))
 
     def delete(self, example: Example) -> None:
-        """Delete an example; raises `ExampleConflict` if somebody has changed it since it was read."""
+        """Delete an example; raises `ExampleConflict` if it was changed since it was read."""
         with self._changing():
             deleted, _by_model = self._unchanged(example).delete()
             if not deleted and self._stored.filter(pk=example.pk).exists():
@@ -137,7 +137,7 @@ class Examples:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Open a transaction in which nobody else changes the examples, or deletes the resource."""
+        """Open a transaction in which no other changes the examples, or deletes the resource."""
         self.caller.require(Right.SAVE, self.workspace_id)
         with events.transaction():
             events.acts(self.caller)
@@ -148,17 +148,12 @@ class Examples:
             yield
 
 
-def follow_deletions() -> None:
-    """Delete the examples of every resource that is deleted from now on, in whatever way.
-
-    Those of an agent that code defines belong to the code, and outlive its overrides.
-    """
-    for kind in KINDS:
-        post_delete.connect(_delete_with_resource, sender=kind.model)
-
-
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
+    """Delete the rows about a resource; those about an agent that code defines outlive its overrides."""
     Example.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
+
+
+FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ LONG: Final = 160
 """Conditions of more characters than that have a line each."""
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
 _PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*")
-"""A text that nobody takes for anything but a text: a word."""
+"""A text that cannot be taken for anything but a text: a word."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 

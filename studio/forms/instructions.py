@@ -42,7 +42,7 @@ def read_instructions(field: Input, path: str, reading: Reading) -> Any:
 
 
 def is_unchosen(row: Input) -> bool:
-    """Return whether a row is to be a prompt block, and nobody has said which one yet."""
+    """Return whether a row is to be a prompt block, and which one is not chosen yet."""
     return row["type"].typed == "prompt_block_ref" and not row["id"].as_line.strip()
 
 

@@ -23,7 +23,7 @@ WAITING: Final = 5
 RECENT: Final = 8
 STARRED: Final = 12
 _EVENTS: Final = 2000
-"""How far back in the log somebody's own edits are looked for."""
+"""How far back in the log a person's own edits are looked for."""
 
 Key = tuple[str, str]
 """The slug of a kind, and an id."""

@@ -2,7 +2,7 @@
 
 With it goes the time zone of the pages.
 
-Only the studio is translated. What the API answers stays in English, whatever a client asks for.
+Only the studio is translated. What the API answers stays in English.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from studio.models import Preferences
 
 
 def preferences_of(request: HttpRequest) -> Preferences:
-    """Return the preferences of whoever is signed in; the defaults for everybody else."""
+    """Return the preferences of the person who is signed in; the defaults without one."""
     preferences: Preferences | None = getattr(request, "studio_preferences", None)
     if preferences is None:
         user = request.user

@@ -13,6 +13,7 @@ from editor_client.shared.instructions import referenced_blocks
 
 from studio.kinds import AGENT, PROMPT_BLOCK
 from studio.limits import shortened
+from studio.preview.overlays import OverlayOnPage
 from studio.resources.blocks import BlockOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -78,20 +79,22 @@ class BlockInAgent:
             stream=f"{AGENT.address('try_run', self.id)}?{urlencode(query)}",
         )
 
-    def column_of_release(self, release_id: str, block: Snapshot | None, caller: Caller) -> Column:
-        """Return the column of the agent and the block as they would be if a release were published."""
+    def column_with_overlay(self, overlay: OverlayOnPage, block: Snapshot | None, caller: Caller) -> Column:
+        """Return the column of the agent and the block as they would be if an overlay were live."""
         version: Snapshot | None = self.version
         if version is not None:
-            selector = Selector(release=release_id)
+            selector = Selector(overlay=overlay.name)
             version = AGENT.collection.get(self.id, selector, by=caller).version
-        return column_of_release(release_id, self.id, version, title_of(block) if block else _("not live"))
+        return column_with_overlay(overlay, self.id, version, title_of(block) if block else _("not live"))
 
 
-def column_of_release(release_id: str, agent_id: str, version: Snapshot | None, called: str) -> Column:
-    """Return the column of an agent as if a release were published; `called` names the version."""
-    query = urlencode(Selector(release=release_id).as_dict())
+def column_with_overlay(
+    overlay: OverlayOnPage, agent_id: str, version: Snapshot | None, called: str
+) -> Column:
+    """Return the column of an agent as if an overlay were live; `called` names the version."""
+    query = urlencode(Selector(overlay=overlay.name).as_dict())
     return Column(
-        title=_("With the release"),
+        title=str(overlay.words.column),
         version=called,
         agent=agent_id,
         version_id=version.version_id if version else "",

@@ -10,7 +10,7 @@ from studio.preview.views import PreviewPage
 
 
 class ContextPage(PreviewPage):
-    """The preview page for whoever sends its form; for its scripts, parts of it and the context as JSON."""
+    """The preview page for a form that is sent; for its scripts, parts of it and the context as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Return the context of the example that the address names, as JSON, or go to the preview."""

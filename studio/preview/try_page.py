@@ -12,23 +12,20 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.contrib.admin.utils import unquote
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.request import Request
 
+from studio import extensions
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
-from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column, column_of_release
+from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column, column_with_overlay
+from studio.preview.overlays import OverlayOnPage
 from studio.preview.views import SavedInstructionsPage
-from versioning.api import parameters
-from versioning.api.runs import RunViewSet
-from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
-from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status, VersionsMap
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.domain.snapshots import title_of
 
 SEVERAL: Final = "several"
@@ -61,7 +58,7 @@ class TryPage(SavedInstructionsPage):
             columns=columns,
             context_form=form if several else form.take(request.GET),
             may_save=self.may(Right.SAVE),
-            release=self.release,
+            overlay=self.overlay,
             with_drafts=self.with_drafts,
             offers_drafts=self._offers_drafts(columns),
             agents=self.agents.offered if self.agents else (),
@@ -83,7 +80,7 @@ class TryPage(SavedInstructionsPage):
 
     def form(self) -> ContextForm:
         """Return an empty form for the context of what runs."""
-        own = self.effective(self.released) if self.release else self.saved(self.statuses[0])
+        own = self.effective(self.overlaid) if self.overlay else self.saved(self.statuses[0])
         if not self.kind.is_shown:
             return self.context_form(own, drafts=self.with_drafts)
         return self.context_form(own, *([self.user.config] if self.user else []), drafts=False)
@@ -105,13 +102,13 @@ class TryPage(SavedInstructionsPage):
         """The versions that answer."""
         if not self.kind.is_shown:
             live = [status for status in self.statuses if status is Status.PUBLISHED]
-            shown = [self._column(status) for status in (live if self.release else self.statuses)]
-            return [self._column_of_release(), *shown] if self.release else shown
+            shown = [self._column(status) for status in (live if self.overlay else self.statuses)]
+            return [self._column_with_overlay(self.overlay), *shown] if self.overlay else shown
         if self.user is None or self.resource is None:
             return ()
-        if self.release:
+        if self.overlay:
             live_column = self.user.column(self.resource, Status.PUBLISHED)
-            return [self.user.column_of_release(self.release, self.released, self.caller), live_column]
+            return [self.user.column_with_overlay(self.overlay, self.overlaid, self.caller), live_column]
         has_draft = Status.DRAFT in self.statuses
         # What is live is compared with the draft even where the block is not live: the agent runs without it.
         statuses = (Status.DRAFT, Status.PUBLISHED) if has_draft else (Status.PUBLISHED,)
@@ -129,7 +126,7 @@ class TryPage(SavedInstructionsPage):
         """Return the (title, query, is current) of both ways to try something out."""
         chosen = {
             name: self._parameters[name]
-            for name in ("agent", "blocks", "release")
+            for name in ("agent", "blocks", *extensions.overlays())
             if self._parameters.get(name)
         }
         current = self._parameters.get("mode", "")
@@ -142,15 +139,11 @@ class TryPage(SavedInstructionsPage):
     def _offers_drafts(self, columns: Sequence[Column]) -> bool:
         has_version = self.resource is not None
         has_blocks = has_version and any(column.blocks for column in columns)
-        return has_blocks and not self.release and self.may(Right.READ_DRAFTS)
+        return has_blocks and not self.overlay and self.may(Right.READ_DRAFTS)
 
-    def _column_of_release(self) -> Column:
-        return column_of_release(
-            self.release,
-            self.resource_id,
-            self.released,
-            title_of(self.released) if self.released else _("In code"),
-        )
+    def _column_with_overlay(self, overlay: OverlayOnPage) -> Column:
+        called = title_of(self.overlaid) if self.overlaid else _("In code")
+        return column_with_overlay(overlay, self.resource_id, self.overlaid, called)
 
     def _column(self, status: Status) -> Column:
         version = None
@@ -173,27 +166,3 @@ class TryPage(SavedInstructionsPage):
             stream=f"{self.address('try_run')}?{urlencode(selector.as_dict())}",
             blocks=self.used(self.saved(status)),
         )
-
-
-DRAFT_BLOCK: Final = parameters.query("draftBlock", "The prompt block that is shown in its draft.")
-
-
-class TryRun(RunViewSet):
-    """Runs the version of a column and streams its events like the API, except for two things.
-
-    A draft delegates to the sub-agents that it would have once published, and one prompt block can be shown
-    as if its draft were published.
-    """
-
-    schema = None  # no part of the API
-    query = {"stream": (*RunViewSet.query["stream"], DRAFT_BLOCK)}
-
-    def stream(self, request: Request, resource: str) -> StreamingHttpResponse:
-        """Run the version that the address names on the messages."""
-        return super().stream(request, unquote(resource))
-
-    def _call(self, request: Request) -> dict[str, Any]:
-        shown = request.query_params.getlist(DRAFT_BLOCK.name)
-        get_editor().prompt.require_drafts(shown, by=self.caller)
-        drafts = VersionsMap(prompt_blocks=dict.fromkeys(shown, DRAFT))
-        return super()._call(request) | {"published_sub_agents": True, "versions": drafts}

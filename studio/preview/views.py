@@ -22,6 +22,7 @@ from studio.forms.inputs import controls_of
 from studio.forms.instructions import is_unchosen
 from studio.forms.rules import without_unsaid
 from studio.preview.explained import Preview
+from studio.preview.overlays import OverlayOnPage, named_overlay
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -30,7 +31,7 @@ from versioning.domain.overrides import laid_over
 from versioning.domain.selectors import Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Explanation
-from versioning.serving.releases import open_release
+from versioning.serving.overlays import read_overlay
 
 
 class InstructionsPage(EditablePage):
@@ -40,7 +41,7 @@ class InstructionsPage(EditablePage):
     def with_drafts(self) -> bool:
         """Whether to show the drafts of prompt blocks; by default as if published now."""
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
-        asked = requested.get("blocks") == "drafts" and not requested.get("release")
+        asked = requested.get("blocks") == "drafts" and named_overlay(requested) is None
         return asked and self.may(Right.READ_DRAFTS)
 
     def used(self, config: Config) -> list[BlockOnPage]:
@@ -63,23 +64,23 @@ class SavedInstructionsPage(InstructionsPage):
         return found
 
     @cached_property
-    def release(self) -> str:
-        """The id of the release that the page shows it with, as if that were published; empty for none.
+    def overlay(self) -> OverlayOnPage | None:
+        """The overlay that the page shows it with, such as a release, as if that were live; None for none.
 
-        Raises `NotFound` for a release that is not open, or of which the caller may not know.
+        Raises `NotFound` for one that cannot be selected, or of which the caller may not know.
         """
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
-        release_id = requested.get("release", "")
-        if release_id:
-            open_release(release_id, self.caller)
-        return release_id
+        found = named_overlay(requested)
+        if found is not None:
+            read_overlay(found.name, self.caller)
+        return found
 
     @cached_property
-    def released(self) -> Snapshot | None:
-        """The version that would be live if the release were; None for an agent that only code defines."""
-        if self.resource is None:
+    def overlaid(self) -> Snapshot | None:
+        """The version that would be live if the overlay were; None for an agent that only code defines."""
+        if self.resource is None or self.overlay is None:
             return None
-        selector = Selector(release=self.release)
+        selector = Selector(overlay=self.overlay.name)
         version: Snapshot = self.collection.get(self.resource_id, selector, by=self.caller).version
         return version
 
@@ -144,9 +145,9 @@ class PreviewPage(SavedInstructionsPage):
         preview, errors = _previewed(form, self._of_saved)
         which = {
             "wanted": self._wanted.value,
-            "release": self.release,
+            "overlay": self.overlay,
             "with_drafts": self.with_drafts,
-            "offers_drafts": not self.release and not self.kind.is_shown and self.may(Right.READ_DRAFTS),
+            "offers_drafts": not self.overlay and not self.kind.is_shown and self.may(Right.READ_DRAFTS),
         }
         if "fragment" in self.request.POST:
             return self.parts_of_page(form, preview, errors, status=status, **which)
@@ -175,10 +176,10 @@ class PreviewPage(SavedInstructionsPage):
     @property
     def _shown(self) -> Config:
         """What is served with the version that the request asks for."""
-        return self.effective(self.released) if self.release else self.saved(self._wanted)
+        return self.effective(self.overlaid) if self.overlay else self.saved(self._wanted)
 
     def _of_saved(self, context: Mapping[str, Any]) -> Preview:
-        selector = Selector(release=self.release) if self.release else Selector(status=self._wanted)
+        selector = Selector(overlay=self.overlay.name) if self.overlay else Selector(status=self._wanted)
         if self.kind.is_shown:
             version = self.collection.get(self.resource_id, selector, by=self.caller).version
             return self._of_block(version.config, context)

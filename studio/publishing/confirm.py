@@ -26,7 +26,7 @@ MAX_NAMED_DRAFTS: Final = 50
 class ConfirmPage(DependentsPage, ABC):
     """Shows the effects of an action, and performs it once confirmed.
 
-    If somebody changed the resource since the page was opened, nothing is done and the page says so.
+    If the resource was changed since the page was opened, nothing is done and the page says so.
     """
 
     right = Right.PUBLISH
@@ -46,7 +46,7 @@ class ConfirmPage(DependentsPage, ABC):
         return self._ask()
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Do it, unless somebody has changed the resource."""
+        """Do it, unless the resource was changed."""
         try:
             return self.act({request.POST.get("tag", "")})
         except EditConflict as conflict:
@@ -194,7 +194,7 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def shows_dependents(self) -> bool:
-        """Nobody loses anything when an agent becomes public."""
+        """Nothing is taken away when an agent becomes public."""
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:

@@ -46,7 +46,7 @@ class Draft:
 
     @property
     def message(self) -> str:
-        """Why it was saved, in a line; empty if nobody said."""
+        """Why it was saved, in a line; empty without a message."""
         return message_of(self.newest)
 
     @property
@@ -89,7 +89,8 @@ def drafts_of(
     """Return resources whose drafts the caller may read as lines of a list, in a few queries."""
     catalog = kind.catalog(caller)
     resources = [resource for resource, _ in found]
-    changed, hindrances = changed_since_live(catalog, resources), extensions.hindrances(caller, resources)
+    changed = changed_since_live(catalog, resources)
+    blockers = extensions.publish_blockers(caller, resources)
     return [
         Draft(
             kind=kind,
@@ -97,7 +98,7 @@ def drafts_of(
             row=Row.of(kind, entry),
             fields=titles(in_reading_order(changed[resource.pk])),
             may_publish=caller.may(Right.PUBLISH, resource.workspace_id),
-            hindrance=hindrances.get((kind.slug, resource.pk), ""),
+            hindrance=blockers.get((kind.slug, resource.pk), ""),
         )
         for resource, entry in found
     ]

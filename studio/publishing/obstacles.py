@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
+from django.http import HttpRequest
+from editor_client.shared.configurations import MAX_MESSAGE
+
+from studio import extensions
 from studio.limits import MAX_NOTES
 from studio.translation import translated
 from versioning.conf import get_editor
@@ -16,7 +20,23 @@ from versioning.editor import gate
 from versioning.models import VersionedResource
 
 _ANY_REASON: Final = "…"
-"""What stands for a reason while nobody has given one: whether an admin may bypass does not depend on it."""
+"""What stands for a reason that is not given yet; whether the gate accepts one is not up to its text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReasonForm:
+    """The form in which an admin says why versions go live that a check refuses."""
+
+    template: str
+    """The template of the application whose check refuses: `Extension(reason_forms=…)`."""
+    action: str
+    hidden: Mapping[str, str]
+    """The hidden fields."""
+    title: str = ""
+    """The version, in words; empty for several."""
+    error: str = ""
+    """What is wrong with the reason that was sent."""
+    max_length: int = MAX_MESSAGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +74,27 @@ def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: C
         return None
     if not caller.may(Right.PUBLISH, resource.workspace_id):
         return None
-    passage = gate.Passage(resource=resource, version=version, caller=caller)
-    error = gate.refusal(passage, get_editor().code)
+    request = gate.PublishRequest(resource=resource, version=version, caller=caller)
+    error = gate.refusal(request, get_editor().code)
     return None if error is None else Obstacle.of(error)
 
 
-def may_bypass(resource: VersionedResource, version: Snapshot, caller: Caller) -> bool:
-    """Say whether the gate would let a refused version pass if the caller gave a reason."""
-    if not caller.may(Right.ADMINISTER, resource.workspace_id):
-        return False
-    passage = gate.Passage(resource=resource, version=version, caller=caller, bypass_review=_ANY_REASON)
-    return gate.refusal(passage, get_editor().code) is None
+def reason_template(
+    refusals: Iterable[str], workspace_id: str, caller: Caller, passes: Callable[[gate.Options], bool]
+) -> str:
+    """Return the template of the form for a reason; empty if none would help.
+
+    `refusals` are the codes of what the gate has against the versions. `passes` says whether the gate would
+    let them go live with options.
+    """
+    templates = extensions.reason_forms()
+    refused = [code for code in refusals if code in templates]
+    if not refused or not caller.may(Right.ADMINISTER, workspace_id):
+        return ""
+    return templates[refused[0]] if passes(gate.with_reason(_ANY_REASON, refused)) else ""
+
+
+def given_reason(request: HttpRequest) -> str | None:
+    """Return the reason that a `ReasonForm` was sent with, empty for a blank one; None if none was sent."""
+    reason = request.POST.get("reason")
+    return None if reason is None else reason.strip()

@@ -9,19 +9,20 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from editor_client.shared.configurations import MAX_MESSAGE
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
-from studio.publishing.obstacles import Obstacle, may_bypass
+from studio.publishing.obstacles import Obstacle, ReasonForm, given_reason, reason_template
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
 from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
+from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import Status
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
 from versioning.models import VersionedResource
 
 CHANGED: Final = gettext_lazy(
@@ -46,18 +47,16 @@ class PublishPage(DifferencesPage, DependentsPage):
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the approvals that it needs."""
         version_id = request.POST.get("version", "")
-        bypass: dict[str, str] = {}
-        if "bypass" in request.POST:
-            bypass = {"bypass_review": request.POST["bypass"].strip()}
-            if not bypass["bypass_review"]:
-                return self.show(version_id, status=400, bypass_error=_("Say why."))
+        reason = given_reason(request)
+        if reason == "":
+            return self.show(version_id, status=400, reason_error=_("Say why."))
         try:
             done = self.collection.publish(
                 self.resource_id,
                 version_id,
                 by=self.caller,
                 expect={request.POST.get("tag", "")},
-                **bypass,
+                **self._options(version_id, reason) if reason else {},
             )
         except EditConflict:
             for known in ("resource", "with_history", "summary"):
@@ -80,7 +79,38 @@ class PublishPage(DifferencesPage, DependentsPage):
             raise NotFound("Nothing was saved yet, so there is nothing to publish.")
         return self.with_history
 
-    def show(self, version_id: str, *, status: int = 200, **context: Any) -> HttpResponse:
+    def _options(self, version_id: str, reason: str) -> gate.Options:
+        """Return the options that overrule what the gate has against the version, with the reason for it."""
+        _checked, refusal = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
+        return {} if refusal is None else gate.with_reason(reason, {refusal.code})
+
+    def _reason_form(
+        self, version: Snapshot, refusal: VersioningError | None, error: str
+    ) -> ReasonForm | None:
+        """Return the form for a reason with which the gate would let the version pass; None without one."""
+        resource, caller = self.found, self.caller
+
+        def passes(options: gate.Options) -> bool:
+            request = gate.PublishRequest(resource=resource, version=version, caller=caller, options=options)
+            return gate.refusal(request, self.editor.code) is None
+
+        refusals = [] if refusal is None else [refusal.code]
+        template = reason_template(refusals, resource.workspace_id, caller, passes)
+        return (
+            ReasonForm(
+                template=template,
+                action=self.address("publish"),
+                hidden={"version": version.version_id, "tag": resource.tag},
+                title=title_of(version),
+                error=error,
+            )
+            if template
+            else None
+        )
+
+    def show(
+        self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
+    ) -> HttpResponse:
         """Return the page about publishing a version."""
         resource = self.found
         checked, refusal = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
@@ -106,8 +136,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
             obstacle=None if refusal is None else Obstacle.of(refusal),
-            may_bypass=refusal is not None and may_bypass(resource, version, self.caller),
-            max_reason=MAX_MESSAGE,
+            reason_form=self._reason_form(version, refusal, reason_error),
             live_source=f"{self.address('publish')}?{pinned}",
             warnings=checked.warnings[:MAX_NOTES],
             more_warnings=len(checked.warnings[MAX_NOTES:]),

@@ -1,4 +1,4 @@
-"""How forms name the resources that somebody has chosen, each with the version that the page showed.
+"""How forms name the resources that a person has chosen, each with the version that the page showed.
 
 A checkbox of a list is called `chosen` and has the value `agent:team/writer:<version id>`. A page that asks
 for confirmation sends with each the tag of the resource, in a field called `tag:agent:team/writer`.

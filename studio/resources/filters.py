@@ -11,19 +11,18 @@ from urllib.parse import urlencode
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from editor_client.shared.tags import listed_in
 
 from studio.kinds import StudioKind
 from studio.resources.create import workspace_choices
 from studio.resources.summaries import STATES, VISIBILITIES
 from versioning.domain.access import Caller, Right
-from versioning.editor.catalog import Filter, Overview, ResourceState
+from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, filters_of
+from versioning.editor.catalog.criteria import NOT_LIVE
 from versioning.models.search import MAX_LENGTH
 
 MAX_TEXT: Final = MAX_LENGTH
 MAX_OPTIONS: Final = 40
 """Up to so many authors, labels or tags are a list to choose from; of more, what is typed is completed."""
-NOT_LIVE: Final = "not_live"
 OLD_STATES: Final = {
     "Published": ResourceState.PUBLISHED.value,
     "Changed": ResourceState.CHANGED.value,
@@ -39,9 +38,19 @@ ORDERS: Final = {
     "newest": ("-created_at", gettext_lazy("Made last")),
 }
 USUAL_ORDER: Final = "changed"
-_PLAIN: Final = ("workspace", "visibility", "author", "label", "folder")
-_SWITCHES: Final = ("waiting", "labelled", "starred")
 _ANY: Final = ("", gettext_lazy("Any"))
+
+
+def _field_of(one: Filter) -> forms.Field:
+    """Return the field of a filter that has none here; one without a label is set by links alone."""
+    more: dict[str, Any] = {"required": False, "label": one.label}
+    if not one.label:
+        more["widget"] = forms.HiddenInput
+    if one.is_switch:
+        return forms.BooleanField(**more)
+    if one.choices is not None:
+        return forms.ChoiceField(choices=[_ANY, *one.choices], **more)
+    return forms.CharField(max_length=MAX_TEXT, **more)
 
 
 class FilterForm(forms.Form):
@@ -69,18 +78,16 @@ class FilterForm(forms.Form):
         required=False,
         choices=[(name, words) for name, (_column, words) in ORDERS.items()],
     )
-    folder = forms.CharField(required=False, max_length=MAX_TEXT, widget=forms.HiddenInput)
-    waiting = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    labelled = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    starred = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any, *, kind: StudioKind, caller: Caller, known: Overview | None = None) -> None:
         super().__init__(data, auto_id="filter-%s")
         self.caller = caller
         workspaces = [_ANY, *workspace_choices(Right.READ, caller)]
         self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
-        if not kind.has_visibility:
-            del self.fields["visibility"]
+        self.filters = {one.field: one for one in filters_of(kind) if one.field}
+        for name in set(self.base_fields) - set(self.filters) - {"order"}:
+            del self.fields[name]
+        self.fields |= {name: _field_of(one) for name, one in self.filters.items() if name not in self.fields}
         self.suggested: dict[str, Iterable[str]] = {}
         if known is not None:
             for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
@@ -89,7 +96,7 @@ class FilterForm(forms.Form):
             field.widget.attrs["class"] = "input"
 
     def _offer(self, name: str, names: list[str]) -> None:
-        """Offer what there is: as a list to choose from while it is short, else while somebody types."""
+        """Offer what there is: as a list to choose from while it is short, else while a person types."""
         given = str(self.data.get(name, ""))
         if len(names) > MAX_OPTIONS:
             self.suggested[name] = names
@@ -99,20 +106,11 @@ class FilterForm(forms.Form):
         self.fields[name].widget = forms.Select(choices=[_ANY, *((one, one) for one in options)])
 
     @cached_property
-    def wanted(self) -> Filter:
+    def wanted(self) -> Wanted:
         """The filter, without values that are not valid."""
         self.is_valid()
-        given = self.cleaned_data
-        state = given.get("state", "")
-        more: dict[str, Any] = {name: given.get(name, "") for name in _PLAIN}
-        more |= {name: bool(given.get(name)) for name in _SWITCHES}
-        return Filter(
-            text=given.get("q", ""),
-            state=ResourceState(state) if state and state != NOT_LIVE else None,
-            not_live=state == NOT_LIVE,
-            tags=listed_in(given.get("tag", "")),
-            **more,
-        )
+        given = {name: self.cleaned_data.get(name) for name in self.filters}
+        return Wanted({name: self.filters[name].read(value) for name, value in given.items() if value})
 
     @property
     def order_name(self) -> str:
@@ -210,7 +208,7 @@ def quick_chips(form: FilterForm) -> list[Chip]:
 
 def tag_chip(form: FilterForm, tag: str) -> Chip:
     """Return the link to what has this tag, too."""
-    tags = form.wanted.tags
+    tags = form.wanted.get("tag", [])
     rest = [one for one in tags if one != tag]
     wanted = rest if tag in tags else [*tags, tag]
     return Chip(title=tag, address=form.address(tag=",".join(wanted)), current=tag in tags)

@@ -17,7 +17,7 @@ from studio.resources.rows import chosen_value
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid
 from versioning.editor.bulk import MAX_CHOSEN, Choice
-from versioning.editor.catalog import Filter
+from versioning.editor.catalog import Wanted
 
 FIELD: Final = "matching"
 
@@ -27,7 +27,7 @@ def value_of_matching(kind: StudioKind, query: str) -> str:
     return f"{kind.slug}?{query}"
 
 
-def matching(given: QueryDict, caller: Caller, narrow: Callable[[Filter], Filter]) -> Sequence[Choice]:
+def matching(given: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]) -> Sequence[Choice]:
     """Return the first of what a list shows and the caller may change, at most `MAX_CHOSEN`.
 
     `narrow` may narrow the list further. Raises `Invalid`, which names the field, for another value.

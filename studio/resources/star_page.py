@@ -12,7 +12,7 @@ class StarPage(ResourcePage):
     """Where a star is set or taken away: a form without a page of its own."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Lead to the resource, for whoever comes here after signing in."""
+        """Lead to the resource, for people who come here after signing in."""
         return self.go(self.address("change"))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:

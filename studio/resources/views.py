@@ -47,7 +47,7 @@ class ListPage(StudioPage):
         found = catalog.search(wanted, order=form.sorting)
         page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         rows = self._rows(list(page.object_list))
-        folders, folders_left_out = tree(known.folders, wanted.folder)
+        folders, folders_left_out = tree(known.folders, wanted.get("folder", ""))
         return self.page(
             "studio/resources/list.html",
             title=self.kind.title,
@@ -60,7 +60,7 @@ class ListPage(StudioPage):
             columns=Columns.of(known),
             heads=heads(form),
             chips=quick_chips(form),
-            tag_chips=[tag_chip(form, tag) for tag in wanted.tags],
+            tag_chips=[tag_chip(form, tag) for tag in wanted.get("tag", ())],
             query=form.address()[1:],
             folders=folders,
             folders_left_out=folders_left_out,
@@ -73,7 +73,7 @@ class ListPage(StudioPage):
         )
 
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """Return the rows of a page, with a star for whatever has a record."""
+        """Return the rows of a page, with a star for what has a record."""
         starred = stars_of(self.kind, [entry.id for entry in entries if entry.version], self.caller)
         return [Row.of(self.kind, entry, self.caller, starred.get(entry.id)) for entry in entries]
 

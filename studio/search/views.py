@@ -1,4 +1,4 @@
-"""The search over everything: its page, and what is suggested while somebody types."""
+"""The search over everything: its page, and what is suggested while a person types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 20
 MAX_LISTED: Final = 1_000
-"""How many results have a place on a page; whoever looks further has to say more."""
+"""How many results have a place on a page; people who look further have to say more."""
 SUGGESTED: Final = 8
 
 
@@ -64,7 +64,7 @@ def search_for(text: str, caller: Caller) -> TextSearch:
 
 
 class SearchPage(StudioPage):
-    """Everything with the words that somebody typed."""
+    """Everything with the words that were typed."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show a page of the results, of both kinds or of one."""

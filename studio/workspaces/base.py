@@ -56,7 +56,7 @@ class WorkspacePage(AdministrationPage):
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The workspace; raises `NotFound` and `Forbidden` for whoever may not open the page."""
+        """The workspace; raises `NotFound` and `Forbidden` for people who may not open the page."""
         return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
 
     def may(self, right: Right) -> bool:

@@ -57,7 +57,7 @@ class MembersPage(WorkspacePage):
         return self.show(InviteForm(), link=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Invite somebody, and go back to the list, which shows the link to send once."""
+        """Invite a person, and go back to the list, which shows the link to send once."""
         form = InviteForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -85,7 +85,7 @@ class MembersPage(WorkspacePage):
         return f"invitation to {self.workspace_id}"
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the list with the form to invite somebody."""
+        """Return the list with the form for an invitation."""
         members = self.verbs.members(self.workspace_id, by=self.caller)
         page: Page[Membership] = Paginator(members, PER_PAGE).get_page(self.request.GET.get("page"))
         return self.page(

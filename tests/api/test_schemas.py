@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import pytest
 
 from versioning.api.schemas.base import ResponseSchema, Source, Time
-from versioning.domain.fields import Shape
+from versioning.domain.config import Shape
 
 
 class Config(Shape):

@@ -8,10 +8,21 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import comments, log, records, releases, reviews, schedules, served, webhooks
+from editor_client import (
+    comments,
+    log,
+    records,
+    releases,
+    reviews,
+    schedules,
+    served,
+    stored_agents,
+    webhooks,
+)
 from editor_client.kinds import KINDS
 from editor_client.result import Result, Success, members
 from editor_client.stored import Kind
+from pydantic.alias_generators import to_snake
 
 from tests.support.api import Api
 from tests.support.openapi import ROUTES, operations
@@ -104,6 +115,27 @@ REPEATED = {"agentId", "blockId"}
 @pytest.fixture(scope="module")
 def document() -> Schema:
     return dict(Api("").request("GET", "/schema", accept="application/json").body)
+
+
+LISTS: dict[str, Any] = {
+    "GET /stored/agents": stored_agents.AgentFilters,
+    "GET /stored/prompt-blocks": records.Filters,
+    "GET /events": log.EventList,
+    "GET /releases": releases.ReleaseFilters,
+    "GET /reviews": reviews.ReviewFilters,
+    "GET /schedules": schedules.ScheduleFilters,
+    "GET /comments": comments.CommentFilters,
+}
+ORDER = {"orderBy[field]": "order_by", "orderBy[direction]": "direction"}
+
+
+@pytest.mark.parametrize("route", LISTS)
+def test_a_list_takes_the_filters_of_the_service(document: Schema, route: str) -> None:
+    offered = {parameter["name"] for parameter in operations(document)[route]["parameters"]} - {
+        "page",
+        "requestContext",
+    }
+    assert {ORDER.get(name) or to_snake(name) for name in offered} == get_type_hints(LISTS[route]).keys()
 
 
 def test_every_route_has_a_result() -> None:

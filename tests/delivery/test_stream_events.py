@@ -62,10 +62,10 @@ def feed(api: RemoteApi, start: int, **query: Any) -> list[dict[str, Any]]:
 def test_a_stream_holds_what_the_feed_holds(live_service: Service, kind: Kind) -> None:
     with connected(live_service) as api, open_stream(live_service) as stream:
         start = now(api)
-        kind.make(api, "streamed", 'one\r\n\r\ndata: x\u2028id: 7\n: "Zoë" 日本', autoPublish=True)
-        api.patch(kind.url("streamed"), {"metadata": {"a\r\n\r\ndata: {}": "\n\nid: 1"}})
-        kind.save(api, "streamed", autoPublish=True)
-        api.delete(kind.url("streamed"))
+        kind.make(api, "in-the-feed", 'one\r\n\r\ndata: x\u2028id: 7\n: "Zoë" 日本', autoPublish=True)
+        api.patch(kind.url("in-the-feed"), {"metadata": {"a\r\n\r\ndata: {}": "\n\nid: 1"}})
+        kind.save(api, "in-the-feed", autoPublish=True)
+        api.delete(kind.url("in-the-feed"))
         told = feed(api, start)
         assert stream.wait_for(len(told)) == told
         assert stream.ids == [str(event["position"]) for event in told]

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from delivery.models import Delivery, Webhook
-from delivery.webhooks import own_jobs
+from delivery.webhooks import jobs
 from delivery.webhooks.attempts import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.ports import free_port
@@ -153,7 +153,7 @@ def test_old_deliveries_go_and_pending_ones_stay(alice: Api, receiver: Receiver)
     for done in (Delivery.objects.filter(pk=old), Delivery.objects.filter(state="cancelled")):
         moment = done.get().finished_at
         assert moment is not None
-        done.update(finished_at=moment - own_jobs.KEPT_FOR)
+        done.update(finished_at=moment - jobs.KEPT_FOR)
     assert Worker([registered()["webhook upkeep"]]).once()
     assert [about(one)[1] for one in deliveries(alice, webhook)] == ["new", "pending"]
     assert deliveries(alice, cancelled) == []

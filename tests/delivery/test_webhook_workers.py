@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from delivery.webhooks.own_jobs import THREADS
+from delivery.webhooks.jobs import THREADS
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import OK, Answer, Message, Receiver, receiving
 from tests.support.remote import connected

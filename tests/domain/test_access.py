@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,12 @@ def test_who_is_a_member_of_nothing_may_do_nothing_and_is_told_what_is_refused(r
     assert nobody.scope(right) == frozenset()
     with pytest.raises(Forbidden, match=re.escape(right.refused("acme"))):
         nobody.require(right, "acme")
+
+
+@pytest.mark.parametrize("limits", [{"everywhere": Role.VIEWER}, {"roles": {"acme": Role.VIEWER}}])
+def test_a_role_in_a_workspace_and_one_everywhere_are_roles(limits: dict[str, Any]) -> None:
+    assert Caller(username="ann", **limits).has_role
+    assert not Caller(username="ann").has_role
 
 
 @pytest.mark.parametrize("right", Right)

@@ -21,6 +21,7 @@ from tests.support.configurations import (
     SMALLEST_AGENT,
     agent_configs,
     block_configs,
+    fewer,
     json_objects,
     reordered,
     unhurried,
@@ -203,7 +204,7 @@ def test_text_that_names_a_block_is_no_reference() -> None:
 
 
 @given(agent_configs, st.randoms(use_true_random=False))
-@unhurried
+@fewer
 def test_every_allowed_agent_is_accepted_and_survives_storage(config: Any, random: Random) -> None:
     assert_survives(AGENT.schema, config, random)
 
@@ -226,7 +227,7 @@ def assert_survives(schema: ConfigSchema, config: dict[str, Any], random: Random
 
 
 @given(agent_configs, agent_configs)
-@unhurried
+@fewer
 def test_an_edit_changes_exactly_what_it_sends(before: Any, changes: Any) -> None:
     after = AGENT.schema.edited(before, changes)
     assert after == {**before, **changes}

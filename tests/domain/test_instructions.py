@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from editor_client.shared.instructions import BlockText, Origin, Piece, assemble, render, traced
+from editor_client.shared.instructions import (
+    BlockText,
+    Origin,
+    Piece,
+    as_one_text,
+    assemble,
+    render,
+    traced,
+)
 from hypothesis import given
 
 from tests.support.configurations import FOR_GOLD, json_objects, texts, unhurried
@@ -311,3 +319,16 @@ def test_many_blocks_cannot_make_endless_instructions() -> None:
     with pytest.raises(Invalid) as refusal:
         assemble([block] * 17, {}, {})
     assert refusal.value.code == "instructions_too_long"
+
+
+def test_a_text_may_be_as_long_as_the_limit_and_no_longer() -> None:
+    assert render("{{ v }}!", {"v": "1234"}, limit=5) == "1234!"
+    with pytest.raises(Invalid):
+        render("{{ v }}!", {"v": "12345"}, limit=5)
+
+
+def test_blocks_are_one_text_but_for_those_that_are_left_out_or_depend_on_the_context() -> None:
+    texts = [{"type": "text", "content": content} for content in ("a", " \n", "b")]
+    assert as_one_text(texts) == "a\n\nb" == assemble(texts, {}, {})[0]
+    with pytest.raises(Invalid):
+        as_one_text([{"type": "prompt_block", "content": "a", "rules": FOR_GOLD}])

@@ -34,17 +34,18 @@ class Closed(Forbidden):
 
 
 @pytest.fixture
-def asked() -> Iterator[list[gate.Passage]]:
+def asked() -> Iterator[list[gate.PublishRequest]]:
     """Close the gate, and collect what it is asked."""
-    passages: list[gate.Passage] = []
+    requests: list[gate.PublishRequest] = []
 
-    def refuse(passage: gate.Passage) -> None:
-        passages.append(passage)
+    def refuse(request: gate.PublishRequest) -> None:
+        requests.append(request)
         raise Closed("The gate is closed.")
 
-    gate.register(refuse)
-    yield passages
-    gate.unregister(refuse)
+    closed = gate.Check(check=refuse)
+    gate.register(closed)
+    yield requests
+    gate.unregister(closed)
 
 
 def everything() -> list[Any]:
@@ -121,10 +122,11 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
     AGENTS.make(cast.alice, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
     agent, code = Agent.objects.get(pk="writer"), get_editor().code
 
-    def pass_as(name: str) -> None:
+    def pass_as(name: str, label: str | None = None) -> None:
         caller = caller_for(User.objects.get(username=name))
+        asked = gate.PublishRequest(resource=agent, version=agent.latest, caller=caller, label=label)
         with events.transaction():
-            gate.let_through(gate.Passage(resource=agent, version=agent.latest, caller=caller), code)
+            gate.check(asked, code)
 
     with pytest.raises(Forbidden, match="publish"):
         pass_as("edgar")
@@ -132,9 +134,14 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
         pass_as("paula")
     PROMPT_BLOCKS.publish(cast.alice, "tone", block["latestVersionId"])
     pass_as("paula")
+    AGENTS.publish(cast.alice, "writer", str(agent.latest_version_id))
     request.getfixturevalue("asked")
     with pytest.raises(Closed):
         pass_as("paula")
+    agent.refresh_from_db()
+    pass_as("paula")  # what is live already
+    with pytest.raises(Closed):
+        pass_as("paula", label="beta")
 
 
 # Code that goes past the gate
@@ -219,6 +226,6 @@ def test_no_other_code_moves_a_pointer_or_releases_a_label() -> None:
         ("editor/" + path.name, name)
         for path in (ROOT / "versioning/editor").glob("*.py")
         for name, node in functions(path)
-        if "gate.let_through(" in ast.unparse(node)
+        if "gate.check(" in ast.unparse(node)
     }
     assert asking == ASKING

@@ -6,16 +6,16 @@ import json
 import logging
 from typing import Any
 
-import django_filters
 import pytest
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.override_files import Folder, define
 from tests.support.people import key_of, person
 from tests.support.served import published_block, reference, served
-from versioning.api.filters import VisibilityFilter
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import Role
+from versioning.domain.agents import AGENT
+from versioning.editor.catalog import filters_of
 from versioning.models import AgentVersion, Event, Workspace
 
 URL = AGENTS.url("answers")
@@ -412,9 +412,9 @@ def test_a_search_that_is_too_long_is_refused_beside_files_too(admin: Api, by_ha
 
 
 def test_every_filter_is_one_that_files_can_be_asked() -> None:
-    assert {name for query, _ in FILTERS for name in query} == set(VisibilityFilter.base_filters)
-    with pytest.raises(TypeError, match="extra must have a criterion"):
-        type("Unasked", (VisibilityFilter,), {"extra": django_filters.CharFilter()})
+    assert {name for query, _ in FILTERS for name in query} == {
+        one.parameter for one in filters_of(AGENT) if one.parameter
+    }
 
 
 def test_search_finds_a_draft_beside_a_file(admin: Api, by_hand: Folder) -> None:

@@ -1,40 +1,57 @@
-"""What applications register is checked when they do: a fault shows at the start, and not in a request."""
+"""What applications declare is checked at the start: a fault shows there, and not in a request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.urls import path as route
 
-from releases import automatic
-from studio import extensions
-from versioning.domain import events as event_types
-from versioning.editor import concerns, gate, pins
-from versioning.models import events
-from versioning.serving import choice, releases
-from versioning.worker import jobs
+from editor_project.environment import Environment
+from versioning import capabilities
+from versioning.api.urls import added_routes, missing
+from versioning.capabilities import EditorApp
+from versioning.conf import Setting, apply_default
 
-REGISTRIES: dict[str, Callable[[Any], object]] = {
-    "automatic": lambda given: automatic.register(given, lambda _release, _by: None),
-    "automatic, take_over": lambda given: automatic.register(lambda _: set(), given),
-    "choice": choice.register,
-    "concerns": concerns.register,
-    "event types": lambda given: event_types.register("thing", given, "done"),
-    "extensions": extensions.register,
-    "gate": gate.register,
-    "gate, holds_back": lambda given: gate.register(lambda _: None, holds_back=given),
-    "jobs": jobs.register,
-    "jobs, run": lambda given: jobs.register(jobs.Periodic(name="broken", run=given, every=1)),
-    "pins": pins.register,
-    "readers of events": events.register_reader,
-    "releases": releases.register,
-}
+FAULTS: dict[str, Any] = dict.fromkeys(
+    (
+        "settings",
+        "events",
+        "checks",
+        "selectors",
+        "choice",
+        "keeps_versions",
+        "follows",
+        "jobs",
+        "notifications",
+        "studio",
+    ),
+    "builtins.int",
+)
 
 
-@pytest.mark.parametrize("registry", REGISTRIES)
-@pytest.mark.parametrize("given", ["x", 5, {}], ids=repr)
-def test_what_cannot_be_used_is_refused_with_a_sentence(registry: str, given: Any) -> None:
-    with pytest.raises(TypeError, match=f"takes|{given!r}") as refused:
-        REGISTRIES[registry](given)
-    assert repr(given) in str(refused.value)
+@pytest.mark.parametrize(
+    ("attribute", "path"),
+    [*FAULTS.items(), ("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE"), ("needs", "nothing")],
+)
+def test_what_cannot_be_used_stops_the_start_with_a_sentence(attribute: str, path: str) -> None:
+    app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
+    with pytest.raises(ImproperlyConfigured, match=f"faulty declares {attribute} = '{path}': ."):
+        app.ready()
+
+
+def test_a_route_below_the_resources_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capabilities, "routes", lambda: [route("stored/agents/<id>/pilots", missing)])
+    with pytest.raises(ImproperlyConfigured, match="stored/agents/<id>/pilots"):
+        list(added_routes())
+
+
+def test_a_setting_is_read_as_the_project_reads_its_own(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(Environment.ENVIRON, "EDITOR_PILOTS", "5")
+    apply_default(Setting("EDITOR_PILOTS", 3, "how many pilots there are"))
+    assert settings.EDITOR_PILOTS == 5
+    del settings.EDITOR_PILOTS

@@ -180,5 +180,9 @@ def acts(node: ast.FunctionDef) -> bool:
 def test_every_verb_begins_anew_when_rights_have_changed() -> None:
     found = dict(verbs())
     assert {"saving.edit", "favorites.favorite", "workspaces.rename", "creating.create"} <= found.keys()
-    plain = {name for name, node in found.items() if "retried" not in map(ast.unparse, node.decorator_list)}
+    plain = {
+        name
+        for name, node in found.items()
+        if "retry_on_conflict" not in map(ast.unparse, node.decorator_list)
+    }
     assert plain == set()

@@ -1,4 +1,4 @@
-"""A new capability uses five seams, as docs/extending.md shows: the app of that page, in a real service.
+"""A new capability is an app, as docs/extending.md shows: the app of that page, in a real service.
 
 Without its line in the settings the service works as before, with what the app has left in the log.
 """
@@ -18,7 +18,7 @@ from tests.support.remote import connected
 from tests.support.runs import ECHO
 from tests.support.served import ask, reference
 from tests.support.service import ROOT, Service, running_service
-from versioning.domain.events import Audience, register, types
+from versioning.domain.events import Audience, EventSubject, EventType, declare, types
 
 PAGE = ROOT / "docs/extending.md"
 SETTINGS = """
@@ -175,6 +175,6 @@ def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_wor
 )
 def test_a_type_is_refused_that_is_taken_or_that_no_filter_could_name(subject: str, name: str) -> None:
     before = dict(types())
-    with pytest.raises(ValueError, match=name):
-        register(subject, Audience.ADMINS, name)
+    with pytest.raises(ValueError, match=subject):
+        declare(EventSubject(name=subject, audience=Audience.ADMINS, types=[EventType(name=name)]))
     assert types() == before

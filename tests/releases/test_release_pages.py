@@ -211,8 +211,8 @@ def test_what_the_gate_refuses_is_kept_as_a_draft(cast: Cast, pair: Pair) -> Non
     seen = alice.get(address)
     assert seen.status == 200 and "Publish without a review" not in seen.text
     get_editor().review_policy.set("acme", required=1)
-    assert alice.post(address, do="publish", bypass=" ", tag=tag(alice, address)).status == 400
-    alice.post(address, do="publish", bypass="It is on fire", tag=tag(alice, address))
+    assert alice.post(address, do="publish", reason=" ", tag=tag(alice, address)).status == 400
+    alice.post(address, do="publish", reason="It is on fire", tag=tag(alice, address))
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
 
 

@@ -146,27 +146,30 @@ def test_the_selector_needs_the_right_to_drafts(cast: Cast, pair: Pair) -> None:
 
 
 @pytest.fixture
-def asked() -> Iterator[list[gate.Passage]]:
+def asked() -> Iterator[list[gate.PublishRequest]]:
     """A check at the gate that lets nothing through but what is called tone."""
-    passages: list[gate.Passage] = []
+    requests: list[gate.PublishRequest] = []
 
-    def refuse(passage: gate.Passage) -> None:
-        passages.append(passage)
-        if passage.resource.pk != "tone":
+    def refuse(request: gate.PublishRequest) -> None:
+        requests.append(request)
+        if request.resource.pk != "tone":
             raise Forbidden("The gate is closed.", code="closed")
 
-    gate.register(refuse)
-    yield passages
-    gate.unregister(refuse)
+    closed = gate.Check(check=refuse)
+    gate.register(closed)
+    yield requests
+    gate.unregister(closed)
 
 
-def test_every_item_passes_the_gate_or_none_does(cast: Cast, pair: Pair, asked: list[gate.Passage]) -> None:
+def test_every_item_passes_the_gate_or_none_does(
+    cast: Cast, pair: Pair, asked: list[gate.PublishRequest]
+) -> None:
     release = make(cast.paula, *pair.items())
     before = Event.objects.count()
     assert codes(check(cast.paula, release)["problems"]) == [("writer", "closed")]
     answer = publish(cast.paula, release)
     assert (answer.status, codes(answer.body["problems"])) == (409, [("writer", "closed")])
-    assert {passage.resource.pk for passage in asked} == {"writer", "tone"}
+    assert {request.resource.pk for request in asked} == {"writer", "tone"}
     assert Event.objects.count() == before
     assert live(cast.alice, PROMPT_BLOCKS, "tone") == pair.old["tone"]
 

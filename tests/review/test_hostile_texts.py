@@ -49,5 +49,5 @@ def test_why_a_review_is_bypassed_in_the_studio(cast: Cast, kind: Kind) -> None:
     require_approvals(1)
     before = Event.objects.count()
     window, page = Window.of("alice"), page_of(kind, "publish")
-    seen = window.post(page, version=draft, tag=window.get(page).field("tag"), bypass="a\0b")
+    seen = window.post(page, version=draft, tag=window.get(page).field("tag"), reason="a\0b")
     assert (seen.status, Event.objects.count()) == (400, before)

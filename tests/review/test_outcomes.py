@@ -80,6 +80,9 @@ def test_an_approval_counts_and_a_later_verdict_replaces_it(cast: Cast, kind: Ki
     assert outcome(kind).is_allowed
     say(kind, "paula", "requestChanges")
     assert (outcome(kind).changes_requested_by, outcome(kind).is_allowed) == (("paula",), False)
+    require(1)
+    assert (outcome(kind).missing, outcome(kind).is_allowed) == (0, False)
+    require(2)
     say(kind, "paula", "withdraw")
     say(kind, "alice", "requestChanges")
     say(kind, "alice")

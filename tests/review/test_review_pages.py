@@ -21,7 +21,7 @@ from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.studio import workspace_page
 from tests.support.window import Window, page_of
 from versioning.conf import get_editor
-from versioning.editor import concerns
+from versioning.editor import notifications
 from versioning.models import caller_for
 
 REVIEWS = workspace_page("reviews")
@@ -264,7 +264,7 @@ def told() -> dict[str, list[str]]:
     found = {}
     for name in NAMES:
         caller = caller_for(User.objects.get(username=name))
-        news = concerns.news(caller, get_editor().code).filter(type__startswith="review.")
+        news = notifications.news(caller, get_editor().code).filter(type__startswith="review.")
         found[name] = [event.type.removeprefix("review.") for event in news]
     return {name: types for name, types in found.items() if types}
 
@@ -356,19 +356,19 @@ def test_an_admin_publishes_without_a_review_and_the_history_says_so(
     for name, offered in (("paula", False), ("alice", True)):
         seen = Window.of(name).get(publish)
         assert "This cannot be published yet. Needs one more approval." in seen.text
-        assert ('name="bypass"' in seen.markup) == offered
+        assert ('id="bypass-reason"' in seen.markup) == offered
     alice = Window.of("alice")
     typed = {"version": draft, "tag": alice.get(publish).field("tag")}
-    assert "Say why." in alice.post(publish, **typed, bypass="  ").text
-    assert Window.of("paula").post(publish, **typed, bypass="I want to").status == 403
+    assert "Say why." in alice.post(publish, **typed, reason="  ").text
+    assert Window.of("paula").post(publish, **typed, reason="I want to").status == 403
     assert alice.post(publish, **typed).status == 403
     assert cast.alice.get(kind.url("writer"), status="draft").body["activeVersionId"] != draft
-    assert alice.post(publish, **typed, bypass="Refunds are <wrong>").status == 302
+    assert alice.post(publish, **typed, reason="Refunds are <wrong>").status == 302
     seen = Window.of("edgar").get(page_of(kind, "history"))
     assert "alice published it without a review: “Refunds are <wrong>”" in seen.text
     require(1, bypass="nobody")
     kind.save(cast.edgar, text="three")
-    assert 'name="bypass"' not in alice.get(publish).markup
+    assert 'id="bypass-reason"' not in alice.get(publish).markup
 
 
 def test_publish_buttons_say_what_is_missing_until_nothing_is(cast: Cast, kind: Kind, draft: str) -> None:
@@ -474,7 +474,7 @@ def test_a_publisher_of_today_hears_of_what_nobody_was_named_for(cast: Cast, kin
     for role in ("editor", "publisher"):
         give_role("vera", "acme", role)
         caller = caller_for(User.objects.get(username="vera"))
-        news.append(concerns.unread(caller, get_editor().code, after=0, limit=10))
+        news.append(notifications.unread(caller, get_editor().code, after=0, limit=10))
     assert news == [1, 3]  # of the role; of both changes of it, and of the review
 
 

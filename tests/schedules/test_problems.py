@@ -11,14 +11,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from schedules.models import Schedule
-from schedules.news import look
+from schedules.notifications import look
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead, pass_time, reference, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role, key_of, person
 from tests.support.window import Window
 from versioning.conf import get_editor
-from versioning.editor import concerns
+from versioning.editor import notifications
 from versioning.models import Membership, caller_for
 
 
@@ -229,8 +229,8 @@ def test_its_author_hears_when_that_changes_and_when_it_failed(cast: Cast, kind:
 
     def told(name: str) -> list[tuple[str, Any]]:
         caller = caller_for(User.objects.get(username=name))
-        news = concerns.news(caller, get_editor().code).filter(type__startswith="schedule.")
-        assert concerns.unread(caller, get_editor().code, after=0, limit=50) >= news.count()
+        news = notifications.news(caller, get_editor().code).filter(type__startswith="schedule.")
+        assert notifications.unread(caller, get_editor().code, after=0, limit=50) >= news.count()
         return [(one.type, one.detail.get("problems", one.detail.get("code"))) for one in news]
 
     look()

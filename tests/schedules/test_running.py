@@ -14,8 +14,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from schedules import running
+from schedules.jobs import follow_time_zones
 from schedules.models import Schedule, State
-from schedules.own_jobs import follow_time_zones
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, reference, run, run_due, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

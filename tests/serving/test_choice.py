@@ -26,7 +26,7 @@ from versioning.conf import get_editor
 from versioning.domain import events
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
-from versioning.domain.events import Audience
+from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.models import ApiKey
 from versioning.serving import choice
@@ -40,7 +40,11 @@ BY_NAME = [text("Hello, {{ userId || 'you' }}."), reference("tone")]
 @pytest.fixture
 def chooser(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyChooser]:
     """The toy, registered as long as the test runs."""
-    monkeypatch.setitem(events._AUDIENCES, toy_choice.CHANGED, Audience.READERS)
+    subject = EventSubject(
+        name="toy", audience=Audience.READERS, types=[EventType(name=toy_choice.CHANGED.partition(".")[2])]
+    )
+    monkeypatch.setitem(events._SUBJECTS, "toy", subject)
+    monkeypatch.setitem(events._DECLARED, toy_choice.CHANGED, subject.types[0])
     toy = ToyChooser()
     choice.register(toy)
     yield toy

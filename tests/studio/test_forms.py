@@ -16,6 +16,7 @@ from tests.support.configurations import (
     FULL_BLOCK,
     agent_configs,
     block_configs,
+    fewer,
     unhurried,
 )
 from versioning.domain.agents import AGENT
@@ -67,7 +68,7 @@ def test_a_form_sent_back_untouched_changes_nothing(schema: Any, config: dict[st
     assert changed == {} and reading.issues == []
 
 
-@unhurried
+@fewer
 @given(agent_configs)
 def test_no_agent_changes_by_being_looked_at(config: dict[str, Any]) -> None:
     assert edited(config)[0] == {}
@@ -79,7 +80,7 @@ def test_no_block_changes_by_being_looked_at(config: dict[str, Any]) -> None:
     assert edited(config, PROMPT_BLOCK.schema)[0] == {}
 
 
-@unhurried
+@fewer
 @given(agent_configs)
 def test_what_was_typed_beside_the_rest_of_a_field_leaves_the_rest(config: dict[str, Any]) -> None:
     """Read as if every field had been touched, a form still gives what it shows."""

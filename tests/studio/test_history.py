@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import SECRETS, History, make_history
 from tests.support.studio import Visitor, page_of, tag_on, words_of
 from versioning.models import Event
 
 
+@pytest.fixture(scope="module")
+def histories(
+    stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]
+) -> dict[Kind, History]:
+    """Four versions of each kind: labelled, historical, published, draft."""
+    with stored_once():
+        return {kind: make_history(kind, Api(shared_keys["alice"])) for kind in (AGENTS, PROMPT_BLOCKS)}
+
+
 @pytest.fixture
-def history(cast: Cast, kind: Kind) -> History:
-    """Four versions: labelled, historical, published, draft."""
-    return make_history(kind, cast.alice)
+def cast(shared_cast: Cast) -> Cast:
+    """Everybody, as they are in every test of this module."""
+    return shared_cast
+
+
+@pytest.fixture
+def history(cast: Cast, histories: dict[Kind, History], kind: Kind) -> History:
+    """The versions of the kind that the test is about."""
+    return histories[kind]
 
 
 def version_page(kind: Kind, version_id: str, *rest: str) -> str:
@@ -214,10 +231,10 @@ def test_a_label_is_released_and_withdrawn(cast: Cast, kind: Kind, history: Hist
 
 def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> None:
     blocks = [{"type": "prompt_block_ref", "id": name} for name in ("rules", "missing")]
-    version = AGENTS.make(cast.alice, instructions=blocks)["latestVersionId"]
+    version = AGENTS.make(cast.alice, "user", instructions=blocks)["latestVersionId"]
     paula = Visitor("paula")
-    tag = tag_on(paula.get(version_page(AGENTS, version)))
-    page = version_page(AGENTS, version, "labels")
+    tag = tag_on(paula.get(page_of(AGENTS, f"versions/{version}", "user")))
+    page = page_of(AGENTS, f"versions/{version}/labels", "user")
     answer = paula.post(page, tag=tag, name="canary", released="true")
     assert answer.status_code == 400
     assert (
@@ -303,26 +320,26 @@ def test_what_is_live_already_cannot_be_published_again(kind: Kind, history: His
 def test_an_unpublished_block_stands_in_the_way_and_is_named(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone")
     references = [{"type": "prompt_block_ref", "id": name} for name in ("tone", "absent")]
-    draft = AGENTS.make(cast.alice, instructions=references)["latestVersionId"]
+    draft = AGENTS.make(cast.alice, "user", instructions=references)["latestVersionId"]
     paula = Visitor("paula")
-    shown = paula.get(page_of(AGENTS, "publish"))
+    shown = paula.get(page_of(AGENTS, "publish", "user"))
     assert "prompt block 'tone' is not published" in words_of(shown)
     assert "prompt block 'absent' does not exist" in words_of(shown)
-    refused = paula.post(page_of(AGENTS, "publish"), version=draft, tag=tag_on(shown))
+    refused = paula.post(page_of(AGENTS, "publish", "user"), version=draft, tag=tag_on(shown))
     assert refused.status_code == 400 and "This cannot be published yet." in words_of(refused)
-    assert cast.alice.get(AGENTS.url("writer")).body["status"] == "draft"
+    assert cast.alice.get(AGENTS.url("user")).body["status"] == "draft"
 
 
 def test_before_publishing_a_block_the_agents_that_use_it_are_named(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     reference = {"type": "prompt_block_ref", "id": "tone"}
-    AGENTS.make(cast.alice, instructions=[reference], autoPublish=True)
+    AGENTS.make(cast.alice, "user", instructions=[reference], autoPublish=True)
     PROMPT_BLOCKS.save(cast.alice, "tone")
     words = words_of(Visitor("paula").get(page_of(PROMPT_BLOCKS, "publish", "tone")))
-    assert "It also reaches 1 published agent" in words and "Writer writer" in words
+    assert "It also reaches 1 published agent" in words and "Writer user" in words
 
 
 def test_what_an_agent_refers_to_in_vain_is_said_before_publishing(cast: Cast) -> None:
-    AGENTS.make(cast.alice, agents={"nobody": {}})
-    words = words_of(Visitor("paula").get(page_of(AGENTS, "publish")))
+    AGENTS.make(cast.alice, "user", agents={"nobody": {}})
+    words = words_of(Visitor("paula").get(page_of(AGENTS, "publish", "user")))
     assert "There is no agent 'nobody' that you can read." in words

@@ -15,7 +15,7 @@ from studio.forms.inputs import Input
 from studio.forms.modes import rewritten, typed_value
 from tests.conftest import Cast
 from tests.support.api import AGENTS
-from tests.support.configurations import FOR_GOLD, agent_configs, unhurried
+from tests.support.configurations import FOR_GOLD, agent_configs, fewer
 from tests.support.forms import Person
 from tests.support.people import person
 from tests.support.served import reference, text
@@ -55,7 +55,7 @@ def test_one_text_says_what_the_blocks_said(contents: list[str]) -> None:
     assert as_one_text(given_blocks) == assemble(given_blocks, {}, {})[0]
 
 
-@unhurried
+@fewer
 @given(agent_configs)
 def test_a_value_becomes_a_variant_and_a_value_again(config: dict[str, Any]) -> None:
     for name in ("model", "tools", "agents"):

@@ -18,7 +18,7 @@ from tests.support.people import give_role
 from tests.support.window import KINDS, Window, page_of
 from versioning.conf import get_editor
 from versioning.domain.access import Role
-from versioning.editor import concerns
+from versioning.editor import notifications
 from versioning.models import Invitation, caller_for, events
 
 NEWS = "/studio/notifications/"
@@ -196,7 +196,7 @@ def test_the_number_takes_one_query_however_long_the_log_is(cast: Cast) -> None:
     for caller in map(caller_for, caller_of.values()):
         code = get_editor().code
         with CaptureQueriesContext(connection) as queries:
-            concerns.unread(caller, code, after=0, limit=10)
+            notifications.unread(caller, code, after=0, limit=10)
         assert len(queries) == 1
 
 
@@ -209,12 +209,14 @@ def test_what_is_asked_for_without_its_page_stays_new(cast: Cast, kind: Kind) ->
 
 
 def test_an_application_adds_what_concerns_somebody(cast: Cast, kind: Kind, monkeypatch: Any) -> None:
-    monkeypatch.setattr(concerns, "_concerns", [*concerns._concerns])
-    concerns._queries._held.clear()
+    monkeypatch.setattr(notifications, "_rules", [*notifications._rules])
+    notifications._queries._held.clear()
     kind.make(cast.alice)
     edgar = Window.of("edgar")
     assert unread(edgar) == ""
-    concerns.register(lambda _caller: Q(type__endswith=".created"))
-    concerns._queries._held.clear()
+    notifications.register(
+        notifications.NotificationRule(condition=lambda _caller: Q(type__endswith=".created"))
+    )
+    notifications._queries._held.clear()
     assert unread(edgar) == "1"
-    concerns._queries._held.clear()
+    notifications._queries._held.clear()

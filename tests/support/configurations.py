@@ -18,6 +18,8 @@ from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # How fast this machine is at the moment says nothing about the code.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+fewer = settings(unhurried, max_examples=40)
+"""For what draws whole agents, which takes its time."""
 
 ALWAYS = {"operator": "AND", "conditions": []}
 FOR_GOLD = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}

@@ -27,6 +27,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+import django
 from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,24 +93,33 @@ def start(
     stdin: IO[Any] | None = None,
     stdout: IO[Any] | None = None,
     stderr: IO[Any] | None = None,
+    server: Server | None = None,
 ) -> Program:
-    """Start `python ARGS…`, a file, `-m` and a module or `-c` and a program, in a session of its own."""
+    """Start `python ARGS…`, a file, `-m` and a module or `-c` and a program, in a session of its own.
+
+    It is a fork of `server`, or of the one that has read no settings.
+    """
     mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its, Path(os.devnull).open("r+b") as nothing:
         files = [given or nothing for given in (stdin, stdout, stderr)]
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         request = json.dumps({"args": args, "env": dict(env), "cwd": str(cwd), "limits": limits}).encode()
         assert len(request) < _MAX_REQUEST
-        socket.send_fds(_server().requests, [request], [*(file.fileno() for file in files), its.fileno()])
+        requests = (server or _server()).requests
+        socket.send_fds(requests, [request], [*(file.fileno() for file in files), its.fileno()])
     return Program(args, int(mine.recv(64)), mine)
 
 
 def run(
-    *args: str, env: Mapping[str, str], cwd: Path = ROOT, timeout: float = 120
+    *args: str,
+    env: Mapping[str, str],
+    cwd: Path = ROOT,
+    timeout: float = 120,
+    server: Server | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python ARGS…` to its end, as `subprocess.run` does with its output captured."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        status = start(*args, env=env, cwd=cwd, stdout=out, stderr=errors).wait(timeout)
+        status = start(*args, env=env, cwd=cwd, stdout=out, stderr=errors, server=server).wait(timeout)
         printed = []
         for file in (out, errors):
             file.seek(0)
@@ -118,10 +128,10 @@ def run(
 
 
 @dataclass(frozen=True)
-class _Server:
+class Server:
     """The process that imports the libraries, and where it takes requests; it ends with this one."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Program
     requests: socket.socket
 
     def end(self) -> None:
@@ -131,9 +141,8 @@ class _Server:
 
 
 @cache
-def _server() -> _Server:
-    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_REQUEST)
+def _server() -> Server:
+    mine, its = _connection()
     with its:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.fork_server", str(its.fileno())],
@@ -142,19 +151,39 @@ def _server() -> _Server:
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-    server = _Server(process, mine)
+    server = Server(process, mine)
     atexit.register(server.end)
     return server
+
+
+def set_up(environment: Mapping[str, str]) -> Server:
+    """Return a server that has set up Django with an environment, for many programs with the same one.
+
+    Setting up takes a program half a second. The server is a fork of the one without settings.
+    """
+    mine, its = _connection()
+    with its, its.makefile("rwb", buffering=0) as stdin:
+        program = start("-m", "tests.support.fork_server", "0", "set up", env=environment, stdin=stdin)
+    return Server(program, mine)
+
+
+def _connection() -> tuple[socket.socket, socket.socket]:
+    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_REQUEST)
+    return mine, its
 
 
 # In the process of the server
 
 
-def _serve(requests: socket.socket) -> None:
+def _serve(requests: socket.socket, *, sets_up: bool) -> None:
     """Fork for every request until nobody can ask any more; a fork returns when it has run its program."""
     for name in LIBRARIES:
         import_module(name)
     assert not settings.configured, "some library has read the settings of nobody"
+    if sets_up:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+        django.setup()
     assert threading.active_count() == 1, "a fork would lack the other threads"
     gc.collect()
     gc.freeze()
@@ -224,4 +253,4 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), sets_up="set up" in sys.argv)

@@ -42,6 +42,7 @@ def environment(given: Mapping[str, str], home: str) -> dict[str, str]:
         if name in _LET_THROUGH or name.startswith(_LET_THROUGH_BY_PREFIX)
     }
     left.pop("PYTHONWARNINGS", None)  # pytest has filters of its own; the programs are warned as everywhere
+    left.pop("PYTHONDONTWRITEBYTECODE", None)  # every worker and every server would compile all that it loads
     return {**left, **_SET, "HOME": home}
 
 

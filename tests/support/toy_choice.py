@@ -90,7 +90,7 @@ def record(kind: ResourceKind, resource_id: str, rule: Any, *, checked: bool = T
         resource = model_of(kind).objects.get(pk=resource_id)
         for arm in (rule or {"arms": ()})["arms"] if checked else ():
             version = resource.versions.get(pk=arm["resolvedVersionId"])
-            gate.let_through(gate.Passage(resource=resource, version=version, caller=APPLICATION), code)
+            gate.check(gate.PublishRequest(resource=resource, version=version, caller=APPLICATION), code)
         events.record(
             CHANGED,
             by=APPLICATION,

@@ -29,7 +29,7 @@ MESSAGE_AT: Final = {
     "Issue": 2,
     "Notice": 2,
     "__init__": 1,
-    "BypassRefused": 1,
+    "OptionRefused": 1,
     "Conflict": 1,
     "Forbidden": 1,
     "IdTaken": 1,

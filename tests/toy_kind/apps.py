@@ -1,13 +1,13 @@
-"""The application: nothing but its models makes the kind known."""
+"""The application: its models make the kind known, and its lists have a filter."""
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from versioning.capabilities import EditorApp
 
 
-class ToyKindConfig(AppConfig):
+class ToyKindConfig(EditorApp):
     """Snippets."""
 
     name = "tests.toy_kind"
     label = "toy_kind"
-    default_auto_field = "django.db.models.BigAutoField"
+    filters = "tests.toy_kind.filters.PREFIX"

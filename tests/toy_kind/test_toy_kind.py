@@ -107,6 +107,25 @@ def test_lists_find_it(people: Any, name: str) -> None:
     assert people.charlie.get(SNIPPETS.path).body["total"] == 0
 
 
+def test_lists_have_the_filter_of_the_application(service: Service, people: Any, name: str) -> None:
+    for prefix in ("one", "two"):
+        make(people.alice, f"{prefix}-{name}")
+    found = people.alice.get(SNIPPETS.path, idPrefix=f"one-{name}").body["snippets"]
+    assert [one["id"] for one in found] == [f"one-{name}"]
+    assert people.alice.get("/stored/agents", idPrefix="one").status == 400
+    document = people.alice.request("GET", "/schema", accept="application/json").body
+    offered = {
+        kind: {one["name"] for one in document["paths"][f"/api/stored/{kind}"]["get"]["parameters"]}
+        for kind in ("snippets", "agents")
+    }
+    assert "idPrefix" in offered["snippets"] and "idPrefix" not in offered["agents"]
+    with visiting(service.url) as alice:
+        assert sign_in(alice, "alice", PASSWORD)
+        page = alice.get("/studio/toy_kind/snippet/", params={"prefix": f"two-{name}"}).text
+        assert "Id begins with" in page
+        assert f"two-{name}/change/" in page and f"one-{name}/change/" not in page
+
+
 def test_who_may_do_what(people: Any, name: str) -> None:
     url, may = SNIPPETS.url, {}
     for role in ROLES:

@@ -1,24 +1,32 @@
-"""Authentication by an API key, or by the session of a person who is signed in to the studio.
+"""Authentication by an API key or by a session of the studio, and the limit on requests by key.
 
-`request.auth` is the `Caller`, with the rights at the time of the request.
+`request.auth` is the `Caller`, with the rights at the time of the request. `EDITOR_THROTTLE` is counted by
+key for all processes together: DRF's throttles count in Django's cache, which processes share only with a
+cache server; here the database counts.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from versioning.domain.access import Caller, Via
 from versioning.domain.errors import Unauthorized
 from versioning.models import caller_for
 from versioning.models.keys import UNUSABLE
+from versioning.models.throttle import ThrottleWindow, parse_rate
 from versioning.serving.followed_keys import keys
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from rest_framework.request import Request
+    from rest_framework.views import APIView
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class PersonAuthentication(SessionAuthentication):
     """The session of a person; unsafe methods need the CSRF token, as in the studio."""
 
     def authenticate(self, request: Request) -> tuple[User, Caller] | None:
-        """Return the person and the caller, or None if nobody is signed in."""
+        """Return the person and the caller, or None without a session."""
         found = super().authenticate(request)
         return (found[0], caller_for(found[0], Via.API)) if found else None
 
@@ -60,3 +68,20 @@ def bearer_key(authorization: str) -> str | None:
     """Return the key of the header `Authorization: Bearer ek_…`; None for any other scheme."""
     scheme, _, text = authorization.partition(" ")
     return text.strip() if scheme.lower() == "bearer" else None
+
+
+class CallerThrottle(BaseThrottle):
+    """Limits the requests in each window of a second, minute, hour or day."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Count the request; return whether it is within the limit."""
+        caller = request.auth
+        if not settings.EDITOR_THROTTLE or not isinstance(caller, Caller):
+            return True
+        limit, self.seconds = parse_rate(settings.EDITOR_THROTTLE)
+        name = caller.key_prefix or f"user {caller.user_id}"
+        return ThrottleWindow.objects.hit(name, int(time.time() // self.seconds)) <= limit
+
+    def wait(self) -> float:
+        """Return the seconds until the next window."""
+        return self.seconds - time.time() % self.seconds

@@ -20,16 +20,14 @@ from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
 from versioning.api import errors, paging, parameters
-from versioning.api.authentication import ApiKeyAuthentication, PersonAuthentication
+from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle, PersonAuthentication
 from versioning.api.cached_answers import depends_on, leave_template
 from versioning.api.middleware import set_private
-from versioning.api.negotiation import CompactJSONRenderer, HeaderNegotiation
+from versioning.api.negotiation import CompactJSONRenderer, ExactJSONParser, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
-from versioning.api.parsers import ExactJSONParser
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.similar_answers import Make, Template
-from versioning.api.throttling import CallerThrottle
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
 from versioning.serving.followed_log import Dependency
@@ -82,7 +80,7 @@ class EditorViewSet(ViewSet):
         parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
-        """Return this API's exception handler, whatever the project uses for its own API."""
+        """Return this API's exception handler, not that of the project's own API."""
         return errors.exception_handler
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:

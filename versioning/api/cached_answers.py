@@ -184,7 +184,7 @@ def candidate(cache: AnswerCache, asked: Asked, met: MetKey) -> Candidate | None
     return Candidate(met, found) if found else None
 
 
-def made_anew(cache: AnswerCache, asked: Asked, met: MetKey, now: Moment) -> CachedResponse | None:
+def render(cache: AnswerCache, asked: Asked, met: MetKey, now: Moment) -> CachedResponse | None:
     """Return an answer that is made by a template, and cache it; None if there is none, or it fails."""
     about = asked.about
     if about is None or not keys.is_right(met, now):

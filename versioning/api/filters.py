@@ -1,57 +1,43 @@
-"""Which resources a list shows: the query parameters that narrow it, by criteria of the catalog."""
+"""Which resources a list shows: the query parameters of the declared filters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
 import django_filters
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
-from editor_client.shared.tags import asked_for
 from rest_framework.request import Request
 
-from versioning.api.parameters import JSON_OBJECT, TEXT, query
+from versioning.api.parameters import TEXT, query
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.selectors import Status
-from versioning.editor.catalog import criteria
-from versioning.editor.catalog.criteria import Criterion, Unstored, Viewer
-from versioning.models import VersionedResource, Visibility
-from versioning.models.metadata import members
-from versioning.models.search import MAX_LENGTH
+from versioning.domain.kinds import ResourceKind
+from versioning.editor.catalog.criteria import Unstored, Viewer
+from versioning.editor.catalog.filters import Filter, filters_of
+from versioning.models import VersionedResource
 
 Rows = QuerySet[Any, Any]
 
 
 class TextFilter(django_filters.CharFilter):
-    """A parameter that looks by a criterion; `parse` makes its value of the text, None narrows nothing."""
+    """The parameter of a declared filter."""
 
-    def __init__(
-        self,
-        criterion: Criterion[Any],
-        description: str,
-        *,
-        schema: Mapping[str, Any] = TEXT,
-        parse: Callable[[str], Any] = str,
-        **more: Any,
-    ) -> None:
+    def __init__(self, declared: Filter, **more: Any) -> None:
         super().__init__(**more)
-        self.criterion = criterion
-        self.description = description
-        self.schema = dict(schema)
-        self.parse = parse
+        self.declared = declared
 
     def filter(self, rows: Rows, value: Any) -> Rows:
         """Narrow the rows; an empty value does not."""
-        parsed = self.parse(value) if value else None
-        return rows if parsed is None else self.criterion.narrow(rows, parsed, self.viewer)
+        parsed = self.declared.value(value)
+        return rows if parsed is None else self.declared.criterion.narrow(rows, parsed, self.viewer)
 
     def holds(self, found: Unstored, value: Any) -> bool:
         """Say the same of an unstored agent."""
-        parsed = self.parse(value) if value else None
-        return parsed is None or self.criterion.holds(found, parsed, self.viewer)
+        parsed = self.declared.value(value)
+        return parsed is None or self.declared.criterion.holds(found, parsed, self.viewer)
 
     @property
     def viewer(self) -> Viewer:
@@ -65,55 +51,15 @@ class WordFilter(TextFilter):
 
     field_class = django_filters.ChoiceFilter.field_class
 
-    def __init__(self, criterion: Criterion[Any], words: Mapping[str, Any], description: str) -> None:
-        choices = [(word, word) for word in words]
-        super().__init__(criterion, description, parse=words.__getitem__, choices=choices, empty_label=None)
-        self.words = words
-
-
-YES_NO = {"true": True, "false": False}
+    def __init__(self, declared: Filter) -> None:
+        choices = [(word, word) for word in declared.words or ()]
+        super().__init__(declared, choices=choices, empty_label=None)
 
 
 class ResourceFilter(django_filters.FilterSet):
-    """What the resources of every kind can be narrowed by; published or not when nobody says."""
-
-    status = WordFilter(
-        criteria.STATUS,
-        {"published": Status.PUBLISHED, "draft": Status.DRAFT, "all": None},
-        "`draft` = no active version; `{default_status}` when absent.",
-    )
-    authorId = TextFilter(criteria.AUTHOR, "Made by this user.")
-    workspaceId = TextFilter(criteria.WORKSPACE, "Of this workspace.")
-    metadata = TextFilter(
-        criteria.METADATA,
-        "A JSON object: equal in each of its keys.",
-        schema=JSON_OBJECT,
-        parse=lambda text: members(text, field="metadata"),
-    )
-    tag = TextFilter(
-        criteria.TAGS,
-        "With this tag: a text in the list `tags` of its metadata. Several, with commas between: with all.",
-        schema={"type": "string", "pattern": r"[^,\s]"},
-        parse=asked_for,
-    )
-    search = TextFilter(
-        criteria.TEXT,
-        f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
-        schema={"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
-    )
-    hasDraft = WordFilter(criteria.HAS_DRAFT, YES_NO, "With, or without, a draft that the caller may read.")
-    favoritedOnly = WordFilter(
-        criteria.FAVORITE, {"true": True, "false": None}, "`true`: only the caller's favorites."
-    )
+    """What the resources of a kind can be narrowed by; `filters_for` makes it of the declarations."""
 
     default_status = "all"
-
-    def __init_subclass__(cls) -> None:
-        """Refuse a filter that says nothing about unstored agents."""
-        super().__init_subclass__()
-        for name, declared in cls.declared_filters.items():
-            if not isinstance(declared, TextFilter):
-                raise TypeError(f"{cls.__name__}.{name} must have a criterion")
 
     @classmethod
     def parameters(cls) -> tuple[OpenApiParameter, ...]:
@@ -121,11 +67,11 @@ class ResourceFilter(django_filters.FilterSet):
         return tuple(
             query(
                 name,
-                declared.description.format(default_status=cls.default_status),
-                type=declared.schema,
-                enum=list(declared.words) if isinstance(declared, WordFilter) else None,
+                one.declared.description.replace("{default_status}", cls.default_status),
+                type=dict(one.declared.schema or TEXT),
+                enum=None if one.declared.words is None else list(one.declared.words),
             )
-            for name, declared in cast("Mapping[str, TextFilter]", cls.base_filters).items()
+            for name, one in cast("Mapping[str, TextFilter]", cls.base_filters).items()
         )
 
     @property
@@ -157,11 +103,12 @@ class ResourceFilter(django_filters.FilterSet):
         return [(cast("TextFilter", self.filters[name]), value) for name, value in given.items()]
 
 
-class VisibilityFilter(ResourceFilter):
-    """Resources of a kind that can be public; the published ones when nobody says."""
-
-    visibility = WordFilter(
-        criteria.VISIBILITY, {choice: choice for choice in Visibility.values}, "Private or public ones."
-    )
-
-    default_status = "published"
+def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
+    """Return the filters of a kind; of one that can be public, the published resources by default."""
+    members: dict[str, Any] = {
+        one.parameter: TextFilter(one) if one.words is None else WordFilter(one)
+        for one in filters_of(kind)
+        if one.parameter
+    }
+    members["default_status"] = "published" if kind.has_visibility else "all"
+    return type(f"{kind.schema_name}Filter", (ResourceFilter,), members)

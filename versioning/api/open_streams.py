@@ -1,4 +1,4 @@
-"""How many streams a process may have open that last until somebody leaves, and how its server sends them.
+"""How many streams a process may have open that last until the reader leaves, and how its server sends them.
 
 `manage.py serve` runs a WSGI application, but sends the parts of an asynchronous response from an event
 loop; it says so in the environment of a request, with the number of streams that it takes.

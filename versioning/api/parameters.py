@@ -19,13 +19,13 @@ from editor_client.shared import canonical
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.kinds import KINDS
 from versioning.domain.selectors import Selector, Status
+from versioning.serving import overlays
 
 MAX_PER_PAGE = 1000
 MAX_PAGE = 999_999_999
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 UUID: dict[str, Any] = {"type": "string", "format": "uuid"}
-JSON_OBJECT = {"type": "string", "contentMediaType": "application/json", "pattern": r"^\s*\{[\s\S]*\}\s*$"}
 JSON_OBJECT_IN_BASE64 = {
     "type": "string",
     "contentMediaType": "application/json",
@@ -65,7 +65,7 @@ SELECTOR = (
     ),
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
-    query("release", "What would be served if this release were published now."),
+    *(query(one.name, one.description) for one in overlays.registered()),
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])

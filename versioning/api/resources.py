@@ -15,7 +15,8 @@ from versioning.api.base import EditorViewSet, Parameters, expected_tags, tagged
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.api.schemas.base import RequestSchema, body_of
-from versioning.api.schemas.common import Nothing, bypass_of
+from versioning.api.schemas.common import Nothing
+from versioning.api.schemas.publish_options import options_of
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
@@ -209,10 +210,8 @@ class ResourceViewSet(EditorViewSet):
 
     def activate(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
         """Publish exactly this version."""
-        reason = bypass_of(Activate.read(request))
-        published = self.collection.publish(
-            id, version, bypass_review=reason, by=self.caller, expect=self._expected
-        )
+        options = options_of(Activate.read(request))
+        published = self.collection.publish(id, version, by=self.caller, expect=self._expected, **options)
         tag = record_of(self.collection, published, self.caller).tag
         return Response(self.dump(published), headers={"ETag": f'"{tag}"'})
 
@@ -244,9 +243,9 @@ class ResourceViewSet(EditorViewSet):
             name,
             body["versionId"],
             released=body.get("released"),
-            bypass_review=bypass_of(body),
             by=self.caller,
             expect=self._expected,
+            **options_of(body),
         )
         [record] = self._records([resource])
         return tagged(request, self.dump(label), tag=record.tag)

@@ -2,7 +2,7 @@
 
 Requests that differ in nothing but the id at the end of the path, by callers with the same rights, get the
 same headers, and content that one function makes. So the ordinary way answers one of them a minute and
-leaves a template; for the others only the content is made. Whatever goes wrong goes the ordinary way.
+leaves a template; for the others only the content is made. What goes wrong goes the ordinary way.
 """
 
 from __future__ import annotations

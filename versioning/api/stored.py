@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api.filters import ResourceFilter, VisibilityFilter
+from versioning.api.filters import filters_for
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas.base import RequestSchema, body_of
 from versioning.api.schemas.stored import Proposal, requests_of, responses_of
@@ -37,7 +37,7 @@ class OverridableViewSet(ResourceViewSet):
         return self.requests["override_update" if self._overrides(resource_id) else "update"]
 
     def _overrides(self, agent_id: str) -> bool:
-        """Say whether code defines an agent with this id; nobody learns of one that they may not read."""
+        """Say whether code defines an agent with this id; not of one that the caller may not read."""
         return agent_id in get_editor().code.readable_by(self.caller)
 
 
@@ -48,7 +48,7 @@ def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
         "__doc__": f"{several.capitalize()}.",
         "subject": one,
         "kind": kind,
-        "filters": VisibilityFilter if kind.has_visibility else ResourceFilter,
+        "filters": filters_for(kind),
         "requests": requests_of(kind),
         "responses": responses_of(kind),
     }

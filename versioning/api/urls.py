@@ -1,21 +1,21 @@
 """Every route of the API.
 
 An id may hold slashes, and a server may hand over `%2F` decoded; no id has a segment that is a
-word of the routes, so whatever stands before such a word is the id. The order matters: the longer
+word of the routes, so what stands before such a word is the id. The order matters: the longer
 routes come first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
-from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
+from versioning import capabilities
 from versioning.api import errors, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.events import EventViewSet
@@ -24,6 +24,7 @@ from versioning.api.openapi import document
 from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
 from versioning.api.stored import VIEWS
+from versioning.domain.kinds import KINDS
 from versioning.models.versioned import model_of
 
 # Any character at all, a line feed too: what is no id is answered as missing, not as another id.
@@ -56,11 +57,17 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
     return [re_path(rf"^stored/{kind.path}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 
-def routes_of_applications() -> Iterator[URLPattern]:
-    """Yield the routes that other applications add: those of the module that `AppConfig.api_urls` names."""
-    for config in apps.get_app_configs():
-        if module := getattr(config, "api_urls", None):
-            yield from import_module(module).urlpatterns
+def added_routes() -> Iterator[URLPattern]:
+    """Yield the routes that applications add; raises `ImproperlyConfigured` for one that is hidden.
+
+    Below a collection every address is that of a resource, whose id may have a slash in it.
+    """
+    collections = tuple(f"{path}/" for path in ("agents", *(f"stored/{kind.path}" for kind in KINDS)))
+    for route in capabilities.routes():
+        address = str(route.pattern).removeprefix("^")
+        if address.startswith(collections):
+            raise ImproperlyConfigured(f"The route {address!r} is an address of resources, which come first.")
+        yield route
 
 
 @csrf_exempt
@@ -82,7 +89,7 @@ urlpatterns = [
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
     re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),
-    *routes_of_applications(),
+    *added_routes(),
     path("schema", document.schema, name="schema"),
     path("docs", document.docs, name="docs"),
     path("healthz", health.alive),

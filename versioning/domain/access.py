@@ -67,7 +67,7 @@ class Via(StrEnum):
     SCHEDULE = "schedule"
     COMMAND = "command"
     FILE = "file"
-    """Somebody changed an override file by hand or through Git."""
+    """An override file was changed by hand or through Git."""
 
 
 Rights = tuple[Role | None, frozenset[tuple[str, Role]]]
@@ -87,7 +87,7 @@ class Caller:
 
     username: str | None = None
     user_id: Any = None
-    """The primary key of the account, of whatever type the project's accounts have."""
+    """The primary key of the account, of the type that the project's accounts have."""
     roles: Mapping[str, Role] = field(default_factory=dict)
     everywhere: Role | None = None
     key_prefix: str | None = None
@@ -95,7 +95,7 @@ class Caller:
     via: Via = Via.PYTHON
     read_again: Callable[[], Caller] | None = field(default=None, compare=False, repr=False)
     """Returns the caller with the rights that are stored now; raises `Unauthorized` if it may not call any
-    more. None if a program gave the rights: they hold whatever is stored."""
+    more. None if a program gave the rights: they hold without regard to what is stored."""
     rights_position: int = field(default=0, compare=False)
     """The position in the log of the newest change of rights when these were read, or of an earlier one."""
 
@@ -130,7 +130,7 @@ class Caller:
 class RightsChanged(Forbidden):
     """The rights of a caller have changed since they were read, so that nothing was saved.
 
-    The verbs of the editor begin anew with the current rights; the error is for other code.
+    The verbs of the editor begin again with the current rights; the error is for other code.
     """
 
     def __init__(self, caller: Caller) -> None:
@@ -142,4 +142,4 @@ APPLICATION = Caller(everywhere=Role.ADMIN)
 """The program that embeds the editor. It may do everything, and is never named as an author."""
 
 COMMAND = Caller(everywhere=Role.ADMIN, via=Via.COMMAND)
-"""Somebody with access to the machine who runs a management command."""
+"""A person with access to the machine who runs a management command."""

@@ -11,11 +11,11 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
 from versioning.domain import model_names
-from versioning.domain.config import Config, ConfigSchema
-from versioning.domain.errors import Message
-from versioning.domain.fields import (
+from versioning.domain.config import (
     NOT_BLANK,
     UNCHANGED,
+    Config,
+    ConfigSchema,
     JsonObject,
     MayVary,
     NotBlank,
@@ -26,9 +26,10 @@ from versioning.domain.fields import (
     list_or,
     not_blank,
 )
+from versioning.domain.errors import Message
 from versioning.domain.kinds import ResourceKind
 
-# Tags of union branches, as in `versioning.domain.fields`.
+# Tags of union branches, as in `versioning.domain.config`.
 _TEXT, _BLOCKS, _OBJECT, _LIST = "\0text", "\0blocks", "\0object", "\0list"
 _BLOCK_TYPES = ("text", "prompt_block", "prompt_block_ref")
 

@@ -97,7 +97,7 @@ def refusals(
         ]
     except UnusableSchema:
         raise
-    except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
+    except Exception as exception:  # noqa: BLE001  of a library, about what callers send
         return [Issue(CONTEXT_FIELD, Message("cannot be checked: {reason}", reason=type(exception).__name__))]
     return [Issue(_path(CONTEXT_FIELD, error), _message(error)) for error in errors]
 
@@ -132,7 +132,7 @@ def _find_problem(schema: dict[str, Any]) -> Issue | None:
         raise
     except RecursionError:
         return Issue(SCHEMA_FIELD, "is too complicated")
-    except Exception as exception:  # noqa: BLE001  of a library, over whatever anybody may send
+    except Exception as exception:  # noqa: BLE001  of a library, about what callers send
         return Issue(
             SCHEMA_FIELD,
             Message("is not a JSON Schema that can be used: {reason}", reason=type(exception).__name__),

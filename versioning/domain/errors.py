@@ -147,7 +147,7 @@ class CursorAhead(VersioningError):
 
 
 class EditConflict(VersioningError):
-    """`If-Match` does not match: somebody has changed the resource since the caller read it."""
+    """`If-Match` does not match: the resource was changed since the caller read it."""
 
     code = "edit_conflict"
 

@@ -1,16 +1,17 @@
 """The types of events in the log, and who sees them. Pure.
 
-An application of Django that writes events of its own declares their types in `AppConfig.ready()`; the
-API, the studio and their filters know them from then on. `versioning.models.events` writes and reads them.
+An application that writes events of its own declares each type once, with the words in which people are told
+of it (`EditorApp.events`); the API, the studio and their filters know it from then on.
+`versioning.models.events` writes and reads events.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG
@@ -38,7 +39,7 @@ class Reach(IntEnum):
     """Who could read the published version of a resource at the time of the event."""
 
     EDITORS = 0
-    """Nothing was published: whoever may read drafts."""
+    """Nothing was published: those who may read drafts."""
     MEMBERS = 1
     """The members of its workspace."""
     EVERYBODY = 2
@@ -74,7 +75,6 @@ class VersionName(Protocol):
 MAX_LENGTH: Final = 64
 """How many characters a type has at most."""
 _TYPE: Final = re.compile(r"[a-zA-Z]+\.[a-zA-Z]+")
-_AUDIENCES: dict[str, Audience] = {}
 _OF_KINDS: Final = {
     "created": Audience.EDITORS,
     "versionCreated": Audience.EDITORS,
@@ -90,32 +90,84 @@ _OF_KINDS: Final = {
 """What happens to resources of every kind."""
 
 
-def register(subject: str, audience: Audience, *names: str) -> None:
-    """Declare the types of events about a subject: `register("agent", Audience.READERS, "published")`.
+@dataclass(frozen=True, kw_only=True)
+class EventType:
+    """A type of event."""
 
-    Raises `ValueError` for a type that is declared with another audience, and for what is no type: a
-    subject and a name, each of ASCII letters.
+    name: str
+    """The second half of the type, such as `published`."""
+    title: object = ""
+    """What it is called beside its subject, lazily translated; without, it is called by its name."""
+    sentence: Callable[[Any, Any], Any] | None = None
+    """Tells people of an event. It is given the event and the `studio.activity.names.Names` of what the event
+    names, and returns a `studio.activity.parts.Said`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventSubject:
+    """What events are about, and the types of them: `EventSubject(name="release", …)`."""
+
+    name: str
+    """The first half of the types."""
+    audience: Audience
+    types: Sequence[EventType]
+    changes_rights: bool = True
+    """Whether an event without a resource can change what callers may do. Because of those that cannot,
+    nothing is checked again at the commit."""
+    noun: object = ""
+    """Within a sentence, lazily translated: `prompt block`."""
+    title: object = ""
+    """Several of them, at the head of a group: `Prompt blocks`."""
+    anything: object = ""
+    """The choice that stands for all events about them."""
+
+
+_SUBJECTS: Final[dict[str, EventSubject]] = {}
+_DECLARED: Final[dict[str, EventType]] = {}
+
+
+def declare(subject: EventSubject) -> None:
+    """Declare the types of events about a subject.
+
+    Raises `ValueError` for a subject that is declared already, and for what is no type: a subject and a name,
+    each of ASCII letters.
     """
-    require_instance(audience, Audience, by="events.register()")
-    for name in names:
-        event_type = f"{subject}.{name}"
+    require_instance(subject, EventSubject, by="events")
+    require_instance(subject.audience, Audience, by="EventSubject(audience=…)")
+    if subject.name in _SUBJECTS or subject.name in KINDS_BY_SLUG:
+        raise ValueError(f"events about {subject.name!r} are declared already")
+    declared = {f"{subject.name}.{one.name}": one for one in subject.types}
+    for event_type in declared:
         if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
             raise ValueError(f"{event_type!r} is no type of event")
-        if types().get(event_type, audience) != audience:
-            raise ValueError(f"{event_type!r} is declared with another audience")
-        _AUDIENCES[event_type] = audience
+    _SUBJECTS[subject.name] = subject
+    _DECLARED.update(declared)
+
+
+def declared(event_type: str) -> EventType | None:
+    """Return what is declared of a type; None for those of the kinds, and for unknown ones."""
+    return _DECLARED.get(event_type)
+
+
+def subject_of(event_type: str) -> EventSubject | None:
+    """Return what is declared of the subject of a type; None for the kinds, and for unknown ones."""
+    return _SUBJECTS.get(event_type.partition(".")[0])
 
 
 def types() -> Mapping[str, Audience]:
     """Return the audience of each declared type, those of the kinds first."""
     of_kinds = {f"{kind.slug}.{name}": audience for kind in KINDS for name, audience in _OF_KINDS.items()}
-    return of_kinds | _AUDIENCES
+    return of_kinds | {name: _SUBJECTS[name.partition(".")[0]].audience for name in _DECLARED}
 
 
 def audience_of(event_type: str) -> Audience:
     """Return the audience of a type; raises `KeyError` if the type is not declared."""
     subject, _, name = event_type.partition(".")
-    return _OF_KINDS[name] if subject in KINDS_BY_SLUG else _AUDIENCES[event_type]
+    if subject in KINDS_BY_SLUG:
+        return _OF_KINDS[name]
+    if event_type not in _DECLARED:
+        raise KeyError(event_type)
+    return _SUBJECTS[subject].audience
 
 
 def matching(patterns: Iterable[str]) -> set[str]:
@@ -136,15 +188,12 @@ def _is_about(event_type: str, pattern: str) -> bool:
     return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
-register("workspace", Audience.ADMINS, "created", "updated", "deleted")
-register("member", Audience.ADMINS, "added", "roleChanged", "removed")
-register("invitation", Audience.ADMINS, "created", "withdrawn")
-register("key", Audience.ADMINS, "created", "revoked")
-register(
-    "review", Audience.EDITORS, "requested", "approved", "changesRequested", "withdrawn", "bypassed", "closed"
-)
-register("comment", Audience.EDITORS, "added", "changed", "resolved", "reopened", "deleted")
-register("release", Audience.EDITORS, "created", "changed", "published", "reverted", "deleted")
-register("schedule", Audience.EDITORS, "created", "changed", "cancelled", "done", "failed")
-register("rollout", Audience.READERS, "started", "changed", "stopped", "completed")
-register("webhook", Audience.ADMINS, "created", "changed", "disabled", "deleted")
+for _subject, _audience, _names in (
+    ("workspace", Audience.ADMINS, ("created", "updated", "deleted")),
+    ("member", Audience.ADMINS, ("added", "roleChanged", "removed")),
+    ("invitation", Audience.ADMINS, ("created", "withdrawn")),
+    ("key", Audience.ADMINS, ("created", "revoked")),
+    # Reserved for an application that chooses versions.
+    ("rollout", Audience.READERS, ("started", "changed", "stopped", "completed")),
+):
+    declare(EventSubject(name=_subject, audience=_audience, types=[EventType(name=name) for name in _names]))

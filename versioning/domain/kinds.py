@@ -38,7 +38,7 @@ class ResourceKind:
     override_schema: ConfigSchema | None = None
     """What the snapshots of an override hold, of a kind that code can define; None for other kinds."""
     publishes_at_once: bool = False
-    """Whether a save in Python, and a creation anywhere, is published when nobody says."""
+    """Whether a save in Python, and a creation anywhere, is published by default."""
     has_visibility: bool = False
     """Whether a resource can be public: readable beyond its workspace."""
     is_run: bool = False

@@ -170,7 +170,7 @@ class Lock:
 
 @dataclass(frozen=True, kw_only=True)
 class SentLock:
-    """A lock as somebody has sent it: nothing of it is to be believed before it is opened."""
+    """A lock as it was sent: nothing of it is to be believed before it is opened."""
 
     place: str = field(compare=False)
     """Where it stands in the request."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from versioning.domain.config import ConfigSchema
-from versioning.domain.fields import UNCHANGED, NotBlank, RuleGroup, SharedFields
+from versioning.domain.config import UNCHANGED, ConfigSchema, NotBlank, RuleGroup, SharedFields
 from versioning.domain.kinds import ResourceKind
 
 

@@ -1,4 +1,4 @@
-"""What applications register, checked at once: what is found out later breaks somebody's request. Pure."""
+"""What applications register, checked at once: what is found out later breaks a request. Pure."""
 
 from __future__ import annotations
 

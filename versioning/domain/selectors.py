@@ -13,7 +13,8 @@ from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.locks import OWN_MEMBERS, SentLock
 
 _Value = TypeVar("_Value")
-_LISTED: Final = "status, versionId, label and release"
+_overlays: Final[list[str]] = []
+"""The names of the selectors that applications have added, by which overlays are selected."""
 
 
 class Status(StrEnum):
@@ -31,28 +32,33 @@ class State(StrEnum):
     HISTORICAL = "historical"
 
 
+class OverlayName(NamedTuple):
+    """An overlay (`versioning.serving.overlays`): what would be live if its versions were published now."""
+
+    selector: str
+    """The selector of the application that knows it, such as `release`."""
+    id: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Selector:
-    """Exactly one of a status, a version id, a label or a release; the default is the published version."""
+    """Exactly one of a status, a version id, a label or an overlay; the default is the published version."""
 
     status: Status | None = None
     version_id: str | None = None
     label: str | None = None
-    release: str | None = None
-    """The id of a release: what would be served if it were published now."""
-
-    KEYS = ("status", "versionId", "label", "release")
+    overlay: OverlayName | None = None
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Selector:
-        """Return the selector for the members `status`, `versionId`, `label` and `release`.
+        """Return the selector for the members `status`, `versionId` and `label`, and those of applications.
 
         Without any of them it is the published version. Raises `Invalid` for more than one, and for an
         unknown status.
         """
-        named = {key: given[key] for key in cls.KEYS if key in given}
+        named = {key: given[key] for key in keys() if key in given}
         if len(named) > 1:
-            message = Message("give only one of {members}", members=_LISTED)
+            message = Message("give only one of {members}", members=_listed())
             raise Invalid([Issue(key, message) for key in named])
         if "status" in named and named["status"] not in set(Status):
             raise Invalid.field("status", "must be 'published' or 'draft'")
@@ -62,7 +68,7 @@ class Selector:
             return cls(version_id=named["versionId"])
         if "label" in named:
             return cls(label=named["label"])
-        return cls(release=named["release"]) if "release" in named else PUBLISHED
+        return next((cls(overlay=OverlayName(*one)) for one in named.items()), PUBLISHED)
 
     @classmethod
     def read(cls, value: Any, place: str) -> Selector:
@@ -83,9 +89,26 @@ class Selector:
             return {"versionId": self.version_id}
         if self.label is not None:
             return {"label": self.label}
-        if self.release is not None:
-            return {"release": self.release}
+        if self.overlay is not None:
+            return {self.overlay.selector: self.overlay.id}
         return {"status": str(self.status or Status.PUBLISHED)}
+
+
+def declare(name: str) -> None:
+    """Add the selector of an application; raises `ValueError` for a name that is taken."""
+    if name in keys():
+        raise ValueError(f"the selector {name!r} is taken")
+    _overlays.append(name)
+
+
+def keys() -> tuple[str, ...]:
+    """Return the members of which a selector has exactly one."""
+    return ("status", "versionId", "label", *_overlays)
+
+
+def _listed() -> str:
+    *others, last = keys()
+    return f"{', '.join(others)} and {last}"
 
 
 PUBLISHED = Selector(status=Status.PUBLISHED)
@@ -228,8 +251,8 @@ def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
 
 
 def _selector_problem(value: Any) -> str | None:
-    if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(Selector.KEYS):
-        return Message("must be an object with exactly one of {members}", members=_LISTED)
+    if not isinstance(value, Mapping) or len(value) != 1 or not value.keys() <= set(keys()):
+        return Message("must be an object with exactly one of {members}", members=_listed())
     ((key, named),) = value.items()
     if key == "status":
         return None if _is_status(named) else Message("status must be 'published' or 'draft'")

@@ -75,7 +75,7 @@ class Snapshot(Protocol):
 
     @property
     def bypassed_by(self) -> str:
-        """Who let it go live without the approvals that it needed; empty if nobody did."""
+        """Who let it go live without the approvals that it needed; empty if that was not needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def subject_of(message: str) -> str:
 
 
 def own_words_of(version: Snapshot) -> str:
-    """Return the message that somebody wrote; empty for one that the editor chose for lack of it."""
+    """Return the message that a person wrote; empty for one that the editor chose for lack of it."""
     message = version.change_message
     if version.source != "database":
         return "" if version.commit is None else message
@@ -143,7 +143,7 @@ def own_words_of(version: Snapshot) -> str:
 def restored_from(version: Snapshot) -> str:
     """Return the name of the version that this one is a copy of, within a sentence: `version 3`.
 
-    Empty for a version that is no copy, and for a copy about which somebody wrote a message.
+    Empty for a version that is no copy, and for a copy with a message of its own.
     """
     found = _RESTORED_FROM.fullmatch(version.change_message)
     if found is None or version.source != "database":

@@ -40,7 +40,7 @@ class _Folds(dict[int, str]):
     def __missing__(self, code: int) -> str:
         decomposed = unicodedata.normalize("NFKD", chr(code).casefold()).casefold()
         kept = "".join(one for one in decomposed if ord(one) not in _ACCENTS)
-        if len(self) >= _MAX_FOLDS:  # somebody saves all there are
+        if len(self) >= _MAX_FOLDS:  # all there are were saved
             self.clear()
         self[code] = unicodedata.normalize("NFC", kept)
         return self[code]
@@ -82,7 +82,7 @@ class Term:
 
 @dataclass(frozen=True)
 class TextQuery:
-    """What to search for: every term of what somebody typed.
+    """What to search for: every term of what was typed.
 
     Words in quotes follow each other, and so do the words of `order_id` or `customer.name`. Other words may
     stand anywhere, and a text may continue them, unless they have one letter only.
@@ -121,7 +121,7 @@ class TextQuery:
 def _term(match: re.Match[str]) -> Term | None:
     """Return the term of a part of what was typed; None if it has no words.
 
-    A quotation that nobody has ended yet is still being typed.
+    A quotation without an end is still being typed.
     """
     is_quoted = match[1] is not None
     found = tuple(words(match[1] if is_quoted else match[0]))

@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
-from django.utils.module_loading import import_string
 from editor_client.shared.evaluation import Evaluation
 
+from versioning import capabilities
 from versioning.domain.access import APPLICATION
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import KINDS, ResourceKind
@@ -61,6 +60,7 @@ __all__ = [
 ]
 
 Planned = TypeVar("Planned", bound=Involving)
+Verbs = TypeVar("Verbs")
 
 
 class Editor:
@@ -92,21 +92,27 @@ class Editor:
     def __getattr__(self, name: str) -> Any:
         """Return what an application adds to the interface, made once: the verbs of a kind, or other ones.
 
-        `AppConfig.editor_attributes` names the class of others, which is called with this editor. Raises
+        `EditorApp.verbs` names the class of others, which is called with this editor. Raises
         `AttributeError` for any other name.
         """
-        for config in apps.get_app_configs():
-            path = getattr(config, "editor_attributes", {}).get(name)
-            if path is not None:
-                added = import_string(path)(self)
-                setattr(self, name, added)
-                return added
+        if (verbs := capabilities.verbs(name)) is not None:
+            added = verbs(self)
+            setattr(self, name, added)
+            return added
         for kind in KINDS:
             if kind.namespace == name:
                 made = collection_of(kind, self.code, self.agent)
                 setattr(self, name, made)
                 return made
         raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
+
+    def capability(self, verbs: type[Verbs]) -> Verbs:
+        """Return the verbs of an application with their type: `capability(Reviews)` is `editor.reviews`.
+
+        Raises `LookupError` if no installed application declares the class.
+        """
+        found: Verbs = getattr(self, capabilities.name_of_verbs(verbs))
+        return found
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
         """Return the verbs of this kind, which are the attribute that it names."""

@@ -25,7 +25,7 @@ MAX_CHOSEN: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A resource that somebody chose, and what they saw of it when they did."""
+    """A resource that a person chose, and what they saw of it when they did."""
 
     kind: ResourceKind
     id: str
@@ -104,13 +104,13 @@ def _publish(collection: Collection[Any], choice: Choice, by: Caller) -> Sequenc
         return None
     if choice.tag is None and choice.version_id != resource.latest_id:
         raise EditConflict(current_state(resource))
-    # Without a tag it is the one just read: whatever happens from now on is refused, too.
+    # Without a tag it is the one just read: a change from now on is refused, too.
     expect = {resource.tag if choice.tag is None else choice.tag}
     try:
         done = collection.publish(choice.id, choice.version_id, by=by, expect=expect)
     except EditConflict as conflict:
         if conflict.current["activeVersionId"] == choice.version_id:
-            return None  # somebody else has published it in this moment
+            return None  # another person has published it in this moment
         raise
     return done.warnings
 

@@ -82,7 +82,7 @@ def _tag(
     choice: Choice,
     by: Caller,
 ) -> Sequence[Notice] | None:
-    """Change the tags of a resource as it is now; what somebody else changes meanwhile is looked at again."""
+    """Change the tags of a resource as it is now; what others change meanwhile is looked at again."""
     for attempt in range(_ATTEMPTS):
         resource = collection.find(choice.id, by=by)
         by.require(Right.SAVE, resource.workspace_id)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from editor_client.shared import canonical
 from editor_client.shared.configurations import merged_metadata, message_or
 from editor_client.shared.tags import tags_of
+from pydantic.alias_generators import to_camel
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.domain.events import Target
 from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
-from versioning.editor.inputs import NOTHING, Fields
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.serving.dependents import agents_that_show
 from versioning.serving.event_visibility import target_of
+
+Fields = Mapping[str, Any]
+
+NOTHING: Final[Fields] = MappingProxyType({})
+
+
+def merged_fields(fields: Fields | None, named: Fields) -> Fields:
+    """Return the snapshot fields of a call by their JSON names, whether given as a mapping or as keywords."""
+    return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
+
 
 R = TypeVar("R", bound=VersionedResource)
 

@@ -20,10 +20,9 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
+from versioning.editor.changes import NOTHING, Fields, merged_fields, visibility_of_new
 from versioning.editor.changes import record as record_event
-from versioning.editor.changes import visibility_of_new
-from versioning.editor.inputs import NOTHING, Fields, merged_fields
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
@@ -33,7 +32,7 @@ from versioning.serving.resolution import Resolved
 R = TypeVar("R", bound=VersionedResource)
 
 
-@retried
+@retry_on_conflict
 def create(
     resources: Resources[R],
     fields: Fields | None = None,
@@ -43,7 +42,6 @@ def create(
     visibility: str | None = None,
     metadata: Fields | None = NOTHING,
     publish: bool | None = None,
-    bypass_review: str | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
     **named: Any,
@@ -52,10 +50,11 @@ def create(
 
     The id defaults to one made of the name, the workspace to the caller's only one. An agent of the
     code that the caller may not read is nothing but an id that is taken. Raises `Invalid`, `Forbidden`
-    for a workspace that is not the caller's, `IdTaken`, and with `publish` what the gate raises, unless an
-    admin says with `bypass_review` why approvals that are missing do not matter.
+    for a workspace that is not the caller's, `IdTaken`, and with `publish` what the gate raises; keywords can
+    be options that its checks understand (`gate.options`).
     """
     by = caller_of(by)
+    options, named = gate.split_options(named)
     ownership, changes = resources.ownership, merged_fields(fields, named)
     resource_id = id_of_new(id, changes)
     if ownership.hides(resource_id, by):
@@ -72,14 +71,14 @@ def create(
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
     record |= {"id": resource_id, "config": config, "message": message_or(INITIAL_MESSAGE, message)}
     with _refusing_taken(resources, resource_id):
-        resource = _insert(resources, record, by, publish=publish, bypass_review=bypass_review)
+        resource = _insert(resources, record, by, publish=publish, options=options)
     version = resource.latest_version
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
 @contextmanager
 def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]:
-    """Raise `IdTaken` where an insertion fails because somebody has inserted the id before."""
+    """Raise `IdTaken` where an insertion fails because the id was inserted meanwhile."""
     try:
         yield
     except IntegrityError:
@@ -89,7 +88,7 @@ def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]
 
 
 def _insert(
-    resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool, bypass_review: str | None
+    resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool, options: gate.Options
 ) -> R:
     """Insert a resource with its first version, and publish it if asked."""
     with resources.backend.creating(record["id"]) as finish:
@@ -97,7 +96,7 @@ def _insert(
         version = resource.latest_version
         record_event(resources, "created", resource, by, version=version)
         if publish:
-            activate(resources, resource, version, by, bypass_review=bypass_review)
+            activate(resources, resource, version, by, options=options)
             resources.backend.store(resource)
         finish(resource)
         return resource
@@ -153,8 +152,8 @@ def _publishes_new(
 ) -> bool:
     """Return whether a new resource is published; raises `Forbidden` without the right.
 
-    When nobody says, an override is not, because its agent is served already, as its code says; and nothing
-    is where the gate holds back what is new.
+    By default, an override is not, because its agent is served already, as its code says; and nothing
+    is where a check of the gate wants drafts by default.
     """
     if asked is None and resources.ownership.defines(resource_id) is not None:
         return False
@@ -163,4 +162,4 @@ def _publishes_new(
     if asked is not None:
         return asked
     publishes = resources.kind.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
-    return publishes and not gate.holds_back(workspace_id)
+    return publishes and not gate.drafts_by_default(workspace_id)

@@ -1,4 +1,4 @@
-"""Delete a resource, a version, a draft, or old versions that nobody needs."""
+"""Delete a resource, a version, a draft, or old versions that are not needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor.changes import record
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
-from versioning.editor.locking import changing, drop_old_versions, retried
+from versioning.editor.locking import changing, drop_old_versions, retry_on_conflict
 from versioning.editor.pins import refusal_to_delete
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events
@@ -20,7 +20,7 @@ from versioning.models import Favorite, Version, VersionedResource, events
 R = TypeVar("R", bound=VersionedResource)
 
 
-@retried
+@retry_on_conflict
 def delete(
     resources: Resources[R],
     resource_id: str,
@@ -42,7 +42,7 @@ def delete(
         resources.backend.delete(resource)
 
 
-@retried
+@retry_on_conflict
 def delete_version(
     resources: Resources[R],
     resource_id: str,
@@ -93,7 +93,7 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     return newer
 
 
-@retried
+@retry_on_conflict
 def discard_draft(
     resources: Resources[R],
     resource_id: str,
@@ -110,7 +110,7 @@ def discard_draft(
             expect = {"*"}
 
 
-@retried
+@retry_on_conflict
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 

@@ -22,7 +22,7 @@ Now = Literal["now"]
 
 
 class EventFilter(NamedTuple):
-    """Which events are wanted; None for whatever does not matter.
+    """Which events are wanted; None for any.
 
     A workspace that the caller may not read answers as one that does not exist: nothing is of it.
     """

@@ -16,6 +16,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
 from versioning.editor.collection import agents_of
 from versioning.sources.overrides import OverrideSource, file_content
 
@@ -29,7 +30,7 @@ class Outcome(StrEnum):
     PUBLISHED = "published"
     UNPUBLISHED = "unpublished"
     REFUSED = "refused"
-    """Nothing was done, for the reason given; somebody has to decide."""
+    """Nothing was done, for the reason given; a person has to decide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class OverrideResult:
 
 
 class Refused(VersioningError):
-    """The two sides differ, and somebody has to decide which one is right."""
+    """The two sides differ, and a person has to decide which one is right."""
 
     code = "refused"
 
@@ -63,17 +64,15 @@ class ExportImport:
         write = partial(self._export_one, dry_run=dry_run, force=force)
         return (_unless_refused(write, agent) for agent in self.code.agents.values())
 
-    def import_files(
-        self, *, dry_run: bool = False, bypass_review: str | None = None
-    ) -> Iterator[OverrideResult]:
+    def import_files(self, *, dry_run: bool = False, **options: Any) -> Iterator[OverrideResult]:
         """Publish the overrides in the files as new versions in the database; unpublish those without a file.
 
         What was published before stays in the history. Being able to write a file does not make anybody a
         member of other workspaces, so a file that refers to a prompt block of another one is refused. So is
-        one that lacks approvals, unless `bypass_review` says why that does not matter.
+        one that a check of the gate refuses; `options` are those that the checks understand (`gate.options`).
         """
         by = Caller(roles={self.code.workspace_id: Role.ADMIN}, via=Via.COMMAND)
-        publish = partial(self._import_one, dry_run=dry_run, bypass_review=bypass_review, by=by)
+        publish = partial(self._import_one, dry_run=dry_run, options=options, by=by)
         return (_unless_refused(publish, agent) for agent in self.code.agents.values())
 
     def _export_one(self, agent: CodeAgent, *, dry_run: bool, force: bool) -> Outcome:
@@ -91,9 +90,7 @@ class ExportImport:
             self.files.files.remove(agent.id)
         return Outcome.WRITTEN if published else Outcome.REMOVED
 
-    def _import_one(
-        self, agent: CodeAgent, *, dry_run: bool, bypass_review: str | None, by: Caller
-    ) -> Outcome:
+    def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: gate.Options, by: Caller) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not hold an override; the log says why")
@@ -104,8 +101,7 @@ class ExportImport:
         if not dry_run and current:
             fields = {field: current.config.get(field) for field in APPLIED_FIELDS}
             message = f"Imported from {self.files.files.path(agent.id).name}"
-            how: dict[str, Any] = {"publish": True, "bypass_review": bypass_review}
-            self.rows.update(agent.id, fields, message=message, by=by, **how)
+            self.rows.update(agent.id, fields, message=message, by=by, **{"publish": True, **options})
         elif not dry_run:
             self.rows.unpublish(agent.id, by=by)
         return Outcome.PUBLISHED if current else Outcome.UNPUBLISHED

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import Forbidden, NotFound
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Favorited, VersionedResource, events
 
 R = TypeVar("R", bound=VersionedResource)
 
 
-@retried
+@retry_on_conflict
 def favorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, Favorited]:
     """Mark a resource as a favorite of the caller; a key marks it for its owner.
 
@@ -23,7 +23,7 @@ def favorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, 
     return _mark(resources, resource_id, caller_of(by), wanted=True)
 
 
-@retried
+@retry_on_conflict
 def unfavorite(resources: Resources[R], resource_id: str, *, by: Who) -> tuple[R, Favorited]:
     """Remove the mark, if there is one; raises as `favorite` does."""
     return _mark(resources, resource_id, caller_of(by), wanted=False)

@@ -5,28 +5,34 @@ activate, `autoPublish`, publishing in Python and in the studio, releasing a lab
 to its file, and `import_overrides`. `tests/editor/test_gate.py` tries each of them and finds
 code that bypasses the gate.
 
-An application of Django registers a check in `AppConfig.ready()`. To refuse, a check raises an error of
+An application declares its check (`EditorApp.checks`). To refuse, a check raises an error of
 `versioning.domain.errors`, which the API and the studio answer with, and nothing is changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any, Final
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, VersioningError
-from versioning.domain.registering import require_callable
+from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
 from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
 
+Options = Mapping[str, Any]
+"""Values of options, by the names of the arguments in Python."""
+NO_OPTIONS: Final[Options] = MappingProxyType({})
+
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
+class PublishRequest:
     """A version that is about to go live."""
 
     resource: VersionedResource
@@ -35,8 +41,8 @@ class Passage:
     caller: Caller
     label: str | None = None
     """The label that releases it; None if it becomes the active version."""
-    bypass_review: str | None = None
-    """Why an admin lets it pass without the approvals that it needs; None if nobody does."""
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """What the caller has sent for checks, by the names of their options: each check reads its own."""
     blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)
     """Prompt blocks that are published (True) or unpublished (False) in the same transaction, by id."""
 
@@ -56,131 +62,179 @@ class Passage:
         return grants_for(self.version, self.targets, self.caller, code, anew=anew)
 
 
-class BypassRefused(Forbidden):
-    """The caller may not do without approvals: a fault of the request, and not of the version."""
+class OptionRefused(Forbidden):
+    """The caller may not use an option: a fault of the request, and not of the version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """Something that a caller can send along with a version that is to go live."""
+
+    member: str
+    """The member of the bodies of the API, such as `bypassReview`."""
+    schema: Any
+    """The type of the member, of `versioning.api.schemas`: it is validated and documented by it."""
+    from_body: Callable[[Any], object]
+    """Returns the value for Python from a member that is valid."""
+    reason_against: str = ""
+    """The code of the refusal that a caller overrules with the value, a text that says why; the pages that
+    publish ask for it. Empty for an option that is no reason."""
+    metavar: str = ""
+    """What `manage.py import_overrides` calls the value, which is a text; it takes none without."""
+    help: str = ""
+    """What it does, for the help of that command."""
 
 
 Then = Callable[[], object]
 """What is done in the transaction when all checks have let a version pass."""
-Check = Callable[[Passage], Then | None]
+CheckFunction = Callable[[PublishRequest], Then | None]
 """Raises where a version may not pass. It changes nothing, because pages ask it too: what is to be done when
 the version passes is what it returns."""
-HoldsBack = Callable[[str], bool]
-"""Says whether new resources of a workspace are not published by default."""
-
-
-Foresee = Callable[[Sequence[Passage]], Sequence[VersioningError | None]]
-"""Returns for each passage the error that a check would raise, or None.
+RefusalsFunction = Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]
+"""Returns for each request the error that a check would raise, or None.
 
 The number of statements does not depend on how many they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Registered:
-    check: Check
-    holds_back: HoldsBack | None
-    foresee: Foresee
+class Check:
+    """What an application asks of versions that are about to go live."""
+
+    check: CheckFunction
+    refusals: RefusalsFunction | None = None
+    """Answers what `check` would, for many versions at once; without it, `check` is asked about each."""
+    drafts_by_default: Callable[[str], bool] | None = None
+    """Says whether new resources of a workspace are drafts, unless the caller asks to publish them."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """The options of a `PublishRequest` that it understands, by the names of the arguments in Python."""
 
 
-_registered: list[_Registered] = []
+_registered: list[Check] = []
 
 
-def register(check: Check, *, holds_back: HoldsBack | None = None, foresee: Foresee | None = None) -> None:
-    """Add a check, after those already registered; `holds_back` goes with it.
-
-    `foresee` answers what the check would, for many versions at once. Without it the check itself is asked
-    about each of them.
-    """
-    require_callable(check, by="gate.register()")
-    for name, given in (("holds_back", holds_back), ("foresee", foresee)):
-        if given is not None:
-            require_callable(given, by=f"gate.register({name}=…)")
-    one_by_one = partial(_foresee_with, check)
-    _registered.append(_Registered(check=check, holds_back=holds_back, foresee=foresee or one_by_one))
+def register(check: Check) -> None:
+    """Add a check, after those already registered; raises `ValueError` for an option that is taken."""
+    require_instance(check, Check, by="checks")
+    require_callable(check.check, by="Check(check=…)")
+    for name in ("refusals", "drafts_by_default"):
+        if getattr(check, name) is not None:
+            require_callable(getattr(check, name), by=f"Check({name}=…)")
+    for name, option in check.options.items():
+        require_instance(option, Option, by=f"the option {name!r}")
+        if name in options():
+            raise ValueError(f"the option {name!r} is taken by another check")
+    _registered.append(check)
 
 
 def unregister(check: Check) -> None:
     """Stop asking this check; raises `ValueError` for one that is not registered."""
-    index = [one.check for one in _registered].index(check)
-    del _registered[index]
+    _registered.remove(check)
 
 
-def holds_back(workspace_id: str) -> bool:
-    """Say whether new resources of a workspace are drafts unless somebody asks to publish them."""
-    return any(one.holds_back is not None and one.holds_back(workspace_id) for one in _registered)
+def options() -> dict[str, Option]:
+    """Return the options that the checks understand, by the names of the arguments in Python."""
+    return {name: option for one in _registered for name, option in one.options.items()}
 
 
-def refusal(passage: Passage, code: Registry) -> VersioningError | None:
+def with_reason(reason: str, refusals: Collection[str]) -> Options:
+    """Return the options with which a reason overrules refusals, given the codes of these."""
+    return {name: reason for name, option in options().items() if option.reason_against in refusals}
+
+
+def split_options(named: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """Return the options among keyword arguments that are not None, and the other arguments."""
+    known = options()
+    given = {name: value for name, value in named.items() if name in known and value is not None}
+    return given, {name: value for name, value in named.items() if name not in known}
+
+
+def only_options(named: Mapping[str, Any]) -> Options:
+    """Return keyword arguments that are options; raises `TypeError` for any other, as Python does."""
+    given, others = split_options(named)
+    if others:
+        raise TypeError(f"got an unexpected keyword argument {next(iter(others))!r}")
+    return given
+
+
+def drafts_by_default(workspace_id: str) -> bool:
+    """Say whether new resources of a workspace are drafts unless the caller asks to publish them."""
+    return any(one.drafts_by_default and one.drafts_by_default(workspace_id) for one in _registered)
+
+
+def refusal(request: PublishRequest, code: Registry) -> VersioningError | None:
     """Return the error with which the gate would refuse the version now; None if it would let it pass.
 
     Nothing is locked or changed, so the version may be refused or let through all the same a moment later.
     """
-    [found] = refusals([passage], code)
+    [found] = refusals([request], code)
     return found
 
 
-def refusals(passages: Sequence[Passage], code: Registry) -> list[VersioningError | None]:
+def refusals(requests: Sequence[PublishRequest], code: Registry) -> list[VersioningError | None]:
     """Return for each version what `refusal` does, in their order.
 
     The number of statements does not depend on how many they are; callers with different rights take one
     more for each, where versions refer to prompt blocks, and versions that are live already a few each.
     """
-    found: list[VersioningError | None] = [_without_right(one) for one in passages]
-    moves = [not one.is_live_already or bool(one.grants(code)) for one in passages]
-    for foresee in (_foresee_blocks, *(one.foresee for one in _registered)):
+    found: list[VersioningError | None] = [_without_right(one) for one in requests]
+    moves = [not one.is_live_already or bool(one.grants(code)) for one in requests]
+    for ask in (
+        _refusals_of_blocks,
+        *(one.refusals or partial(_one_by_one, one.check) for one in _registered),
+    ):
         left = [number for number, error in enumerate(found) if error is None and moves[number]]
         if left:
-            for number, error in zip(left, foresee([passages[one] for one in left]), strict=True):
+            for number, error in zip(left, ask([requests[one] for one in left]), strict=True):
                 found[number] = error
     return found
 
 
-def let_through(passage: Passage, code: Registry) -> bool:
+def check(request: PublishRequest, code: Registry) -> bool:
     """Raise unless the version may go live; record what it may then run and show, and return whether it did.
 
     First checks the right to publish, then whether every prompt block that the version refers to is
     published, then the registered checks in order. Raises `Forbidden`, `Invalid` with the code
-    `unpublished_blocks`, and whatever a check raises. The version that is live already passes as any other
+    `unpublished_blocks`, and what a check raises. The version that is live already passes as any other
     does if it would be granted a resource that it is not granted now; otherwise nothing happens.
     """
-    resource, version = passage.resource, passage.version
-    passage.caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
+    resource, version = request.resource, request.version
+    request.caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
     keep_targets(type(resource), version.config)  # before it is found out what they are
-    grants = passage.grants(code)
-    if passage.is_live_already and not grants:
+    grants = request.grants(code)
+    if request.is_live_already and not grants:
         return False
-    steps = _check(passage)
+    steps = _steps(request)
     store_grants(version, grants)
     for step in steps:
         step()
     return True
 
 
-def _check(passage: Passage) -> list[Then]:
+def _steps(request: PublishRequest) -> list[Then]:
     """Raise unless the version may go live: the blocks, then what is registered, in order."""
-    refuse_unpublished_blocks(passage.version.config, passage.caller, passage.blocks)
-    steps = (one.check(passage) for one in _registered)
+    refuse_unpublished_blocks(request.version.config, request.caller, request.blocks)
+    steps = (one.check(request) for one in _registered)
     return [step for step in steps if step is not None]
 
 
-def _without_right(passage: Passage) -> VersioningError | None:
+def _without_right(request: PublishRequest) -> VersioningError | None:
     try:
-        passage.caller.require(Right.PUBLISH, passage.resource.workspace_id)
+        request.caller.require(Right.PUBLISH, request.resource.workspace_id)
     except VersioningError as error:
         return error
     return None
 
 
-def _foresee_blocks(passages: Sequence[Passage]) -> list[VersioningError | None]:
-    asked = [(one.version.config, one.caller, one.blocks) for one in passages]
+def _refusals_of_blocks(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
+    asked = [(one.version.config, one.caller, one.blocks) for one in requests]
     return list(unpublished_blocks(asked))
 
 
-def _foresee_with(check: Check, passages: Sequence[Passage]) -> list[VersioningError | None]:
+def _one_by_one(check: CheckFunction, requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
     found: list[VersioningError | None] = []
-    for passage in passages:
+    for request in requests:
         try:
-            check(passage)
+            check(request)
         except VersioningError as error:
             found.append(error)
         else:

@@ -30,8 +30,8 @@ def check_publish(
     found = version(resources, resource_id, version_id, by=by)
     refusal = None
     if found.version.version_id != found.resource.active_id:
-        passage = gate.Passage(resource=found.resource, version=found.version, caller=by)
-        refusal = gate.refusal(passage, resources.code)
+        request = gate.PublishRequest(resource=found.resource, version=found.version, caller=by)
+        refusal = gate.refusal(request, resources.code)
     return replace(found, warnings=resources.warnings(found.resource, found.version, by)), refusal
 
 

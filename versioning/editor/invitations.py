@@ -1,9 +1,9 @@
 """Invitations, by which a person becomes a member of a workspace.
 
-Nobody becomes a member without having agreed. That takes two things: the secret of the link, which was
+People become members only if they agree. That takes two things: the secret of the link, which was
 shown only to the inviter, and the account with the invited name. If there is no such account yet, whoever
 has the link creates it with a password of their own, and it joins this one workspace only. If there is one,
-its owner has to sign in. So neither an account that somebody created in advance nor a link that got into
+its owner has to sign in. So neither an account that was created in advance nor a link that got into
 the wrong hands is enough for a membership.
 """
 
@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Role, Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
 from versioning.models import Invitation, Membership, Workspace, caller_for, events
@@ -54,7 +54,7 @@ class Invitations:
         self._workspaces = workspaces
 
     def pending(self, workspace_id: str, *, by: Who = APPLICATION) -> list[PendingInvitation]:
-        """Return the invitations to a workspace that nobody has accepted yet, by user name."""
+        """Return the invitations to a workspace that are not accepted yet, by user name."""
         workspace = self._workspaces.find(workspace_id, by=by)
         found = list(workspace.invitations.pending().select_related("invited_by").order_by("username"))
         acceptable = set(workspace.invitations.acceptable().values_list("pk", flat=True))
@@ -69,11 +69,11 @@ class Invitations:
             for invitation in found
         ]
 
-    @retried
+    @retry_on_conflict
     def invite(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> tuple[Invitation, str]:
-        """Invite somebody; return the invitation and the secret of its link, which is not stored.
+        """Invite a person; return the invitation and the secret of its link, which is not stored.
 
         Raises `Invalid` for a name that no account can have or that resembles an existing one, for a
         member, for a deactivated account, and if an invitation is already pending.
@@ -93,7 +93,7 @@ class Invitations:
             invitation = Invitation(workspace=workspace, username=name, role=role)
             return invitation, invitation.issue(by)
 
-    @retried
+    @retry_on_conflict
     def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
         """Return a pending invitation with a new secret; the caller becomes the inviter.
 
@@ -104,7 +104,7 @@ class Invitations:
             invitation = self._pending(workspace, username)
             return invitation, invitation.issue(by)
 
-    @retried
+    @retry_on_conflict
     def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
         """Withdraw a pending invitation; raises `NotFound` if there is none."""
         by = caller_of(by)
@@ -122,9 +122,9 @@ class Invitations:
         return invitation
 
     def accept(self, digest: str, *, by: User, via: Via = Via.PYTHON) -> Invitation:
-        """Let an existing account join the workspace; `by` is whoever is signed in.
+        """Let an existing account join the workspace; `by` is the person who is signed in.
 
-        Somebody who has become a member in the meantime keeps that role. Raises `Forbidden` for an account
+        A person who has become a member in the meantime keeps that role. Raises `Forbidden` for an account
         other than the invited one, and `NotFound` for an invitation that cannot be accepted.
         """
         with self._accepting(digest) as invitation:
@@ -149,7 +149,7 @@ class Invitations:
             try:
                 with transaction.atomic():
                     user = new_account(checked_new_name(name), password)
-            except IntegrityError:  # somebody else was faster, through an invitation to another workspace
+            except IntegrityError:  # another request was faster, through an invitation to another workspace
                 raise taken from None
             self._join(invitation, user, via)
             return user

@@ -16,7 +16,7 @@ from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.changes import record
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
@@ -56,7 +56,7 @@ def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) 
     ]
 
 
-@retried
+@retry_on_conflict
 def label(
     resources: Resources[R],
     resource_id: str,
@@ -64,17 +64,17 @@ def label(
     version_id: str,
     *,
     released: bool | None = None,
-    bypass_review: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
+    **options: Any,
 ) -> tuple[R, Label]:
     """Set a label on a version, or move it there.
 
     A released label serves its version, by its name, to everybody who may read what is published. With
-    `released=None` that stays as it is. Setting a released label raises what the gate raises; with
-    `bypass_review` an admin says why approvals that are missing do not matter.
+    `released=None` that stays as it is. Setting a released label raises what the gate raises;
+    `options` are those that its checks understand (`gate.options`).
     """
-    by = caller_of(by)
+    by, given = caller_of(by), gate.only_options(options)
     problem = ids.label_problem(name)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
         if problem is not None:
@@ -86,9 +86,10 @@ def label(
         released = row.released if released is None else released
         if before is None or before.pk != version.pk or row.released != released:
             if released:
-                how: dict[str, Any] = {"label": name, "bypass_review": bypass_review}
-                passage = gate.Passage(resource=resource, version=version, caller=by, **how)
-                gate.let_through(passage, resources.code)
+                request = gate.PublishRequest(
+                    resource=resource, version=version, caller=by, label=name, options=given
+                )
+                gate.check(request, resources.code)
             shows = was_released or released or _is_live(resource, before, version)
             row.released = released
             _move(row, version, by)
@@ -98,7 +99,7 @@ def label(
         return resource, _custom(row, version)
 
 
-@retried
+@retry_on_conflict
 def unlabel(
     resources: Resources[R],
     resource_id: str,

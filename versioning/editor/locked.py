@@ -1,4 +1,4 @@
-"""Serve agents by a lock: exactly the versions that it names, to whoever may still run them."""
+"""Serve agents by a lock: exactly the versions that it names, to callers who may still run them."""
 
 from __future__ import annotations
 

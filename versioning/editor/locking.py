@@ -32,16 +32,16 @@ def changing(
     by: Caller,
     expect: Collection[str] | None = None,
     *,
-    even_gone: bool = False,
+    include_deleted: bool = False,
     for_deletion: bool = False,
 ) -> Iterator[R]:
     """Lock a resource for this transaction and save it at the end.
 
     Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names tags and none of
-    them is the resource's. `even_gone` takes one too of which nothing but history is left.
+    them is the resource's. `include_deleted` takes one too of which nothing but history is left.
     """
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
-        if resource.gone and not even_gone:
+        if resource.gone and not include_deleted:
             raise NotFound
         with changing_locked(resources, resource, right, by, expect):
             yield resource
@@ -63,14 +63,14 @@ def changing_locked(
         drop_old_versions(resources, resource, settings.EDITOR_KEEP_VERSIONS, by)
 
 
-def retried(verb: V) -> V:
-    """Begin a verb anew when what it was decided by has changed: the override file, or the caller's rights.
+def retry_on_conflict(verb: V) -> V:
+    """Repeat a verb when what it was decided by has changed: the override file, or the caller's rights.
 
     So a verb ends as if it had begun after that change.
     """
 
     @wraps(verb)
-    def begun_anew(*args: Any, **named: Any) -> Any:
+    def repeating(*args: Any, **named: Any) -> Any:
         for _ in range(_ATTEMPTS - 1):
             try:
                 return verb(*args, **named)
@@ -80,7 +80,7 @@ def retried(verb: V) -> V:
                 named["by"] = error.caller
         return verb(*args, **named)
 
-    return cast("V", begun_anew)
+    return cast("V", repeating)
 
 
 def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Caller) -> int:

@@ -62,10 +62,10 @@ class _Agent:
     is_own: bool
     """Whether the caller may run it by a right of their own."""
     named: Sequence[str]
-    """Its sub-agents, whatever the context."""
+    """Its sub-agents, in any context."""
     granted: Mapping[str, UUID]
     referred_to: Collection[str]
-    """The prompt blocks to which it refers, whatever the context."""
+    """The prompt blocks to which it refers, in any context."""
     shown: Mapping[str, _Block]
 
 
@@ -115,7 +115,7 @@ class _Maker:
         block = prompts.backend.find(block_id, self._by, label=self._selector.label, authors=False)
         found = select(block, self._selector, self._by)
         pin = Pin(version_id=found.version.version_id, digest=found.version.digest)
-        self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_release_only)
+        self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_overlay_only)
 
     def add_agents(self, named: Collection[str]) -> None:
         """Add the named agents, and then all that can be reached, level by level."""
@@ -177,7 +177,7 @@ class _Maker:
         one = self._agents.get(agent_id)
         if one is None:
             return None
-        if one.is_fallback and (parent.is_live or self._reached.release is not None):
+        if one.is_fallback and (parent.is_live or self._reached.overlay is not None):
             return None  # what is published never runs the latest version in place of a missing published one
         if parent.granted.get(agent_id) == one.uuid:
             return _Way.PART
@@ -197,7 +197,7 @@ class _Maker:
 
     def _found(self, agent_id: str, identity: UUID | None) -> Candidate | None:
         selectors = [self._reached, PUBLISHED] if identity is None else [PUBLISHED]
-        if self._reached.release is not None:
+        if self._reached.overlay is not None:
             selectors = [self._reached]
         for selector in dict.fromkeys(selectors):
             try:
@@ -232,7 +232,7 @@ class _Maker:
                 policy,
                 self._by,
                 self._evaluation,
-                release=next((one.release for one in candidates if one.release is not None), None),
+                overlay=next((one.overlay for one in candidates if one.overlay is not None), None),
             )
             for policy in policies
         }
@@ -262,7 +262,7 @@ class _Maker:
         return _Agent(
             pin=Pin(version_id=candidate.version_id, digest=canonical.digest_of(text)),
             uuid=candidate.uuid,
-            is_live=candidate.is_live and not candidate.is_of_release_only,
+            is_live=candidate.is_live and not candidate.is_of_overlay_only,
             is_fallback=candidate.fallback is not None,
             is_own=is_own,
             named=named,
@@ -272,7 +272,7 @@ class _Maker:
         )
 
     def _granted(self, candidate: Candidate, named: Collection[str]) -> Mapping[str, UUID]:
-        if not candidate.is_live or candidate.is_of_release_only or not named:
+        if not candidate.is_live or candidate.is_of_overlay_only or not named:
             return {}
         if candidate.source == "code":
             return granted_to_code(named, self._resources.code)
@@ -293,6 +293,6 @@ class _Maker:
 
 def _selector_of_what_is_reached(selector: Selector) -> Selector:
     """Return the selector for what the named resources lead to: a label or an id is of those alone."""
-    if selector.release is not None:
+    if selector.overlay is not None:
         return selector
     return DRAFT if selector.asks_for_draft else PUBLISHED

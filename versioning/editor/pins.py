@@ -1,41 +1,44 @@
 """Versions that are still to go live, and are therefore not pruned.
 
-An application that remembers versions in order to publish them later, such as those of a release, registers
-in `AppConfig.ready()` which these are.
+An application that remembers versions in order to publish them later, such as those of a release, declares
+which these are (`EditorApp.keeps_versions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
-from versioning.domain.registering import require_callable
+from versioning.domain.registering import require_callable, require_instance
 from versioning.models import VersionedResource
 
 Pinned = Callable[[VersionedResource], Iterable[UUID]]
 """Returns the primary keys of the versions of a locked resource that are still needed."""
 
 
-class _Pins(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class KeptVersions:
+    """Versions that are kept from being pruned."""
+
     pinned: Pinned
-    refusal: str | None
+    refusal: str | None = None
+    """If given, people cannot delete them either: it says why, without a subject, and what can be done."""
 
 
-_registered: Final[list[_Pins]] = []
+_registered: Final[list[KeptVersions]] = []
 
 
-def register(pinned: Pinned, *, refusal: str | None = None) -> None:
-    """Keep these versions from being pruned.
-
-    With a `refusal`, people cannot delete them either: it says why, without a subject, and what can be done.
-    """
-    require_callable(pinned, by="pins.register()")
-    _registered.append(_Pins(pinned, refusal))
+def register(kept: KeptVersions) -> None:
+    """Keep these versions from being pruned."""
+    require_instance(kept, KeptVersions, by="keeps_versions")
+    require_callable(kept.pinned, by="KeptVersions(pinned=…)")
+    _registered.append(kept)
 
 
 def pinned_versions(resource: VersionedResource) -> set[UUID]:
-    """Return the primary keys of the versions of a locked resource that are kept for somebody."""
+    """Return the primary keys of the versions of a locked resource that an application keeps."""
     return {version_id for pins in _registered for version_id in pins.pinned(resource)}
 
 

@@ -9,7 +9,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.changes import record
-from versioning.editor.locking import changing, retried
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource
 from versioning.serving.reference_checks import NO_BLOCKS
@@ -18,29 +18,29 @@ from versioning.serving.resolution import Resolved, find_version
 R = TypeVar("R", bound=VersionedResource)
 
 
-@retried
+@retry_on_conflict
 def publish(
     resources: Resources[R],
     resource_id: str,
     version_id: str,
     *,
-    bypass_review: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
+    **options: Any,
 ) -> Resolved[R]:
     """Serve exactly this version from the next read on.
 
-    `bypass_review` is why an admin does without approvals that are missing. Raises what the gate raises,
+    `options` are those that the checks of the gate understand (`gate.options`). Raises what the gate raises,
     such as `Invalid` naming every unpublished prompt block that the version refers to.
     """
-    by = caller_of(by)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect, even_gone=True) as resource:
+    by, given = caller_of(by), gate.only_options(options)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, include_deleted=True) as resource:
         version = find_version(resource, version_id)
-        activate(resources, resource, version, by, bypass_review=bypass_review)
+        activate(resources, resource, version, by, options=given)
     return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
 
 
-@retried
+@retry_on_conflict
 def unpublish(
     resources: Resources[R],
     resource_id: str,
@@ -62,19 +62,19 @@ def activate(
     by: Caller,
     *,
     blocks: Mapping[str, bool] = NO_BLOCKS,
-    bypass_review: str | None = None,
+    options: gate.Options = gate.NO_OPTIONS,
     **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
-    `blocks` and `bypass_review` are as in `gate.Passage`; `detail` goes into the entry of the log.
+    `blocks` and `options` are as in `gate.PublishRequest`; `detail` goes into the entry of the log.
     Publishing the active version again has an effect if the caller may read something that it was not
     granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
     """
-    passage = gate.Passage(
-        resource=resource, version=version, caller=by, blocks=blocks, bypass_review=bypass_review
+    request = gate.PublishRequest(
+        resource=resource, version=version, caller=by, blocks=blocks, options=options
     )
-    if not gate.let_through(passage, resources.code):
+    if not gate.check(request, resources.code):
         return
     record(resources, "published", resource, by, version=version, previous=resource.active_id, **detail)
     resources.backend.point(resource, version, by)

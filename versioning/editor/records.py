@@ -18,7 +18,7 @@ from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import Collection
-from versioning.editor.ownership import CodeOwnership
+from versioning.editor.resources import CodeOwnership
 from versioning.models import Favorited, VersionedResource
 from versioning.serving.resolution import Resolved
 

@@ -1,22 +1,117 @@
-"""What every verb is given: the kind of resource, where it is stored, and what code owns of it."""
+"""What every verb is given: the kind of resource, where it is stored, and what code owns of it.
+
+A code-defined agent exists without a row. A row with its id in the workspace of the code is its override:
+it holds what the code allows to change, and is applied when the agent is served. A row in another workspace
+was stored before the code took its id; it is not an override, and stays as it was.
+
+Code owns nothing of a kind that it cannot define; every method then returns the ordinary answer.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from versioning.domain.access import Caller
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import Forbidden, Invalid, Message
 from versioning.domain.kinds import ResourceKind
+from versioning.domain.overrides import CodeAgent, laid_over, refused
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Backend
-from versioning.editor.ownership import CodeOwnership
 from versioning.models import Agent, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.reference_checks import warnings_for
+
+
+@dataclass(frozen=True)
+class CodeOwnership:
+    """The code-defined agents, and what code decides about their overrides."""
+
+    kind: ResourceKind
+    code: Registry
+
+    @property
+    def workspace_id(self) -> str:
+        """The workspace that overrides belong to."""
+        return self.code.workspace_id
+
+    def defines(self, resource_id: str) -> CodeAgent | None:
+        """Return the agent that code defines under this id, or None."""
+        return self.code.get(resource_id) if self.kind.in_code else None
+
+    def readable_by(self, by: Caller) -> Mapping[str, CodeAgent]:
+        """Return the code-defined resources that the caller may read, by id."""
+        return self.code.readable_by(by) if self.kind.in_code else {}
+
+    def hides(self, resource_id: str, by: Caller) -> bool:
+        """Say whether code defines an agent with this id that the caller may not know about."""
+        return self.defines(resource_id) is not None and resource_id not in self.readable_by(by)
+
+    def overridden_by(self, resource: VersionedResource) -> CodeAgent | None:
+        """Return the agent that a resource overrides; None if it is not an override."""
+        return self.defines(resource.pk) if resource.workspace_id == self.workspace_id else None
+
+    def overridden_by_id(self, resource_id: str) -> CodeAgent | None:
+        """Return the agent that a row with this id overrides, or would override; None for a row elsewhere."""
+        agent = self.defines(resource_id)
+        if agent is None:
+            return None
+        elsewhere = Agent.objects.filter(pk=resource_id).exclude(workspace_id=self.workspace_id)
+        return None if elsewhere.exists() else agent
+
+    # What code decides
+
+    def schema_of(self, resource_id: str) -> ConfigSchema:
+        """Return the schema of the snapshots of this resource; an override has no required fields."""
+        override = self.kind.override_schema
+        return self.kind.schema if override is None or not self.overridden_by_id(resource_id) else override
+
+    def home_of(self, resource_id: str, asked: str | None) -> str | None:
+        """Return the workspace for a new resource: an override belongs to the code's."""
+        if self.defines(resource_id) is None:
+            return asked
+        if asked not in {None, self.workspace_id}:
+            raise Forbidden(
+                Message(
+                    "{id!r} is defined in code; its override belongs to the workspace {workspace!r}.",
+                    id=resource_id,
+                    workspace=self.workspace_id,
+                )
+            )
+        return self.workspace_id
+
+    def refuse_changes(self, resource_id: str, changes: Mapping[str, Any]) -> None:
+        """Raise `Invalid` for fields that the code does not allow to change."""
+        agent = self.overridden_by_id(resource_id)
+        issues = refused(agent, changes) if agent else []
+        if issues:
+            raise Invalid(issues, code="owned_by_code")
+
+    def refuse_visibility(self, agent: CodeAgent, asked: str | None) -> None:
+        """Raise `Invalid` for a visibility other than the code's."""
+        if asked not in {None, agent.visibility}:
+            raise Invalid.field("visibility", "belongs to the code of this agent", code="owned_by_code")
+
+    def live_config(self, resource: VersionedResource) -> Config | None:
+        """Return the configuration that published requests get; None if there is none.
+
+        Without a published override the code is live, which equals an empty override.
+        """
+        if resource.active is not None:
+            return resource.active.config
+        return {} if self.overridden_by(resource) else None
+
+    def whole_config(self, resource: VersionedResource, config: Config) -> Config:
+        """Return the complete configuration, as a resource that is not an override would have it."""
+        agent = self.overridden_by(resource)
+        return laid_over(agent, config) if agent else config
+
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -25,7 +120,7 @@ Who = Caller | AbstractBaseUser
 
 
 def caller_of(who: Who) -> Caller:
-    """Return the caller for whoever acts."""
+    """Return the caller for a user, or for a caller itself."""
     return who if isinstance(who, Caller) else caller_for(cast("Any", who))
 
 
@@ -52,7 +147,7 @@ class Resources(Generic[R]):
 
     @property
     def all(self) -> VersionedQuerySet[R]:
-        """Every row of this kind, whoever may read it."""
+        """Every row of this kind, readable or not."""
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:

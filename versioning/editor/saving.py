@@ -1,8 +1,8 @@
 """Saving: the verbs that add a version. Nothing here changes what is served, unless asked to publish.
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` says why, in up to 500
-characters. `bypass_review` is why an admin publishes without approvals that are missing. `expect` is what
-`If-Match` says: the tags of which one must be the resource's.
+characters. Keywords can be options too that the checks of the gate understand (`gate.options`), for what is
+published. `expect` is what `If-Match` says: the tags of which one must be the resource's.
 """
 
 from __future__ import annotations
@@ -19,12 +19,21 @@ from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.changes import append, append_copy, append_draft, append_next, edit_record
+from versioning.editor import gate
+from versioning.editor.changes import (
+    NOTHING,
+    Fields,
+    append,
+    append_copy,
+    append_draft,
+    append_next,
+    edit_record,
+    merged_fields,
+)
 from versioning.editor.creating import create
-from versioning.editor.inputs import NOTHING, Fields, merged_fields
-from versioning.editor.locking import changing, retried
-from versioning.editor.overriding import is_as_code_says
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.publishing import activate
+from versioning.editor.reading import is_as_code_says
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource
 from versioning.serving.resolution import Resolved, find_version
@@ -38,7 +47,6 @@ def update(
     fields: Fields | None = None,
     *,
     publish: bool | None = None,
-    bypass_review: str | None = None,
     by: Who = APPLICATION,
     **more: Any,
 ) -> Resolved[R]:
@@ -46,14 +54,12 @@ def update(
 
     The one difference between the kinds: `editor.agent.update()` makes a version and serves it
     from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
-    `editor.prompt.update()` makes a draft that nobody is served, as `edit` does
+    `editor.prompt.update()` makes a draft, which is not served, as `edit` does
     (`publish=True` publishes it). The first update of an agent that code defines makes its override.
     """
     by = caller_of(by)
     publish = resources.kind.publishes_at_once if publish is None else publish
     is_change = bool(fields) or any(to_camel(name) in resources.kind.schema.names for name in more)
-    if publish:
-        more["bypass_review"] = bypass_review
     first = _first_override(resources, resource_id, fields, publish=publish and is_change, by=by, **more)
     if first is not None:
         return first
@@ -61,7 +67,7 @@ def update(
     return save(resources, resource_id, fields, by=by, **more)
 
 
-@retried
+@retry_on_conflict
 def edit(
     resources: Resources[R],
     resource_id: str,
@@ -70,9 +76,8 @@ def edit(
     metadata: Fields | None = NOTHING,
     visibility: str | None = None,
     publish: bool = False,
-    bypass_review: str | None = None,
     message: str | None = None,
-    unsaid: str = EDIT_MESSAGE,
+    default_message: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     **named: Any,
@@ -81,11 +86,13 @@ def edit(
 
     A version is made only when a snapshot field differs from the latest; it stays a draft unless
     `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
-    `message` the version gets `unsaid`. The first edit of an agent that code defines makes its override.
+    `message` the version gets `default_message`. The first edit of an agent that code defines makes its
+    override.
     """
+    options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
     asked: dict[str, Any] = {"metadata": metadata, "visibility": visibility, "message": message}
-    asked |= {"publish": publish, "bypass_review": bypass_review}
+    asked |= {"publish": publish, **options}
     first = _first_override(resources, resource_id, changes, by=by, expect=expect, **asked)
     if first is not None:
         return first
@@ -94,18 +101,18 @@ def edit(
             by.require(Right.PUBLISH, resource.workspace_id)
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
-        message = message_or(unsaid, message)
+        message = message_or(default_message, message)
         edit_record(resources, resource, metadata, visibility, by)
         version, changed = resource.latest, resources.kind.schema.changed(before, config)
         if changed:
             version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
-            activate(resources, resource, version, by, bypass_review=bypass_review)
+            activate(resources, resource, version, by, options=options)
     warnings = resources.warnings(resource, version, by)
     return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
 
 
-@retried
+@retry_on_conflict
 def edit_live(
     resources: Resources[R],
     resource_id: str,
@@ -113,7 +120,6 @@ def edit_live(
     *,
     metadata: Fields | None = NOTHING,
     visibility: str | None = None,
-    bypass_review: str | None = None,
     message: str | None = None,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
@@ -125,6 +131,7 @@ def edit_live(
     it says by then what is live. Where nothing is live, the change is made to the latest version.
     Where the change leaves what is live as it is, there is no version and no pointer moves.
     """
+    options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
         by.require(Right.PUBLISH, resource.workspace_id)
@@ -137,14 +144,14 @@ def edit_live(
         if own:
             version = append_next(resources, resource, config, message, by=by)
         if own or (changes and draft is None):
-            activate(resources, resource, version, by, bypass_review=bypass_review)
+            activate(resources, resource, version, by, options=options)
         if own and draft is not None:
             append_draft(resources, resource, draft, own, after=version, by=by)
     warnings = resources.warnings(resource, version, by)
     return Resolved(resource=resource, version=version, warnings=warnings)
 
 
-@retried
+@retry_on_conflict
 def restore(
     resources: Resources[R],
     resource_id: str,
@@ -156,13 +163,13 @@ def restore(
 ) -> Resolved[R]:
     """Save a copy of a version's whole configuration as a new draft; what is served stays."""
     by = caller_of(by)
-    with changing(resources, resource_id, Right.SAVE, by, expect, even_gone=True) as resource:
+    with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as resource:
         source = find_version(resource, version_id)
         version = append_copy(resources, resource, source, message, by=by, restoredFrom=source.version_id)
         return Resolved(resource=resource, version=version, selector=DRAFT)
 
 
-@retried
+@retry_on_conflict
 def snapshot(
     resources: Resources[R],
     resource_id: str,
@@ -189,7 +196,7 @@ def _first_override(
 ) -> Resolved[R] | None:
     """Make the override of an agent that is as its code says; None for everything else."""
     if expect is None and is_as_code_says(resources, resource_id, by):
-        # Somebody may make the override at this very moment; then this save is the second one.
+        # Another request may make the override at this very moment; then this save is the second one.
         with suppress(IdTaken):
             return create(resources, fields, id=resource_id, by=by, **more)
     return None

@@ -19,7 +19,7 @@ from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import DRAFT, NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.editor.backends.rows import with_versions
 from versioning.editor.blocks import Explanation
-from versioning.editor.overriding import selected_override
+from versioning.editor.reading import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent
 from versioning.serving import choice
@@ -61,7 +61,7 @@ def serve(
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
-    if isinstance(context, Evaluation):  # whoever shares it reads several agents, and sees to it
+    if isinstance(context, Evaluation):  # shared by a caller that reads several agents, and sees to it
         return read()
     return consistently(read, dependencies_of)
 
@@ -246,5 +246,5 @@ def _code_candidate(
         workspace_id=code.workspace_id,
         row=found.row,
         override=found.override,
-        release=found.release,
+        overlay=found.overlay,
     )

@@ -1,7 +1,7 @@
 """Administration: workspaces, their members and API keys.
 
 Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest
-role, so nobody can raise their own role or make a key that may do more than they may.
+role, so people cannot raise their own role, or make a key that may do more than they may.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from editor_client.shared.configurations import check_id, id_of_new
 
 from versioning.domain.access import APPLICATION, Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
-from versioning.editor.locking import retried
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, name_of
@@ -48,7 +48,7 @@ class Workspaces:
         by.require(right, workspace_id)
         return found
 
-    @retried
+    @retry_on_conflict
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Create a workspace with the caller as its first admin; only superusers may.
 
@@ -68,7 +68,7 @@ class Workspaces:
                 Membership.objects.grant(accounts().get(pk=by.user_id), workspace, Role.ADMIN, by=by)
         return workspace
 
-    @retried
+    @retry_on_conflict
     def rename(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Rename a workspace; its id stays."""
         by = caller_of(by)
@@ -83,7 +83,7 @@ class Workspaces:
         workspace = self.find(workspace_id, by=by)
         return workspace.memberships.select_related("user").order_by(name_of("user"))
 
-    @retried
+    @retry_on_conflict
     def change_role(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> Membership:
@@ -94,7 +94,7 @@ class Workspaces:
             self._set_role(workspace, member.user, role, by)
             return self._member(workspace, username)
 
-    @retried
+    @retry_on_conflict
     def remove(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
         """End a membership, and withdraw an invitation that could renew it.
 
@@ -105,7 +105,7 @@ class Workspaces:
         with self.administering(workspace_id, by) as workspace:
             self._set_role(workspace, self._member(workspace, username).user, None, by)
 
-    @retried
+    @retry_on_conflict
     def set_role(
         self, workspace_id: str, username: str, role: Role | None, *, by: Who = APPLICATION
     ) -> Role | None:
@@ -154,7 +154,7 @@ class Workspaces:
     def reach(self, keys: Sequence[ApiKey], *, by: Who = APPLICATION) -> Mapping[int, Sequence[Workspace]]:
         """Return the workspaces that keys without a limit reach, by key: those that the caller administers.
 
-        Others are not named: whether somebody is a member elsewhere is for the admins there. One query.
+        Others are not named: whether a person is a member elsewhere is for the admins there. One query.
         """
         members = Membership.objects.filter(
             within("workspace", caller_of(by).scope(Right.ADMINISTER)),
@@ -165,7 +165,7 @@ class Workspaces:
             found.setdefault(member.user_id, []).append(member.workspace)
         return {key.pk: found.get(key.owner_id, []) for key in keys}
 
-    @retried
+    @retry_on_conflict
     def issue_key(
         self,
         workspace_id: str,
@@ -191,7 +191,7 @@ class Workspaces:
                 owner, name=_checked_name(name), workspace=workspace, role=role, expires_at=expires_at, by=by
             )
 
-    @retried
+    @retry_on_conflict
     def revoke_key(self, workspace_id: str, prefix: str, *, by: Who = APPLICATION) -> ApiKey:
         """Revoke a key; only its owner can revoke one that reaches beyond this workspace."""
         by = caller_of(by)

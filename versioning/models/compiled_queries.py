@@ -1,6 +1,6 @@
 """Queries that are asked over and over for other primary keys, compiled once.
 
-Django builds the SQL of a query set and what makes objects of its rows anew each time it is asked; for a
+Django builds the SQL of a query set and what makes objects of its rows again each time it is asked; for a
 resource with its versions and their authors that takes ten times as long as the database.
 """
 
@@ -44,7 +44,7 @@ class OneByKey(Generic[M]):
         compiler: Any = rows.filter(**{found_by: _Key()}).query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
-        except EmptyResultSet:  # nobody can read anything, whichever the key
+        except EmptyResultSet:  # nothing can be read, whichever the key
             self._sql = None
             return
         self._params: Final[tuple[Any, ...]] = tuple(params)

@@ -107,7 +107,7 @@ def _quoted(name: str) -> str:
 def _watch(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     wrappers = connection.execute_wrappers
     if connection.alias == DEFAULT_DB_ALIAS and _move_the_log not in wrappers:
-        wrappers.insert(0, _move_the_log)  # the last one may be somebody's who takes it away again
+        wrappers.insert(0, _move_the_log)  # the last one may belong to a block that takes it away again
 
 
 def _move_the_log(
@@ -128,7 +128,7 @@ def _move_the_log(
         _touch(database, is_logged=table.is_logged)
         return result
     if " RETURNING " in statement:
-        # SQLite cannot end a transaction before somebody has fetched the row: `_note_inserted` moves the log.
+        # SQLite cannot end a transaction before the row was fetched: `_note_inserted` moves the log.
         return execute(statement, parameters, many, context)
     with transaction.atomic():
         result = execute(statement, parameters, many, context)

@@ -9,7 +9,7 @@ A capability with work to do later adds a table of its own:
 of each: done, or due again. Leases expire, so the rows of a killed worker soon become free. Work on a row
 is completed under its lease, so it is completed once.
 
-Where rows belong to somebody, such as a workspace, their owners take turns: see `Turns`.
+Where rows have owners, such as workspaces, these take turns: see `Turns`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from django.db.models.functions import Now
 LEASE_SECONDS: Final = 45
 """How long a lease lasts unless it is renewed, and so for how long a killed worker holds its rows."""
 LOOKS: Final = 8
-"""Of how many owners a worker tries to lease rows, when other workers are faster, before it looks anew."""
+"""Of how many owners a worker tries to lease rows, when other workers are faster, before it looks again."""
 
 W = TypeVar("W", bound="DueWork")
 
 Owner = tuple[Any, ...]
-"""Whose work is due: a workspace, and within it perhaps a receiver. What nobody owns is `()`."""
+"""Whose work is due: a workspace, and within it perhaps a receiver. What has no owner is `()`."""
 
 
 class LeaseLost(Exception):
-    """The lease expired before the work was completed, and the row belongs to somebody else."""
+    """The lease expired before the work was completed, and the row belongs to another worker."""
 
 
 class Turns:
@@ -73,14 +73,14 @@ class Turns:
             return sorted(may, key=self._precedence)
 
     def begin(self, owner: Owner) -> None:
-        """Note that somebody takes a place."""
+        """Note that a place is taken."""
         with self._lock:
             self._number += 1
             self._held.update(_parts(owner))
             self._latest.update(dict.fromkeys(_parts(owner), self._number))
 
     def end(self, owner: Owner) -> None:
-        """Note that somebody gives back a place."""
+        """Note that a place is given back."""
         with self._lock:
             self._held -= Counter(_parts(owner))
 
@@ -89,7 +89,7 @@ class Turns:
 
 
 def _parts(owner: Owner) -> list[Owner]:
-    """Return nobody in particular, the workspace, and what is within it."""
+    """Return no owner in particular, the workspace, and what is within it."""
     return [owner[:length] for length in range(len(owner) + 1)]
 
 
@@ -108,7 +108,7 @@ class DueWorkQuerySet(models.QuerySet[W]):
         """Lease at most `limit` due rows of whose turn it is, and return them; concurrent callers get others.
 
         `by` names the worker. The rows take one place of `turns`, until `Turns.end` is called for their
-        `leased_for`. Nobody waits: PostgreSQL skips rows that another worker is leasing, and SQLite allows
+        `leased_for`. No worker waits: PostgreSQL skips rows that another worker is leasing, and SQLite allows
         one write at a time.
         """
         if not self.due().exists():  # looking takes no lock, and usually nothing is due

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from versioning.domain.access import Caller, RightsChanged
-from versioning.domain.events import Audience, Reach, Target, VersionName
+from versioning.domain.events import Audience, Reach, Target, VersionName, subject_of
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import (
     ROWS_AT_ONCE,
@@ -46,10 +46,6 @@ _EMPTY: Final[Entry] = {
     "reach": Reach.EDITORS.value,
     "hidden_from": "",
 }
-
-_ABOUT_NO_RIGHTS: Final = frozenset({"release", "schedule"})
-"""Subjects of entries about no resource that change nobody's rights: what goes live with them is not checked
-again at the commit because of its own entry."""
 
 
 def entry_of(
@@ -97,8 +93,11 @@ def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str
 
 
 def changes_rights(entry: Entry) -> bool:
-    """Say whether an entry can be about what somebody may do: most can that are about no resource."""
-    return not entry["resource_kind"] and entry["type"].partition(".")[0] not in _ABOUT_NO_RIGHTS
+    """Say whether an entry can be about what callers may do: most can that are about no resource."""
+    if entry["resource_kind"]:
+        return False
+    subject = subject_of(entry["type"])
+    return subject is None or subject.changes_rights
 
 
 def _about(resource: Target) -> Entry:
@@ -126,7 +125,7 @@ class OpenTransaction:
         self.conditions: list[Condition] = []
         """What is checked at the very end, when the position is taken."""
         self.actors: list[Caller] = []
-        """Whoever changed something, each once."""
+        """The callers who changed something, each once."""
         self.is_touched = False
         """Whether something changed that has no entry."""
         self.is_touched_unless_logged = False
@@ -139,7 +138,7 @@ class OpenTransaction:
             self.actors.append(by)
 
     def write(self) -> None:
-        """Take the positions, write the entries, and check the rights of whoever acted."""
+        """Take the positions, write the entries, and check the rights of the callers who acted."""
         now = timezone.now()
         untold = self.is_touched or (self.is_touched_unless_logged and not self.entries)
         number = int(untold)
@@ -167,7 +166,7 @@ def check_rights(actors: Iterable[Caller], rights_position: int, entries: Sequen
 
     A caller has the rights of the moment at which they were read. Until the commit an admin may have lowered
     a role, or revoked the key. So they are compared with what is stored once the transaction has taken its
-    position: whoever changes rights has committed before and is heard, or waits for the row of the position
+    position: a change of rights has been committed before and is heard, or waits for the row of the position
     and commits afterwards (docs/decisions/0020).
 
     Raises `Unauthorized` if a caller may not call at all any more. `rights_position` is that of the newest

@@ -8,9 +8,9 @@
 
 The entries are written at the end of the outermost `events.transaction()`, as its last statements before
 the commit. Their positions come from one row, which stays locked until the commit. So positions are in the
-order of commits, and whoever has read up to a position has missed nothing before it: docs/decisions/0014.
+order of commits, and who has read up to a position has missed nothing before it: docs/decisions/0014.
 
-Inside a transaction opened by somebody else (a test, or an application that calls the editor within its own
+Inside a transaction opened by other code (a test, or an application that calls the editor within its own
 `atomic()`) the lock lasts until that transaction ends, and other writers wait for it.
 """
 
@@ -238,7 +238,7 @@ _readers: Final[list[Callable[[], int | None]]] = []
 
 
 def register_reader(read_up_to: Callable[[], int | None]) -> None:
-    """Register somebody who must read every entry; `prune` deletes none that they have not read.
+    """Register a reader who must get every entry; `prune` deletes none that are not read yet.
 
     `read_up_to` returns the position up to which they have read; None if they need none of the entries now.
     """
@@ -251,7 +251,7 @@ def prune(before: datetime.datetime) -> int:
 
     Entries at later positions are never deleted, whatever the clocks said, nor those that a registered
     reader has not read. Callers of the API treat the entries as pruned before the first one is deleted, so
-    that nobody sees only some of them; an interrupted prune is completed by the next one.
+    that no reader sees only some of them; an interrupted prune is completed by the next one.
     """
     newest = position()  # before all else, so that what is written meanwhile comes after it
     kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]

@@ -28,7 +28,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     """Queries for invitations."""
 
     def pending(self) -> InvitationQuerySet:
-        """Return the invitations that nobody has accepted, expired ones included."""
+        """Return the invitations that are not accepted, expired ones included."""
         return self.filter(accepted_at=None)
 
     def acceptable(self) -> InvitationQuerySet:
@@ -48,7 +48,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A role offered to whoever has, or creates, an account with this name."""
+    """A role offered to the person who has, or creates, an account with this name."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
     username = models.CharField(max_length=MAX_NAME)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.db import models
-from django.db.models.signals import pre_delete
-from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
@@ -195,8 +193,7 @@ def _caller_now(key_id: int) -> Caller:
     return key.caller()
 
 
-@receiver(pre_delete, sender=ApiKey)
-def _record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
+def record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
     """Record that a key was deleted together with its owner or its workspace."""
     if instance.revoked_at is None:
         with events.transaction():

@@ -96,7 +96,7 @@ class LogPosition(models.Model):
     pruned_to = models.BigIntegerField(default=0)
     """The highest pruned position; the oldest entry comes after it."""
     rights_position = models.BigIntegerField(default=0, db_default=0)
-    """The position of the newest change that can be about what somebody may do."""
+    """The position of the newest change that can be about what a person may do."""
 
     def __str__(self) -> str:
         return str(self.position)

@@ -41,7 +41,7 @@ _NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshol
 def position() -> int | None:
     """Return the position of the newest committed entry; 0 if there is none.
 
-    Returns None if nobody can tell: while the database is away, and inside a transaction, which may see
+    Returns None if it cannot be told: while the database is away, and inside a transaction, which may see
     changes of its own that have no position yet and may be rolled back.
     """
     try:
@@ -91,7 +91,7 @@ class _PostgreSQL:
         if self._is_lost():
             return None
         with self._turn:
-            if self._losses != losses:  # found out by somebody else while this thread waited
+            if self._losses != losses:  # found out by another thread while this one waited
                 return None
             if self._begun == before:
                 self._begun += 1
@@ -125,7 +125,7 @@ class _PostgreSQL:
             try:
                 return self._connection.ask()
             except psycopg.OperationalError:
-                # PostgreSQL was started anew since; silence is another matter, and not waited for twice.
+                # PostgreSQL was restarted since; silence is another matter, and not waited for twice.
                 self._connection.close()
         self._connection.open(database.get_connection_params())
         return self._connection.ask()

@@ -14,6 +14,12 @@ from versioning.domain.errors import Invalid, Message
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_KEYS: Final = 100
+JSON_OBJECT: Final = {
+    "type": "string",
+    "contentMediaType": "application/json",
+    "pattern": r"^\s*\{[\s\S]*\}\s*$",
+}
+"""The schema of a text that is a JSON object."""
 
 
 class JsonType(Func):

@@ -49,7 +49,7 @@ class SealedKey(models.Model):
     def opened(cls) -> bytes:
         """Return the key, 32 bytes, made if there is none yet.
 
-        If an older text of the settings opens it, it is encrypted anew under the newest. Raises the
+        If an older text of the settings opens it, it is encrypted again under the newest. Raises the
         `unreadable` of the class if no text does.
         """
         # Not at the top: cryptography takes 7 MiB, and few processes need a key.
@@ -72,7 +72,7 @@ class SealedKey(models.Model):
 
     @classmethod
     def keep_up(cls) -> None:
-        """Encrypt the key anew, if there is one and another text of the settings is the newest now."""
+        """Encrypt the key again, if there is one and another text of the settings is the newest now."""
         if cls._default_manager.exists():
             cls.opened()
 

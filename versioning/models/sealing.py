@@ -25,7 +25,7 @@ class Keys:
         return self._newest.encrypt(secret).decode()
 
     def open(self, sealed: str) -> tuple[bytes, str | None]:
-        """Return a secret, and the same encrypted anew unless the newest key opened it.
+        """Return a secret, and the same encrypted again unless the newest key opened it.
 
         Raises `Unreadable` if no key does.
         """

@@ -1,4 +1,4 @@
-"""Search for a text, ignoring case, in whatever a caller may read of the resources.
+"""Search for a text, ignoring case, in what a caller may read of the resources.
 
 A search covers id, name, description and instructions. Its rule exists in two forms: for rows, searched by
 a statement, and for content that only files or code hold. Neither uses LIKE: both databases match its

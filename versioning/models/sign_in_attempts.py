@@ -13,18 +13,18 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 FIRST_WAIT: Final = 5  # seconds, doubled with every further wrong password
-LONGEST_WAIT: Final = 300  # seconds: previous attempts can lock nobody out for longer than this
+LONGEST_WAIT: Final = 300  # seconds: previous attempts lock people out for no longer than this
 FORGOTTEN_AFTER: Final = datetime.timedelta(hours=1)
 _FREE: Final[Mapping[str, int]] = {"account": 5, "browser": 5, "password": 5, "address": 30}
 """How many wrong passwords of each kind of subject have no consequence."""
-_HASH_DIGITS: Final = 5  # at most 16**5 subjects of each kind, whatever names are tried
+_HASH_DIGITS: Final = 5  # at most 16**5 subjects of each kind, for all names that are tried
 _CLEANED_AT_ONCE: Final = 200
 
 
 def subject(kind: str, name: str) -> str:
     """Return the subject under which attempts are counted; the name itself is not stored.
 
-    An unknown account has a subject like any other, so that nobody learns which accounts exist.
+    An unknown account has a subject like any other, so that it does not tell which accounts exist.
     """
     return f"{kind}:{salted_hmac(__name__, name).hexdigest()[:_HASH_DIGITS]}"
 

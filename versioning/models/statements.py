@@ -1,6 +1,6 @@
 """Rows written by statements that are built once, for what every save writes.
 
-For each `save()` Django builds the statement anew, asks every field how its value is written, and sends
+For each `save()` Django builds the statement again, asks every field how its value is written, and sends
 signals; that takes five times as long as the database. Here no signal is sent.
 `versioning.models.direct_changes` watches these statements like any others.
 """

@@ -50,7 +50,7 @@ class VersionedResource(models.Model):
 
     id = models.CharField(primary_key=True, max_length=200)
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    """Its identity: an id can be used again by somebody else after a deletion, this cannot."""
+    """Its identity: an id can be used again by another workspace after a deletion, this cannot."""
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False

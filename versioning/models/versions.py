@@ -26,7 +26,7 @@ class Reference(models.Model):
 
     target_id = models.CharField(max_length=200, db_index=True)
     target_uuid = models.UUIDField(null=True, editable=False)
-    """The identity of the target if whoever published the version last was allowed to read it, otherwise
+    """The identity of the target if the last publisher of the version was allowed to read it, otherwise
     null. The id alone is not enough: another workspace can take it once it is free."""
 
     class Meta:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection, models
-from django.db.models.signals import pre_delete
-from django.dispatch import receiver
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
@@ -28,7 +26,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
     """Creating and renaming workspaces; each change is logged."""
 
     def locked(self) -> models.QuerySet[Workspace]:
-        """Lock the rows against others who administer them; whoever adds to a workspace does not wait."""
+        """Lock the rows against others who administer them; what adds to a workspace does not wait."""
         return self.select_for_update(no_key=True)
 
     @events.transaction()
@@ -86,7 +84,7 @@ class MembershipManager(models.Manager["Membership"]):
         by: Caller = APPLICATION,
         detail: Mapping[str, str] | None = None,
     ) -> Membership:
-        """Give the user the role in the workspace, whatever it was before.
+        """Give the user the role in the workspace, in place of any other.
 
         `detail` is added to the entry in the log.
         """
@@ -113,7 +111,7 @@ class MembershipManager(models.Manager["Membership"]):
 
 @cache
 def _roles_statement() -> str:
-    """Return the statement that selects somebody's workspaces and roles, built once."""
+    """Return the statement that selects the workspaces and roles of a person, built once."""
     name = connection.ops.quote_name
     fields: list[Any] = [Membership._meta.get_field(field) for field in ("workspace", "role", "user")]
     workspace, role, user = (name(field.column) for field in fields)
@@ -160,14 +158,14 @@ class Membership(models.Model):
         events.record(f"member.{what}", by=by, workspace_id=self.workspace_id, username=username, **change)
 
 
-@receiver(pre_delete, sender=Membership)
-def _record_end_of_membership(instance: Membership, **_signal: Any) -> None:
+def record_end_of_membership(instance: Membership, **_signal: Any) -> None:
+    """Record that a person is no longer a member."""
     with events.transaction():
         instance.record(instance.ended_by, before=instance.role, after=None)
 
 
-@receiver(pre_delete, sender=Workspace)
-def _record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
+def record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
+    """Record that a workspace is deleted."""
     with events.transaction():
         instance.record("deleted", APPLICATION, name=instance.name)
 

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from versioning.domain import selectors
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
@@ -72,18 +73,22 @@ class Framework:
         status: str | None = None,
         version_id: str | None = None,
         label: str | None = None,
-        release: str | None = None,
         by: Caller = APPLICATION,
         context: Mapping[str, Any] | None = None,
+        **overlay: str | None,
     ) -> Agent | SelectedAgent:
         """Return the registered agent, or with a selector a copy of it in that version.
 
         If the selector names no override, there is nothing to apply and the registered agent itself is
         returned; it never changes. A stored agent is always a copy, of the published version if nothing is
-        selected. Raises `NotFound` for an unknown agent or version, `Forbidden` for one that `by` may not
-        read, and `Invalid` for two selectors.
+        selected. `overlay` is a selector that an application adds, such as `release`. Raises `NotFound` for
+        an unknown agent or version, `Forbidden` for one that `by` may not read, and `Invalid` for two
+        selectors.
         """
-        given = {"status": status, "versionId": version_id, "label": label, "release": release}
+        given = {"status": status, "versionId": version_id, "label": label, **overlay}
+        unknown = overlay.keys() - set(selectors.keys())
+        if unknown:
+            raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
         selected = {key: str(value) for key, value in given.items() if value is not None}
         if not selected and agent_id in self._agents:
             return self._agents[agent_id]

@@ -15,7 +15,7 @@ from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
+from versioning.domain.selectors import PUBLISHED, OverlayName, Selector, VersionsMap
 from versioning.runtime.calls import RequestContext
 from versioning.runtime.errors import VersionUnresolved
 from versioning.runtime.locked_planning import locked_plan
@@ -52,8 +52,8 @@ def plan(
 
     With `published_sub_agents` a draft delegates as it would once published: a sub-agent without a selector
     and without a published version is not available, whereas a normal run of a draft uses its latest
-    version if the caller may read drafts. Of an agent that a release selects, sub-agents without a selector
-    are those of the release too. Raises `Invalid` if the agent is selected twice, `NotFound` if it
+    version if the caller may read drafts. Of an agent that an overlay selects, sub-agents without a selector
+    are those of the overlay too. Raises `Invalid` if the agent is selected twice, `NotFound` if it
     cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
     instead of a fallback if `strict` is set. A lock decides everything: `locked_plan`.
     """
@@ -66,7 +66,7 @@ def plan(
             catalogue,
             context,
             published_only=published_sub_agents,
-            release=choice.selector.release if choice is not None else None,
+            overlay=choice.selector.overlay if choice is not None else None,
         )
         root = planner.called(agent_id, choice, default)
         planner.explore(root)
@@ -104,11 +104,11 @@ class _Planner:
         context: RequestContext,
         *,
         published_only: bool = False,
-        release: str | None = None,
+        overlay: OverlayName | None = None,
     ) -> None:
-        self._unselected = PUBLISHED if release is None else Selector(release=release)
+        self._unselected = PUBLISHED if overlay is None else Selector(overlay=overlay)
         """What counts as published for agents without a selector."""
-        self._published_only = published_only or release is not None
+        self._published_only = published_only or overlay is not None
         self._blocks = block_choices(context, catalogue.versions)
         self.agents: dict[str, ResolvedAgent] = {}
         self.delegations: dict[str, frozenset[str]] = {}

@@ -1,6 +1,6 @@
 """Answers that are given again for as long as nothing has changed that they depend on.
 
-Whoever makes an answer follows the log *before* it reads anything else, and the answer is cached
+The code that makes an answer follows the log *before* it reads anything else, and the answer is cached
 under that moment. What is changed while it is being made comes later in the log: so such an answer
 is never given to anybody else.
 """
@@ -63,7 +63,7 @@ class Draft:
                 self._found[one] = self._cache.fingerprint(one)
 
     def finish(self, question: Hashable, answer: Any) -> None:
-        """Cache the answer, made of Python's plain values, if somebody has said what it depends on."""
+        """Cache the answer, made of Python's plain values, if it is known what it depends on."""
         if not self._found or None in self._found.values():
             return
         fingerprints = tuple((one, found) for one, found in self._found.items() if found != ())
@@ -76,7 +76,7 @@ class Draft:
 class AnswerCache:
     """Answers by question, for all threads of a process, bounded by the bytes that they take.
 
-    A question holds whatever an answer can depend on beside what is stored, such as the rights of
+    A question holds what an answer can depend on besides what is stored, such as the rights of
     whoever asks. `fingerprint` says what the log does not tell: `versioning.editor.dependencies`.
     """
 

@@ -59,7 +59,7 @@ def _blocks_for(
         caller,
         evaluation,
         selected=candidate.selected_blocks,
-        release=candidate.release,
+        overlay=candidate.overlay,
         chooses=chooses,
     )
 
@@ -86,7 +86,7 @@ def all_assembled(
     """Return the served agents for many candidates; the number of queries does not depend on how many.
 
     All share one evaluation budget, and those of the caller's own workspaces come first. An agent of
-    another workspace that exceeds what is left is omitted and logged, because nobody's public agent may
+    another workspace that exceeds what is left is omitted and logged, because no public agent may
     make the list fail for everybody. For the caller's own agents `Invalid` is raised.
     """
     wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}

@@ -22,7 +22,7 @@ from versioning.serving import choice
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.choice import Chooses
 from versioning.serving.grants import granted
-from versioning.serving.releases import OpenRelease
+from versioning.serving.overlays import Overlay
 from versioning.serving.resolution import select
 
 READ_AT_ONCE: Final = 100
@@ -57,14 +57,14 @@ def find_blocks(
     *,
     is_paid: bool = True,
     selected: SelectedBlocks = NO_BLOCKS,
-    release: OpenRelease | None = None,
+    overlay: Overlay | None = None,
     chooses: Chooses | None = None,
 ) -> dict[str, FoundBlock]:
     """Return, by block id, the text that counts or the reason why there is none.
 
     Ids that are not in the result are missing or not readable. Reading is charged to the evaluation unless
     `is_paid` is false; its context determines which published version the request gets, unless `chooses`
-    does. Those that a `release` holds count as if it were published. Of a block in `selected` that version
+    does. Those of an `overlay` count as if they were live. Of a block in `selected` that version
     counts instead, if the caller who selected it may read it. A selection never makes a block readable.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
@@ -78,14 +78,14 @@ def find_blocks(
     while some := list(islice(ids, READ_AT_ONCE)):
         found_rows = list(rows.filter(pk__in=some))
         chosen = {} if policy is Blocks.DRAFTS else choose(found_rows)
-        held = _held(found_rows, release)
-        served: dict[str, Snapshot | None] = {**chosen, **held}
+        overlaid = _overlaid(found_rows, overlay)
+        served: dict[str, Snapshot | None] = {**chosen, **overlaid}
         for block in found_rows:
             if is_paid:
                 versions = _versions(block, with_latest=with_latest)
                 evaluation.read(sum(len(version.config_json) for version in versions))
             live = served.get(block.pk, block.active)
-            usual = _usual(block, policy, caller, live, is_held=block.pk in held)
+            usual = _usual(block, policy, caller, live, is_overlaid=block.pk in overlaid)
             one = selected.get(block.pk)
             found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation, choose)
     return found
@@ -99,23 +99,23 @@ def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockV
         yield block.latest_version
 
 
-def _held(blocks: Iterable[PromptBlock], release: OpenRelease | None) -> dict[str, Snapshot | None]:
-    """Return the versions of the blocks that a release holds, by id; None for one that it unpublishes."""
-    if release is None:
+def _overlaid(blocks: Iterable[PromptBlock], overlay: Overlay | None) -> dict[str, Snapshot | None]:
+    """Return the versions of the blocks in an overlay, by id; None for one that would not be live."""
+    if overlay is None:
         return {}
-    held = {block.pk: one.version_id for block in blocks if (one := release.of(block)) is not None}
-    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in held.values() if pk])
+    wanted = {block.pk: one.version_id for block in blocks if (one := overlay.of(block)) is not None}
+    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in wanted.values() if pk])
     versions = {version.version_id: version for version in rows}
-    return {block_id: versions.get(version_id or "") for block_id, version_id in held.items()}
+    return {block_id: versions.get(version_id or "") for block_id, version_id in wanted.items()}
 
 
 def _usual(
-    block: PromptBlock, policy: Blocks, caller: Caller, served: Snapshot | None, *, is_held: bool
+    block: PromptBlock, policy: Blocks, caller: Caller, served: Snapshot | None, *, is_overlaid: bool
 ) -> FoundBlock:
     """Return the block in the version that counts if the request selects none."""
     if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
         return _found(block, block.latest, is_live=block.latest_id == block.active_id)
-    is_live = not is_held or (served is not None and served.version_id == block.active_id)
+    is_live = not is_overlaid or (served is not None and served.version_id == block.active_id)
     return _found(block, served, is_live=is_live)
 
 
@@ -173,5 +173,5 @@ def _is_stored_version(version_id: str | None) -> bool:
 
 
 def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
-    """Say whether the block is shown only because whoever published this version was allowed to read it."""
+    """Say whether the block is shown only because the publisher of this version was allowed to read it."""
     return candidate.policy is Blocks.LIVE and block.workspace_id != candidate.workspace_id

@@ -15,7 +15,7 @@ from versioning.domain.overrides import IN_CODE, CodeAgent, applied, laid_over
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import SelectedBlocks, Selector, Status
 from versioning.models import Agent
-from versioning.serving.releases import OpenRelease
+from versioning.serving.overlays import Overlay
 from versioning.serving.resolution import Resolved
 
 
@@ -26,7 +26,7 @@ class Blocks(Enum):
     """The published text of blocks in the agent's workspace, or granted when it was published; for any
     caller."""
     READABLE = "published, of blocks that the caller may read"
-    """For versions that nobody has published: a reference in a draft gives no access."""
+    """For versions that are not published: a reference in a draft gives no access."""
     DRAFTS = "the latest that the caller may read"
 
 
@@ -49,15 +49,15 @@ class Candidate:
     is_live: bool
     workspace_id: str
     fallback: Notice | None = None
-    release: OpenRelease | None = None
-    """A release whose prompt blocks count as if it were published."""
+    overlay: Overlay | None = None
+    """An overlay whose prompt blocks count as if they were live."""
     selected_blocks: SelectedBlocks = field(default_factory=dict)
     """The prompt blocks of which the request selects a version."""
 
     @property
-    def is_of_release_only(self) -> bool:
-        """Whether it would be served if the release were published, and is not yet."""
-        return self.release is not None and self.version_id not in {self.active_version_id, None}
+    def is_of_overlay_only(self) -> bool:
+        """Whether it would be served if the overlay were live, and is not yet."""
+        return self.overlay is not None and self.version_id not in {self.active_version_id, None}
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:
@@ -78,7 +78,7 @@ class Candidate:
             is_live=resolved.is_live,
             workspace_id=agent.workspace_id,
             fallback=resolved.fallback,
-            release=resolved.release,
+            overlay=resolved.overlay,
         )
 
     @classmethod
@@ -90,7 +90,7 @@ class Candidate:
         workspace_id: str,
         row: Agent | None,
         override: Resolved[Agent] | None,
-        release: OpenRelease | None = None,
+        overlay: Overlay | None = None,
     ) -> Candidate:
         """Return the candidate for a code-defined agent, with the selected override applied.
 
@@ -110,7 +110,7 @@ class Candidate:
             policy=_policy(override) if override else Blocks.LIVE,
             workspace_id=workspace_id,
             is_live=override.is_live if override else True,
-            release=release,
+            overlay=overlay,
         )
 
 
@@ -136,6 +136,6 @@ def _published_as(agent: CodeAgent, override: Resolved[Agent]) -> str:
 def _policy(resolved: Resolved[Agent]) -> Blocks:
     if resolved.selector.asks_for_draft:
         return Blocks.DRAFTS
-    if resolved.is_held and not resolved.is_active:  # it was granted nothing yet
+    if resolved.is_overlaid and not resolved.is_active:  # it was granted nothing yet
         return Blocks.READABLE
     return Blocks.LIVE if resolved.is_live else Blocks.READABLE

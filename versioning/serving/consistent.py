@@ -1,6 +1,6 @@
 """Reading several rows as they were at one moment, although each statement sees what is committed by then.
 
-A release publishes an agent and its blocks in one transaction. Whoever reads the agent before that commit and
+A release publishes an agent and its blocks in one transaction. Who reads the agent before that commit and
 a block after it would serve half of it. A transaction around every read would prevent that, at the price of
 two round trips. The log does it for one: its position is asked before and after, and where nothing was
 committed in between that the answer depends on, all statements have seen the same.

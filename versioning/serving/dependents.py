@@ -107,7 +107,7 @@ def count_of_dependents(
 
 @dataclass(frozen=True, kw_only=True)
 class _Referring:
-    """The agents that refer to a target, whoever may read them."""
+    """The agents that refer to a target, readable or not."""
 
     rows: Any
     """Those that rows describe."""

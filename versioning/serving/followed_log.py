@@ -8,7 +8,7 @@ rights of API keys:
 
     ("agent", "writer")     ("agent", None)     all_but_drafts("agent")     RIGHTS
 
-A type of event is a dependency, too: `("pilot", None)` is whatever events like `pilot.ended` tell of.
+A type of event is a dependency, too: `("pilot", None)` is what events like `pilot.ended` tell of.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ class FollowedLog:
         position = self._ask()
         if position is None or position != self._position:
             return None
-        # Whoever follows the log further meanwhile changes the position last.
+        # A thread that follows the log further meanwhile changes the position last.
         return self.reached
 
     def follow(self) -> Moment | None:
         """Follow the log to where it is, and return this moment.
 
-        None where nobody can say, as in `log_position.position`: then nothing may be held, nor given
+        None where it cannot be told, as in `log_position.position`: then nothing may be held, nor given
         out of what is.
         """
         position = self._ask()
@@ -143,7 +143,7 @@ class FollowedLog:
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
         found = self._read(before, position, _MAX_CHANGES)
-        # Where there is no entry something has changed that nobody is told of, or it was pruned.
+        # Where there is no entry something has changed that is not recorded, or it was pruned.
         if len(found) == _MAX_CHANGES or len({one.position for one in found}) != position - before:
             return None
         changed: set[Dependency] = set()

@@ -6,10 +6,10 @@ verdict is about, what was live, and what a version is granted are all told apar
 
 Only what a configuration names itself counts. What those resources name in turn is theirs: their own versions
 pass the gate of their own workspace, and reach by their own grants nothing but what they were published with.
-What code defines is none of these resources, because whoever deploys decides about that.
+What code defines is none of these resources, because the people who deploy decide about that.
 
 A version gets its grants when it goes live: a sub-agent runs as part of a published agent, and a prompt block
-of another workspace is shown in it, because whoever published the version was a member of the target's
+of another workspace is shown in it, because the publisher of the version was a member of the target's
 workspace. The grant is for that very target. Within one workspace blocks need no grant.
 """
 

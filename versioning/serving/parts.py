@@ -90,7 +90,7 @@ class AgentParts:
 def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
     """Return the parts of a candidate, with the prompt blocks that it shows in a context.
 
-    Without a context, it shows the active versions, whatever is chosen. Raises `NoInstructions`, and
+    Without a context, it shows the active versions. Raises `NoInstructions`, and
     `Invalid` for prompt blocks that are too much to read.
     """
     require_instructions(candidate)
@@ -100,7 +100,7 @@ def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | 
     found = texts_for(candidate, evaluation, caller, chooses)
     wanted = sorted({target for _, target in referenced_blocks(candidate.config)})
     return AgentParts(
-        candidate=replace(candidate, release=None),
+        candidate=replace(candidate, overlay=None),
         texts={block_id: found.get(block_id, "missing") for block_id in wanted},
         characters=left - evaluation.characters_left,
         depends_on=(
@@ -130,7 +130,7 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
     made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _of_agent))
     shown = [block_id for block_id, text in made.shown.items() if text is not None]
     rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown)
-    if rules and candidate.release is not None:
+    if rules and candidate.overlay is not None:
         raise PartsUnavailable
     versions = choice.versions(PromptBlock, _named(rules))
     block_rules = {

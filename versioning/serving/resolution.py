@@ -17,7 +17,7 @@ from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.models import VersionedResource, VersionLabel
-from versioning.serving.releases import OpenRelease, open_release
+from versioning.serving.overlays import Overlay, read_overlay
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -31,8 +31,8 @@ class Resolved(Generic[R]):
     selector: Selector = PUBLISHED
     label: VersionLabel | None = None
     """The label that was asked for; None for a computed one."""
-    release: OpenRelease | None = None
-    """The release that was asked for."""
+    overlay: Overlay | None = None
+    """The overlay that was asked for."""
     is_chosen: bool = False
     """Whether it replaces the active version for this request (`versioning.serving.choice`)."""
     fallback: Notice | None = None
@@ -42,10 +42,10 @@ class Resolved(Generic[R]):
     def is_live(self) -> bool:
         """Whether it is served as published: active, chosen instead, or asked for by a released label.
 
-        A version that a release holds counts too, for whoever asks what would be served then.
+        A version of the overlay that was asked for counts too.
         """
         is_released = self.label is not None and self.label.released
-        return is_released or self.is_chosen or self.is_held or self.is_active
+        return is_released or self.is_chosen or self.is_overlaid or self.is_active
 
     @property
     def is_active(self) -> bool:
@@ -53,23 +53,19 @@ class Resolved(Generic[R]):
         return self.version.version_id == self.resource.active_id
 
     @property
-    def is_of_release_only(self) -> bool:
-        """Whether it would be served if the release were published, and is not yet."""
-        return self.release is not None and not self.is_active
+    def is_of_overlay_only(self) -> bool:
+        """Whether it would be served if the overlay were live, and is not yet."""
+        return self.overlay is not None and not self.is_active
 
     @property
-    def is_held(self) -> bool:
-        """Whether it is the version that the release publishes."""
-        held = self.release.of(self.resource) if self.release is not None else None
-        return held is not None and held.version_id == self.version.version_id
+    def is_overlaid(self) -> bool:
+        """Whether it is the version of the overlay."""
+        overlaid = self.overlay.of(self.resource) if self.overlay is not None else None
+        return overlaid is not None and overlaid.version_id == self.version.version_id
 
 
 NEVER_PUBLISHED = Notice(
     code="no_published_version", message="Nothing is published yet; this is the latest version instead."
-)
-
-WOULD_BE_UNPUBLISHED = Notice(
-    code="no_published_version", message="The release unpublishes it; this is the latest version instead."
 )
 
 
@@ -82,8 +78,8 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     """
     if resource.gone and selector.version_id is None:
         raise NotFound
-    if selector.release is not None:
-        return _in_release(resource, selector, open_release(selector.release, caller), caller)
+    if selector.overlay is not None:
+        return _in_overlay(resource, selector, read_overlay(selector.overlay, caller), caller)
     if selector.asks_for_draft:
         require_drafts(selector, caller, resource.workspace_id)
     if chosen is not None and selector.status is Status.PUBLISHED:
@@ -103,14 +99,14 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     return found
 
 
-def _in_release(resource: R, selector: Selector, release: OpenRelease, caller: Caller) -> Resolved[R]:
-    """Return what would be served of a resource; the caller may read the drafts of the release."""
-    held = release.of(resource)
-    if held is None:
-        return replace(select(resource, PUBLISHED, caller), selector=selector, release=release)
-    fallback = WOULD_BE_UNPUBLISHED if held.version_id is None else None
-    version = resource.latest if held.version_id is None else find_version(resource, held.version_id)
-    return Resolved(resource=resource, version=version, selector=selector, release=release, fallback=fallback)
+def _in_overlay(resource: R, selector: Selector, overlay: Overlay, caller: Caller) -> Resolved[R]:
+    """Return what would be served of a resource; the caller may read the drafts of the overlay."""
+    overlaid = overlay.of(resource)
+    if overlaid is None:
+        return replace(select(resource, PUBLISHED, caller), selector=selector, overlay=overlay)
+    fallback = overlay.unpublished if overlaid.version_id is None else None
+    version = resource.latest if overlaid.version_id is None else find_version(resource, overlaid.version_id)
+    return Resolved(resource=resource, version=version, selector=selector, overlay=overlay, fallback=fallback)
 
 
 def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> None:

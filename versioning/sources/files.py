@@ -110,7 +110,7 @@ class OverrideFiles:
     def replacing(self, agent_id: str, content: bytes | None, *, expected: bytes | None) -> Iterator[None]:
         """Write the content, or remove the file if it is None; undo that if the block fails.
 
-        Undoing restores the previous file, unless somebody else has written to it in the meantime. Only one
+        Undoing restores the previous file, unless it was written to in the meantime. Only one
         such block runs at a time; others wait. `expected` is the content for which the new one was decided:
         raises `OverrideChanged` if the file now has another one. Also raises what `write` raises, and if
         another block does not end.

@@ -97,7 +97,7 @@ def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterat
 
 @atexit.register
 def _end_all() -> None:
-    """End the processes that threads still wait for; at exit nobody else would do it."""
+    """End the processes that threads still wait for; at exit nothing else would do it."""
     for process in tuple(_running):
         _end(process)
 

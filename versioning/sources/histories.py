@@ -1,4 +1,4 @@
-"""The histories of files, read from Git once per commit; a slow repository delays nobody for long.
+"""The histories of files, read from Git once per commit; a slow repository delays no request for long.
 
 A request that needs a history asks Git. If that takes too long, it gets what was found by then; after that,
 a background thread reads on with more patience, and requests get what is known.
@@ -81,7 +81,7 @@ class Histories(Generic[V]):
     def fingerprint(self, path: Path) -> Hashable | None:
         """Return a value that changes when the file may have other versions; None while that is not certain.
 
-        It is certain once the whole history was read, which happens when somebody asks for it.
+        It is certain once the whole history was read, which happens when it is asked for.
         """
         if self._head_hangs or self._slow:
             return None

@@ -33,7 +33,7 @@ def is_settled(identity: Identity | None) -> bool:
     """Say whether any later change gives the file another identity.
 
     Two changes within one tick of a file system's clock can leave the same times and the same size; Git's
-    index has the same rule. The relevant time is that of the inode, which nobody can set.
+    index has the same rule. The relevant time is that of the inode, which cannot be set.
     """
     if identity is None or stat.S_ISDIR(identity[0]):
         return True

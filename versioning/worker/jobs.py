@@ -1,6 +1,6 @@
 """What workers do: the registry of jobs.
 
-An application of Django registers its own in `AppConfig.ready()`: a `Periodic` for what is looked at every
+An application declares its own (`EditorApp.jobs`): a `Periodic` for what is looked at every
 so often, a `Queue` for rows of a table of its own that come due.
 """
 
@@ -31,7 +31,7 @@ class Periodic:
     in_each_worker: bool = False
     """Whether each worker runs it, and not only one at a time. This is for jobs that check often and
     seldom find anything, such as changed files: no write is needed to find out whose turn it is, and
-    nobody waits for the lease of a killed worker. Such a job has to be correct when two workers run it at
+    the lease of a killed worker is not waited for. Such a job has to be correct when two workers run it at
     once."""
 
 

@@ -1,6 +1,6 @@
 """The canonical form of JSON, and the only parser for JSON from outside.
 
-Equal configurations give the same text whatever the order of their keys. The text and its digest determine
+Equal configurations give the same text in any order of their keys. The text and its digest determine
 whether anything has changed (`{"a": 1} == {"a": True}` in Python, but not here), and they are used for
 exports and entity tags. Numbers are compared by value and stored as given.
 """

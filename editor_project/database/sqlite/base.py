@@ -43,7 +43,7 @@ class FairLock:
         try:
             if turn.acquire(timeout=timeout):
                 return True
-        except BaseException:  # such as Ctrl-C: nobody waits here any more
+        except BaseException:  # such as Ctrl-C: no writer waits here any more
             if not self._leave(turn):
                 self.release()
             raise

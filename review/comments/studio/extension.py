@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from django.db.models import Count
 from django.urls import URLPattern, path
@@ -11,7 +12,6 @@ from django.utils.translation import ngettext
 from review.comments.studio.panels import panels
 from review.comments.studio.views import CommentPage, CommentsPage
 from review.models import Comment
-from studio import extensions
 from studio.extensions import Action, Extension
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.conf import get_editor
@@ -19,13 +19,6 @@ from versioning.domain.access import Caller
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
 from versioning.serving.event_visibility import target_of
-
-
-def register() -> None:
-    """Add the panels, and the pages that their forms are sent to."""
-    extensions.register(
-        Extension(resource_urls=_urls, panels=panels, links=_open_comments, event_address=_of_event)
-    )
 
 
 def _open_comments(
@@ -67,10 +60,19 @@ def _of_event(kind: StudioKind, event: Event) -> str:
     return kind.address("comment", event.resource_id, str(comment_id))
 
 
-def _urls(kind: StudioKind) -> Iterator[URLPattern]:
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the pages that the forms of the panels are sent to."""
     yield path("<str:resource>/comments/", CommentsPage.as_view(kind=kind), name=kind.url_name("comments"))
     yield path(
         "<str:resource>/comments/<str:comment>/",
         CommentPage.as_view(kind=kind),
         name=kind.url_name("comment"),
     )
+
+
+STUDIO: Final = Extension(
+    resource_urls="review.comments.studio.extension.resource_urls",
+    panels=panels,
+    links=_open_comments,
+    event_address=_of_event,
+)

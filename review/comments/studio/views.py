@@ -37,8 +37,7 @@ class CommentingPage(ResourcePage):
     @property
     def comments(self) -> Comments:
         """The verbs."""
-        found: Comments = self.editor.comments
-        return found
+        return self.editor.capability(Comments)
 
     @property
     def body(self) -> str:

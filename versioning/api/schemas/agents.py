@@ -10,7 +10,7 @@ from pydantic import Field, RootModel
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.api.schemas.common import NoticeAnswer, RecordStatus
 from versioning.domain.agents import InstructionBlock
-from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.domain.config import UNCHANGED, JsonObject
 from versioning.domain.resolved_agent import ResolvedAgent
 
 

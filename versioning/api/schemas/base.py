@@ -18,9 +18,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from rest_framework.request import Request
 
-from versioning.domain.config import raise_for_issues
+from versioning.domain.config import Shape, raise_for_issues
 from versioning.domain.errors import Invalid
-from versioning.domain.fields import Shape
 
 Json = dict[str, Any]
 Function = Callable[[Any], Any]

@@ -11,8 +11,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
-from versioning.domain.fields import UNCHANGED, NotBlank, ResourceId
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
+from versioning.domain.config import ResourceId
 from versioning.domain.kinds import KINDS_BY_SLUG
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
@@ -31,24 +31,6 @@ class ReferencedResource(RequestSchema):
 
     kind: ResourceKind
     id: ResourceId
-
-
-class BypassReview(RequestSchema):
-    """Why an admin makes a version live without the approvals that it needs; the log records it."""
-
-    reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
-
-
-class BypassesReview(RequestSchema):
-    """The body of what can make a version live."""
-
-    bypass_review: BypassReview = UNCHANGED
-
-
-def bypass_of(body: Json) -> str | None:
-    """Return the reason for which the body of a request bypasses the review; None if it does not."""
-    reason: str | None = body.get("bypassReview", {}).get("reason")
-    return reason
 
 
 class NoticeAnswer(ResponseSchema):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from versioning.api.schemas.base import ResponseSchema, Source, Time
-from versioning.domain.fields import JsonObject
+from versioning.domain.config import JsonObject
 from versioning.domain.kinds import KINDS
 
 

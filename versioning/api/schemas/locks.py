@@ -10,7 +10,7 @@ from versioning.api.schemas.base import RequestSchema, ResponseSchema
 from versioning.api.schemas.common import NotEmpty
 from versioning.api.schemas.runs import Described, PinnedVersion, VersionSelector
 from versioning.domain.agents import AGENT
-from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.domain.config import UNCHANGED, JsonObject
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 MAX_RESOURCES = 1000

@@ -9,15 +9,14 @@ from pydantic import Field
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
 from versioning.api.schemas.common import (
-    BypassesReview,
     ChangeMessage,
     Named,
     NoticeAnswer,
     RecordStatus,
-    bypass_of,
 )
-from versioning.domain import fields
-from versioning.domain.fields import UNCHANGED, JsonObject, NotBlank, ResourceId
+from versioning.api.schemas.publish_options import PublishOptions, options_of
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, ResourceId, Visibility
+from versioning.editor import gate
 
 _VERB_ARGUMENTS = {
     "id": "id",
@@ -26,7 +25,6 @@ _VERB_ARGUMENTS = {
     "metadata": "metadata",
     "autoPublish": "publish",
     "changeMessage": "message",
-    "bypassReview": "bypass_review",
 }
 """The members of a body that are not snapshot fields, by the names of the verbs' arguments."""
 
@@ -34,11 +32,12 @@ _VERB_ARGUMENTS = {
 def split(body: Json) -> tuple[Json, Json]:
     """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
     arguments = {_VERB_ARGUMENTS[name]: value for name, value in body.items() if name in _VERB_ARGUMENTS}
-    arguments["bypass_review"] = bypass_of(body)
-    return {name: value for name, value in body.items() if name not in _VERB_ARGUMENTS}, arguments
+    others = {*_VERB_ARGUMENTS, *(option.member for option in gate.options().values())}
+    fields = {name: value for name, value in body.items() if name not in others}
+    return fields, arguments | options_of(body)
 
 
-class Saved(BypassesReview):
+class Saved(PublishOptions):
     """What every save can contain in addition to the snapshot fields."""
 
     change_message: Annotated[
@@ -60,7 +59,7 @@ class Created(Saved):
 class HasVisibility(RequestSchema):
     """Agents can be public."""
 
-    visibility: fields.Visibility = UNCHANGED
+    visibility: Visibility = UNCHANGED
 
 
 class Clone(RequestSchema):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Field, GetCoreSchemaHandler
+from pydantic import Field, GetCoreSchemaHandler, create_model
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import json_or_python_schema
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.schemas.common import NotEmpty, NoticeAnswer
-from versioning.domain import fields
-from versioning.domain.fields import UNCHANGED, JsonObject
+from versioning.domain.config import NOT_BLANK, UNCHANGED, JsonObject
 from versioning.runtime import Result
+from versioning.serving import overlays
 
 
 class ChatText(RequestSchema):
@@ -48,15 +48,21 @@ class LabelSelector(RequestSchema):
     label: NotEmpty
 
 
-class ReleaseSelector(RequestSchema):
-    """The version that would be served if this release were published now."""
-
-    release: NotEmpty
-
-
-VersionSelector = TypeAliasType(
-    "VersionSelector", StatusSelector | VersionIdSelector | LabelSelector | ReleaseSelector
-)
+if TYPE_CHECKING:
+    VersionSelector = StatusSelector | VersionIdSelector | LabelSelector
+else:
+    _added = (
+        create_model(
+            f"{one.name.capitalize()}Selector",
+            __base__=RequestSchema,
+            __doc__=one.description,
+            **{one.name: (NotEmpty, ...)},
+        )
+        for one in overlays.registered()
+    )
+    VersionSelector = TypeAliasType(
+        "VersionSelector", Union[StatusSelector, VersionIdSelector, LabelSelector, *_added]
+    )
 
 
 class Versions(RequestSchema):
@@ -117,7 +123,7 @@ class Described:
 
 Messages = TypeAliasType(
     "Messages",
-    Annotated[str, fields.NOT_BLANK] | ChatMessage | Annotated[list[ChatMessage], Field(min_length=1)],
+    Annotated[str, NOT_BLANK] | ChatMessage | Annotated[list[ChatMessage], Field(min_length=1)],
 )
 
 
@@ -133,7 +139,7 @@ class Run(RequestSchema):
     request_context: JsonObject | None = None
     max_steps: Annotated[int, Field(json_schema_extra={"minimum": 1})] | None = None
     model_settings: Annotated[JsonObject, Described(RunSettings)] | None = None
-    instructions: Annotated[str, fields.NOT_BLANK] | None = None
+    instructions: Annotated[str, NOT_BLANK] | None = None
 
 
 class Tokens(ResponseSchema):

@@ -9,8 +9,7 @@ from pydantic import ConfigDict, create_model
 
 from versioning.api.schemas import common, records, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
-from versioning.domain.config import ConfigSchema
-from versioning.domain.fields import UNCHANGED, Shape, Visibility
+from versioning.domain.config import UNCHANGED, ConfigSchema, Shape, Visibility
 from versioning.domain.kinds import ResourceKind
 
 

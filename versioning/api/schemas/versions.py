@@ -8,8 +8,9 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import BypassesReview, ChangeMessage, NotEmpty, NoticeAnswer, Success
-from versioning.domain.fields import UNCHANGED
+from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer, Success
+from versioning.api.schemas.publish_options import PublishOptions
+from versioning.domain.config import UNCHANGED
 from versioning.domain.snapshots import title_of
 from versioning.editor.labelling import Label
 from versioning.serving.resolution import Resolved
@@ -24,11 +25,11 @@ class VersionCreate(RequestSchema):
     change_message: ChangeMessage | None = None
 
 
-class Activate(BypassesReview):
+class Activate(PublishOptions):
     """The body of publishing a version."""
 
 
-class SetLabel(BypassesReview):
+class SetLabel(PublishOptions):
     """The body of setting a label."""
 
     version_id: NotEmpty

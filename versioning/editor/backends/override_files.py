@@ -1,8 +1,8 @@
 """Agents whose overrides are files under Git. Agents that code does not define are ordinary rows.
 
-The file decides: its current content is what is published, whoever wrote it. Rows hold the drafts, and Git
+The file decides: its current content is what is published. Rows hold the drafts, and Git
 holds the history. The active pointer of a row remembers what the editor published last; newer versions are
-drafts. If the file now has other content, somebody changed it by hand, and the next edit starts from there.
+drafts. If the file now has other content, it was changed by hand, and the next edit starts from there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from versioning.sources.overrides import OverrideSource, digest_of
 
 COPY_MESSAGE: Final = "Kept from the override file"
 BY_HAND: Final = Caller(via=Via.FILE)
-"""The author of a version copied from a file: nobody known to the editor."""
+"""The author of a version copied from a file, which the editor does not know."""
 
 
 class OverrideFiles:

@@ -33,7 +33,7 @@ class Rows(Generic[R]):
 
     @property
     def all(self) -> VersionedQuerySet[R]:
-        """Every row, whoever may read it."""
+        """Every row, readable or not."""
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     @property
@@ -86,7 +86,7 @@ class Rows(Generic[R]):
         """Lock the row for the open transaction and return it; raises `NotFound`.
 
         Uses one compiled query for callers who may read drafts, which includes everybody who may save. On
-        PostgreSQL that query finds nothing if somebody saved while it waited for the lock, because the new
+        PostgreSQL that query finds nothing if one was saved while it waited for the lock, because the new
         latest version is not in its snapshot. In that case, and for other callers, the row is queried
         again.
         """

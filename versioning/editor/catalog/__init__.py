@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
-from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.filters import Filter, Wanted, filters_of
 from versioning.editor.catalog.overview import Overview, overview
 from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
 from versioning.editor.catalog.text_results import Hit
@@ -27,8 +27,10 @@ __all__ = [
     "TextSearch",
     "Waiting",
     "Waits",
+    "Wanted",
     "Whose",
     "changed_since_live",
+    "filters_of",
     "overview",
     "suggestions",
     "suggestions_by_id",

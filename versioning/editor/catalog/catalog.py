@@ -19,7 +19,7 @@ from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, laid_over
 from versioning.editor.catalog.criteria import Unstored, Viewer
 from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
-from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.filters import Wanted
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
@@ -60,7 +60,7 @@ class Catalog:
             *(f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS)
         )
 
-    def search(self, wanted: Filter, *, order: str) -> Found:
+    def search(self, wanted: Wanted, *, order: str) -> Found:
         """Return the entries that match the filter; `order` is a column to sort rows by, or `NAME`.
 
         Code-defined agents come first: there are few, and they have no row to sort by.
@@ -96,7 +96,7 @@ class Catalog:
     def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
         """Return those of the resources that the caller may read, each with its entry, without labels.
 
-        One that only code defines is none of them. Takes one query, whatever is asked for.
+        One that only code defines is none of them. Takes one query.
         """
         if not ids:
             return []
@@ -115,7 +115,7 @@ class Catalog:
             return self.rows
         return self.rows.filter(~Q(pk__in=self.collection.code.agents, workspace_id=self.home))
 
-    def defined_in_code(self, wanted: Filter) -> list[Entry]:
+    def defined_in_code(self, wanted: Wanted) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
         return [one.entry for one in self.unstored() if wanted.matches(one, self.viewer)]
 
@@ -148,7 +148,7 @@ class Catalog:
 class Found(Sequence[Entry]):
     """The entries that match a filter; can be sliced like a list."""
 
-    def __init__(self, catalog: Catalog, wanted: Filter, order: str) -> None:
+    def __init__(self, catalog: Catalog, wanted: Wanted, order: str) -> None:
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(wanted)
         rows = wanted.narrow(catalog.stored(), catalog.viewer)
@@ -157,7 +157,7 @@ class Found(Sequence[Entry]):
         self._rows = rows
         """What is counted: without the versions that only the order by name needs."""
         self._ids: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
-        if wanted.text or wanted.author:
+        if wanted.get("q") or wanted.get("author"):
             # All at once, then neither a count nor a slice looks through the versions again.
             self._ids = list(self._ids)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Lower
@@ -160,8 +160,11 @@ def _waits(rows: Rows) -> Q:
     return ~NEWEST_IS_LIVE & ~is_taken_down & ~Q(Exists(same))
 
 
-def _in_state(rows: Rows, state: ResourceState, viewer: Viewer) -> Rows:
-    if state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}:
+def _in_state(rows: Rows, wanted: str, viewer: Viewer) -> Rows:
+    if wanted == NOT_LIVE:
+        return rows.filter(active_version__isnull=True)
+    state = ResourceState(wanted)
+    if state in _NOT_LIVE_STATES:
         was_live = state is ResourceState.UNPUBLISHED
         return rows.filter(active_version__isnull=True, was_ever_published=was_live)
     is_changed = viewer.drafts & _waits(rows)
@@ -208,17 +211,17 @@ STATUS: Criterion[Status] = condition(
 )
 """A version is published, or none is."""
 
-STATE = Criterion[ResourceState](
-    narrow=_in_state, holds=lambda found, state, _viewer: found.entry.state is state
-)
+NOT_LIVE: Final = "not_live"
+"""Nothing of it is live, whether it ever was or not. There is no filter for the opposite."""
+_NOT_LIVE_STATES: Final = frozenset({ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED})
 
-NOT_LIVE: Criterion[bool] = condition(
-    lambda _wanted, _viewer: Q(active_version__isnull=True),
-    lambda found, _wanted, _viewer: (
-        found.entry.state in {ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED}
+STATE = Criterion[str](
+    narrow=_in_state,
+    holds=lambda found, state, _viewer: (
+        found.entry.state in _NOT_LIVE_STATES if state == NOT_LIVE else found.entry.state.value == state
     ),
 )
-"""Nothing of it is live. There is no filter for the opposite."""
+"""A value of `ResourceState`, or `NOT_LIVE`."""
 
 HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
 """Whether it has a draft; only where the viewer may read drafts."""

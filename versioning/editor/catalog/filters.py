@@ -1,41 +1,62 @@
-"""The filters of a catalog."""
+"""The filters of lists, each declared once for the API, the search and the studio's form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import QuerySet
+from editor_client.shared.tags import asked_for, listed_in
 
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.registering import require_instance
+from versioning.domain.selectors import Status
 from versioning.editor.catalog import criteria
 from versioning.editor.catalog.criteria import Criterion, Unstored, Viewer
-from versioning.editor.catalog.entries import ResourceState
+from versioning.models import Visibility
+from versioning.models.metadata import JSON_OBJECT, members
 from versioning.models.querysets import VersionedQuerySet
+from versioning.models.search import MAX_LENGTH
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """The criteria of a search; a member that is empty does not filter."""
+    """A filter of the lists of resources. An application declares its own (`EditorApp.filters`)."""
 
-    text: str = ""
-    workspace: str = ""
-    state: ResourceState | None = None
-    not_live: bool = False
-    """Only what is not live, whether it ever was or not."""
-    author: str = ""
-    """Who saved the newest version that the caller may read."""
-    label: str = ""
-    tags: Sequence[str] = ()
-    """All of these, of which none is named twice."""
-    visibility: str = ""
-    folder: str = ""
-    waiting: bool = False
-    """Only what waits to be published in a workspace where the caller may save."""
-    labelled: bool = False
-    """Only what has a label that the caller may read."""
-    starred: bool = False
-    """Only the caller's favorites."""
+    criterion: Criterion[Any]
+    parameter: str = ""
+    """The query parameter of the API; empty if the API does not offer it."""
+    description: str = ""
+    """What OpenAPI says about the parameter."""
+    schema: Mapping[str, Any] | None = None
+    """The schema of the parameter; None: any text that is not empty."""
+    words: Mapping[str, Any] | None = None
+    """The words that the parameter takes, each with its value for the criterion; None: any text."""
+    parse: Callable[[str], Any] = str
+    """Makes the value for the criterion of the text of the parameter; raises `Invalid`."""
+    field: str = ""
+    """The field of the studio's form and addresses; empty if the studio does not offer it."""
+    label: Any = ""
+    """What the field is called in the studio; empty if only links set it."""
+    choices: Sequence[tuple[str, Any]] | None = None
+    """What the field offers, with words for people; None: any text."""
+    is_switch: bool = False
+    """Whether the field is either on or not."""
+    read: Callable[[Any], Any] = lambda given: given
+    """Makes the value for the criterion of the value of the field."""
+    applies: Callable[[ResourceKind], bool] = lambda _kind: True
+    """Whether resources of a kind have it. The studio has kinds of its own: compare their slugs."""
+
+    def value(self, text: str) -> Any:
+        """Return the value for the criterion of the text of the parameter; None narrows nothing."""
+        if not text:
+            return None
+        return self.parse(text) if self.words is None else self.words[text]
+
+
+class Wanted(dict[str, Any]):
+    """What narrows a list of the studio: values, by the fields of filters; an empty one does not filter."""
 
     def narrow(self, resources: VersionedQuerySet[Any], viewer: Viewer) -> QuerySet[Any]:
         """Return the rows that match; content that the viewer may not read never matches."""
@@ -50,18 +71,93 @@ class Filter:
 
     @property
     def _given(self) -> Iterator[tuple[Criterion[Any], Any]]:
-        members: list[tuple[Criterion[Any], Any]] = [
-            (criteria.WORKSPACE, self.workspace),
-            (criteria.VISIBILITY, self.visibility),
-            (criteria.FOLDER, self.folder),
-            (criteria.SAVED_BY, self.author),
-            (criteria.LABEL, self.label),
-            (criteria.TAGS, self.tags),
-            (criteria.WAITING, self.waiting),
-            (criteria.LABELLED, self.labelled),
-            (criteria.FAVORITE, self.starred),
-            (criteria.STATE, self.state),
-            (criteria.NOT_LIVE, self.not_live),
-            (criteria.TEXT, self.text),
-        ]
-        return ((criterion, value) for criterion, value in members if value)
+        declared = (one for one in _registered if self.get(one.field))
+        return ((one.criterion, self[one.field]) for one in declared)
+
+
+_YES_NO: Final = {"true": True, "false": False}
+_registered: Final[list[Filter]] = [
+    Filter(
+        criterion=criteria.STATUS,
+        parameter="status",
+        description="`draft` = no active version; `{default_status}` when absent.",
+        words={"published": Status.PUBLISHED, "draft": Status.DRAFT, "all": None},
+    ),
+    Filter(criterion=criteria.AUTHOR, parameter="authorId", description="Made by this user."),
+    Filter(criterion=criteria.STATE, field="state"),
+    Filter(criterion=criteria.SAVED_BY, field="author"),
+    Filter(criterion=criteria.LABEL, field="label"),
+    Filter(
+        criterion=criteria.METADATA,
+        parameter="metadata",
+        description="A JSON object: equal in each of its keys.",
+        schema=JSON_OBJECT,
+        parse=lambda text: members(text, field="metadata"),
+    ),
+    Filter(
+        criterion=criteria.TAGS,
+        parameter="tag",
+        description="With this tag: a text in the list `tags` of its metadata."
+        " Several, with commas between: with all.",
+        schema={"type": "string", "pattern": r"[^,\s]"},
+        parse=asked_for,
+        field="tag",
+        read=listed_in,
+    ),
+    Filter(
+        criterion=criteria.WORKSPACE,
+        parameter="workspaceId",
+        description="Of this workspace.",
+        field="workspace",
+    ),
+    Filter(
+        criterion=criteria.HAS_DRAFT,
+        parameter="hasDraft",
+        description="With, or without, a draft that the caller may read.",
+        words=_YES_NO,
+    ),
+    Filter(
+        criterion=criteria.VISIBILITY,
+        parameter="visibility",
+        description="Private or public ones.",
+        words={choice: choice for choice in Visibility.values},
+        field="visibility",
+        applies=lambda kind: kind.has_visibility,
+    ),
+    Filter(criterion=criteria.FOLDER, field="folder"),
+    Filter(criterion=criteria.WAITING, field="waiting", is_switch=True),
+    Filter(criterion=criteria.LABELLED, field="labelled", is_switch=True),
+    Filter(
+        criterion=criteria.FAVORITE,
+        parameter="favoritedOnly",
+        description="`true`: only the caller's favorites.",
+        words={"true": True, "false": None},
+        field="starred",
+        is_switch=True,
+    ),
+    Filter(
+        criterion=criteria.TEXT,
+        parameter="search",
+        description=f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
+        schema={"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
+        field="q",
+    ),
+]
+
+
+def register(one: Filter) -> None:
+    """Add a filter; raises `TypeError` or `ValueError` for what is none or has a name that is taken."""
+    require_instance(one, Filter, by="A list")
+    if not (one.parameter or one.field):
+        raise ValueError("a filter needs a parameter or a field")
+    for other in _registered:
+        if one is other:
+            return
+        if (one.parameter and one.parameter == other.parameter) or (one.field and one.field == other.field):
+            raise ValueError(f"there is a filter {one.parameter or one.field!r} already")
+    _registered.append(one)
+
+
+def filters_of(kind: ResourceKind) -> list[Filter]:
+    """Return the filters of the lists of a kind."""
+    return [one for one in _registered if one.applies(kind)]

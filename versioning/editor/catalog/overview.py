@@ -17,7 +17,7 @@ from django.db.models import Count, F, Q, QuerySet
 from versioning.domain.access import Right
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry
-from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.filters import Wanted
 from versioning.models.accounts import name_of
 from versioning.models.querysets import within
 from versioning.serving.answer_cache import AnswerCache
@@ -64,7 +64,7 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     authors: list[str] = cache.remembered(
         ("authors", *question), (kind.slug, None), lambda: _authors(catalog)
     )
-    unstored = catalog.defined_in_code(Filter())
+    unstored = catalog.defined_in_code(Wanted())
     return Overview(
         workspaces=Counter(workspaces) + Counter(entry.workspace_id for entry in unstored),
         visibilities=sorted({*visibilities, *filter(None, (entry.visibility for entry in unstored))}),

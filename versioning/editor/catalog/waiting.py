@@ -56,7 +56,7 @@ class Waiting(Sequence[Waits]):
 
     @cached_property
     def counts(self) -> dict[Whose, int]:
-        """Return how many wait, whoever saved them: one query for each kind."""
+        """Return how many wait, of all authors: one query for each kind."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
         mine = sum(one["own"] for one in found) + len(self._unstored_of(Whose.MINE))

@@ -1,4 +1,4 @@
-"""Create an API key, and whatever it needs that is missing."""
+"""Create an API key, and what it needs that is missing."""
 
 from __future__ import annotations
 

@@ -7,24 +7,27 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from versioning.conf import get_editor
+from versioning.editor import gate
 from versioning.editor.export_import import ExportImport
 from versioning.management.export_import_report import report
 
 
 class Command(BaseCommand):
-    """`manage.py import_overrides [--dry-run] [--bypass-review REASON]`."""
+    """`manage.py import_overrides [--dry-run]`, and the options of checks of the gate."""
 
     help = "Publish in the database what the files below EDITOR_CODE_PATH hold of code-defined agents."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-        bypass = "publish what lacks approvals too, for this reason, which the log records"
-        parser.add_argument("--bypass-review", metavar="REASON", help=bypass)
+        for name, option in gate.options().items():
+            if option.metavar:
+                flag = f"--{name.replace('_', '-')}"
+                parser.add_argument(flag, metavar=option.metavar, help=option.help)
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Print a line for each agent and a summary; fails if a file could not be imported."""
         editor = get_editor()
         export_import = ExportImport(editor.code, editor.files)
-        given = {name: options[name] for name in ("dry_run", "bypass_review")}
-        report(self.stdout, export_import.import_files(**given), **options)
+        given, _others = gate.split_options(options)
+        report(self.stdout, export_import.import_files(dry_run=options["dry_run"], **given), **options)

@@ -1,4 +1,4 @@
-"""Make the index for searching anew."""
+"""Rebuild the index for searching."""
 
 from __future__ import annotations
 

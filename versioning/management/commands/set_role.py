@@ -1,4 +1,4 @@
-"""Give somebody a role in a workspace, or end the membership."""
+"""Give a person a role in a workspace, or end the membership."""
 
 from __future__ import annotations
 

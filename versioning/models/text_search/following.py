@@ -67,7 +67,7 @@ def follow() -> None:
 
 
 def rebuild() -> int:
-    """Make the index anew and return how many documents it has. Meanwhile, searches do without it."""
+    """Rebuild the index and return how many documents it has. Meanwhile, searches do without it."""
     with transaction.atomic():
         progress = _locked_progress()
         for model in MODELS:
@@ -105,7 +105,7 @@ def _read_some_of_the_log() -> None:
 
 def _compare_some() -> None:
     """Compare the index with all pointers; what it lacks or has too much is changed a part at a time."""
-    # Before the transaction, in which nobody else can write on SQLite. What changes meanwhile comes later.
+    # Before the transaction, in which no other writes on SQLite. What changes meanwhile comes later.
     position = events.position()
     lacking = _not_indexed(AT_ONCE)
     is_last = sum(map(len, lacking.values())) < AT_ONCE
@@ -117,7 +117,7 @@ def _compare_some() -> None:
             documents = model.document_model._default_manager
             for first in range(0, len(gone), AT_ONCE):
                 text_index().remove(documents.filter(pk__in=gone[first : first + AT_ONCE]))
-        # Nobody waits for versions that are not there although a pointer leads to them.
+        # Versions are not waited for that are not there although a pointer leads to them.
         is_last = is_last or (not added and _not_indexed(AT_ONCE) == lacking)
         progress.position, progress.is_whole = position, is_last
         progress.save()
@@ -141,7 +141,7 @@ def _changed(after: int, until: int) -> Missing | None:
     if after == until:
         return {}
     found = events.changes(after, until, _MAX_ENTRIES)
-    # Where there is no entry something has changed that nobody is told of, or it was pruned.
+    # Where there is no entry something has changed that is not recorded, or it was pruned.
     if len(found) == _MAX_ENTRIES or len({one.position for one in found}) != until - after:
         return None
     changed: Missing = defaultdict(set)

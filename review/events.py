@@ -1,18 +1,21 @@
-"""What teams said of versions, as sentences: reviews and comments. Pure.
+"""The events of reviews and comments, and the sentences in which people are told of them.
 
 In the sentences about reviews the version leads to the review, if there is a page about it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.names import Names
 from studio.activity.parts import Part, Said
-from versioning.models import Event
+from versioning.domain.events import Audience, EventSubject, EventType
+
+if TYPE_CHECKING:
+    from studio.activity.names import Names
+    from versioning.models import Event
 
 
 def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Said:
@@ -138,16 +141,38 @@ def _uncommented(event: Event, names: Names) -> Said:
     )
 
 
-OF_TEAMS: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
-    "review.requested": _requested,
-    "review.approved": _approved,
-    "review.changesRequested": _changes_requested,
-    "review.withdrawn": _withdrawn,
-    "review.bypassed": _bypassed,
-    "review.closed": _closed,
-    "comment.added": _commented,
-    "comment.changed": _rewritten,
-    "comment.resolved": _resolved,
-    "comment.reopened": _reopened,
-    "comment.deleted": _uncommented,
-}
+EVENTS: Final = (
+    EventSubject(
+        name="review",
+        audience=Audience.EDITORS,
+        noun=gettext_lazy("review"),
+        title=gettext_lazy("Reviews"),
+        anything=gettext_lazy("Anything about reviews"),
+        types=[
+            EventType(name="requested", title=pgettext_lazy("event", "requested"), sentence=_requested),
+            EventType(name="approved", title=pgettext_lazy("event", "approved"), sentence=_approved),
+            EventType(
+                name="changesRequested",
+                title=pgettext_lazy("event", "changes requested"),
+                sentence=_changes_requested,
+            ),
+            EventType(name="withdrawn", title=pgettext_lazy("event", "withdrawn"), sentence=_withdrawn),
+            EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
+            EventType(name="closed", title=pgettext_lazy("event", "closed"), sentence=_closed),
+        ],
+    ),
+    EventSubject(
+        name="comment",
+        audience=Audience.EDITORS,
+        noun=gettext_lazy("comment"),
+        title=gettext_lazy("Comments"),
+        anything=gettext_lazy("Anything about comments"),
+        types=[
+            EventType(name="added", title=pgettext_lazy("event", "added"), sentence=_commented),
+            EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_rewritten),
+            EventType(name="resolved", title=pgettext_lazy("event", "resolved"), sentence=_resolved),
+            EventType(name="reopened", title=pgettext_lazy("event", "reopened"), sentence=_reopened),
+            EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_uncommented),
+        ],
+    ),
+)

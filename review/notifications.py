@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from review.models import Comment, Review
 from versioning.domain.access import Caller, Right
+from versioning.editor.notifications import NotificationRule
 from versioning.models.querysets import within
 
 _ASKING: Final = "review.requested"
@@ -15,11 +16,11 @@ _COMMENTED: Final = ("comment.added", "comment.resolved", "comment.reopened")
 _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn")
 
 
-def concern(caller: Caller) -> Q:
+def _of_reviews(caller: Caller) -> Q:
     """Return the condition that an event is about a review that the person has to do with, or a comment.
 
-    Whoever is asked hears of it; if nobody is named, everybody who may publish. Whoever asked, and whoever
-    was asked, hears what others say and that it was closed. Comments are told to whoever asked for the open
+    Those who are asked hear of it; if none are named, all who may publish. Who asked, and who
+    was asked, hears what others say and that it was closed. Comments are told to who asked for the open
     review, and to those who have commented on the resource themselves.
     """
     known: Any = Review.objects.filter(
@@ -52,3 +53,6 @@ def concern(caller: Caller) -> Q:
         | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
         | Q(type__in=_COMMENTED) & (mine | Q(Exists(spoken)))
     )
+
+
+OF_REVIEWS: Final = NotificationRule(condition=_of_reviews)

@@ -1,4 +1,4 @@
-"""What happened in workspaces, as sentences: members, invitations, API keys and webhooks. Pure."""
+"""What happened in workspaces, as sentences: members, invitations and API keys. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from studio.activity.parts import Said
-from studio.activity.words import spaced
 from studio.workspaces.roles import NAMES as ROLES
 from versioning.models import Event
 
@@ -65,32 +64,18 @@ def _invitation(event: Event) -> Said:
     return Said(_("{who} withdrew the invitation of {name} as {role}"), values)
 
 
-def _webhook(event: Event) -> Said:
-    what = event.type.rpartition(".")[2]
-    if what == "changed":
-        fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
-        return Said(_("{who} changed a webhook: {fields}"), {"fields": fields})
-    sentences = {
-        "created": _("{who} created a webhook"),
-        "deleted": _("{who} deleted a webhook"),
-        "disabled": _("{who} disabled a webhook"),
-    }
-    return Said(sentences[what])
-
-
 def _role(role: Any) -> str:
     """Return a role in the language of the page; empty for none."""
     return str(ROLES.get(role, role or ""))
 
 
-OTHERS: Final[Mapping[str, Callable[[Event], Said]]] = {
+OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Said]]] = {
     f"{subject}.{name}": tell
     for subject, tell, names in (
         ("workspace", _workspace, ("created", "updated", "deleted")),
         ("member", _member, ("added", "roleChanged", "removed")),
         ("invitation", _invitation, ("created", "withdrawn")),
         ("key", _key, ("created", "revoked")),
-        ("webhook", _webhook, ("created", "changed", "disabled", "deleted")),
     )
     for name in names
 }

@@ -1,19 +1,21 @@
-"""What was scheduled, and what came of it, as sentences. Pure.
+"""The events of schedules, and the sentences in which people are told of them.
 
-Each leads to the calendar. A schedule of a release names no resource.
+Each sentence leads to the calendar. A schedule of a release names no resource.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.names import Names
 from studio.activity.parts import Part, Said
-from versioning.models import Event
+from versioning.domain.events import Audience, EventSubject, EventType
+
+if TYPE_CHECKING:
+    from studio.activity.names import Names
+    from versioning.models import Event
 
 REASONS: Final = {
     "edit_conflict": gettext_lazy("something else had gone live"),
@@ -183,10 +185,18 @@ def _failed(event: Event, names: Names) -> Said:
     )
 
 
-OF_SCHEDULES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
-    "schedule.created": _created,
-    "schedule.changed": _changed,
-    "schedule.cancelled": _cancelled,
-    "schedule.done": _done,
-    "schedule.failed": _failed,
-}
+EVENTS: Final = EventSubject(
+    name="schedule",
+    audience=Audience.EDITORS,
+    changes_rights=False,
+    noun=gettext_lazy("schedule"),
+    title=gettext_lazy("Schedules"),
+    anything=gettext_lazy("Anything about schedules"),
+    types=[
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_created),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_changed),
+        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_cancelled),
+        EventType(name="done", title=pgettext_lazy("event", "done"), sentence=_done),
+        EventType(name="failed", title=pgettext_lazy("event", "failed"), sentence=_failed),
+    ],
+)

@@ -13,7 +13,7 @@ from schedules.judging import problems_of
 from schedules.models import Schedule
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
-from versioning.editor import concerns
+from versioning.editor.notifications import NotificationRule
 from versioning.editor.parts import EditorPart
 from versioning.models import events
 
@@ -25,12 +25,6 @@ LONGEST_WAIT: Final = 600.0
 """Seconds after which all are judged although the log has not moved: it does not record everything."""
 
 
-def register() -> None:
-    """Tell the bell what concerns the authors of schedules."""
-    concerns.register(_of_own_schedules)
-    concerns.register(_failures, by_oneself=True)
-
-
 def _of_own_schedules(caller: Caller) -> Q:
     """Return the condition that an event is about a schedule of the person that did not just happen."""
     types = ("schedule.changed", "schedule.cancelled", "schedule.failed")
@@ -40,6 +34,12 @@ def _of_own_schedules(caller: Caller) -> Q:
 def _failures(caller: Caller) -> Q:
     """Return the condition that a schedule failed that ran as the person."""
     return Q(type="schedule.failed", via=Via.SCHEDULE)
+
+
+NOTIFICATIONS: Final = (
+    NotificationRule(condition=_of_own_schedules),
+    NotificationRule(condition=_failures, unattended=True),
+)
 
 
 def remember(schedules: EditorPart, made: Sequence[Schedule]) -> None:

@@ -1,12 +1,13 @@
 """What in the log concerns a person: what others did to what they made, saved or marked; and their own role.
 
-A further concern, such as being asked for a review, is a condition that `register` adds. It only chooses
-among the events that the person may see.
+A further rule, such as that of being asked for a review, is a condition that an application declares
+(`EditorApp.notifications`). It only chooses among the events that the person may see.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any, Final
@@ -18,7 +19,7 @@ from django.db.models.functions import Greatest
 from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.registering import require_callable
+from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.registry import Registry
 from versioning.models import Event, Favorite, LogPosition
 from versioning.models.compiled_queries import QueriesForCallers
@@ -29,12 +30,22 @@ from versioning.serving.event_visibility import is_about_oneself, is_visible_to
 WINDOW: Final = 3000
 """How many positions back from the end of the log anything counts as news."""
 
-Concern = Callable[[Caller], Q]
-"""Returns the condition that an event concerns the caller, who is a person; by default, one by somebody else.
+Condition = Callable[[Caller], Q]
+"""Returns the condition that an event concerns the caller, who is a person.
 
 It is asked once for a caller and then compiled, so it must depend on nothing but the rights of the caller and
 what is stored.
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotificationRule:
+    """Which events concern a person."""
+
+    condition: Condition
+    unattended: bool = False
+    """Whether it is about what happens unattended in the name of the person, and not about what others do."""
+
 
 _Compiled = tuple[str, tuple[Any, ...]] | None
 _AFTER: Final = -(2**62)
@@ -53,11 +64,9 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
         return Event.objects.none()
     end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
     newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), hidden_from="")
-    others = ~Q(actor=caller.username)
-    by_oneself = reduce(or_, (concern(caller) for concern in _concerns_by_oneself), Q(pk=None))
-    concerns = reduce(or_, (concern(caller) for concern in _concerns)) & others
-    concerns |= by_oneself & Q(actor=caller.username)
-    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & others
+    own = Q(actor=caller.username)
+    concerns = reduce(or_, (one.condition(caller) & (own if one.unattended else ~own) for one in _rules))
+    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own
     return newer.filter(seen).order_by("-position")
 
 
@@ -83,10 +92,11 @@ def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
         return len(cursor.fetchall())
 
 
-def register(concern: Concern, *, by_oneself: bool = False) -> None:
-    """Add a concern; `by_oneself` if it is about what happens in the name of the person, unattended."""
-    require_callable(concern, by="concerns.register()")
-    (_concerns_by_oneself if by_oneself else _concerns).append(concern)
+def register(rule: NotificationRule) -> None:
+    """Add a rule."""
+    require_instance(rule, NotificationRule, by="notifications")
+    require_callable(rule.condition, by="NotificationRule(condition=…)")
+    _rules.append(rule)
 
 
 def _own_resources(caller: Caller) -> Q:
@@ -134,5 +144,7 @@ def _accepted_invitations(caller: Caller) -> Q:
     return Q(type="member.added", detail__invitedBy=caller.username)
 
 
-_concerns: Final[list[Concern]] = [_own_resources, _accepted_invitations]
-_concerns_by_oneself: Final[list[Concern]] = []
+_rules: Final = [
+    NotificationRule(condition=_own_resources),
+    NotificationRule(condition=_accepted_invitations),
+]

@@ -10,32 +10,13 @@ from django.utils import timezone
 from delivery.webhooks import attempts, outbox
 from delivery.webhooks.models import Delivery
 from delivery.webhooks.root_key import RootKey
-from versioning.models import events
-from versioning.worker import jobs
+from versioning.worker.jobs import Periodic, Queue
 
 THREADS: Final = 16
 """How many deliveries each worker sends at the same time, at most half of them of one workspace."""
 KEPT_FOR: Final = datetime.timedelta(days=30)
 """How long finished deliveries can be read and replayed."""
 REMOVED_AT_ONCE: Final = 1000
-
-
-def register() -> None:
-    """Register the jobs, and keep the log until it has been read for the webhooks."""
-    events.register_reader(outbox.unread_after)
-    jobs.register(
-        jobs.Periodic(name="webhook outbox", run=outbox.fill, every=outbox.SECONDS, in_each_worker=True)
-    )
-    jobs.register(
-        jobs.Queue(
-            name="webhook deliveries",
-            model="delivery.Delivery",
-            run=attempts.attempt,
-            threads=THREADS,
-            at_once=1,  # so that a slow receiver delays only its own deliveries
-        )
-    )
-    jobs.register(jobs.Periodic(name="webhook upkeep", run=keep_up, every=3600.0))
 
 
 def keep_up() -> None:
@@ -49,3 +30,16 @@ def remove_old() -> None:
     old = Delivery.objects.filter(finished_at__lt=timezone.now() - KEPT_FOR).order_by("finished_at")
     while some := list(old.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
         Delivery.objects.filter(pk__in=some).delete()
+
+
+JOBS: Final = (
+    Periodic(name="webhook outbox", run=outbox.fill, every=outbox.SECONDS, in_each_worker=True),
+    Queue(
+        name="webhook deliveries",
+        model="delivery.Delivery",
+        run=attempts.attempt,
+        threads=THREADS,
+        at_once=1,  # so that a receiver that is slow delays nothing but what it gets itself
+    ),
+    Periodic(name="webhook upkeep", run=keep_up, every=3600.0),
+)

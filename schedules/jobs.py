@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedules import news, running
+from schedules import notifications, running
 from schedules.models import Schedule
 from schedules.times import instant
-from versioning.worker import jobs
+from versioning.worker.jobs import Periodic
 
 SECONDS: Final = 1.0
 """How often each worker looks whether something is due."""
 LOOK: Final = 5.0
 """How often each worker looks whether the authors of schedules have to be told something."""
 HOUR: Final = 3600.0
-
-_watch: Final = news.Watch()
-
-
-def register() -> None:
-    """Register the jobs."""
-    runner = running.Runner()
-    for name, run, every in (
-        ("schedules", runner.run_versions, SECONDS),
-        ("scheduled releases", runner.run_releases, SECONDS),
-        ("news of schedules", _watch.look_if_moved, LOOK),
-    ):
-        jobs.register(jobs.Periodic(name=name, run=run, every=every, in_each_worker=True))
-    jobs.register(jobs.Periodic(name="time zones of schedules", run=follow_time_zones, every=HOUR))
 
 
 def follow_time_zones() -> None:
@@ -41,3 +27,13 @@ def follow_time_zones() -> None:
         if now is not None and now != schedule.run_at:
             still = Schedule.objects.waiting().filter(pk=schedule.pk, run_at=schedule.run_at)
             still.update(run_at=now, due_at=now)
+
+
+_runner: Final = running.Runner()
+_watch: Final = notifications.Watch()
+JOBS: Final = (
+    Periodic(name="schedules", run=_runner.run_versions, every=SECONDS, in_each_worker=True),
+    Periodic(name="scheduled releases", run=_runner.run_releases, every=SECONDS, in_each_worker=True),
+    Periodic(name="news of schedules", run=_watch.look_if_moved, every=LOOK, in_each_worker=True),
+    Periodic(name="time zones of schedules", run=follow_time_zones, every=HOUR),
+)

@@ -1,0 +1,44 @@
+"""The events of webhooks, and the sentences in which people are told of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from studio.activity.parts import Said
+from studio.activity.words import spaced
+from versioning.domain.events import Audience, EventSubject, EventType
+
+if TYPE_CHECKING:
+    from studio.activity.names import Names
+    from versioning.models import Event
+
+
+def _of_webhook(event: Event, names: Names) -> Said:
+    what = event.type.rpartition(".")[2]
+    if what == "changed":
+        fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
+        return Said(_("{who} changed a webhook: {fields}"), {"fields": fields})
+    sentences = {
+        "created": _("{who} created a webhook"),
+        "deleted": _("{who} deleted a webhook"),
+        "disabled": _("{who} disabled a webhook"),
+    }
+    return Said(sentences[what])
+
+
+EVENTS: Final = EventSubject(
+    name="webhook",
+    audience=Audience.ADMINS,
+    noun=gettext_lazy("webhook"),
+    title=gettext_lazy("Webhooks"),
+    anything=gettext_lazy("Anything about webhooks"),
+    types=[
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_of_webhook),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_of_webhook),
+        EventType(name="disabled", title=pgettext_lazy("event", "disabled"), sentence=_of_webhook),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_of_webhook),
+    ],
+)

@@ -1,0 +1,111 @@
+"""Without the line of a capability in INSTALLED_APPS the service works; what that one adds is gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.utils.module_loading import import_string
+
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.support.browsing import sign_in, visiting
+from tests.support.openapi import ROUTES, operations
+from tests.support.remote import connected
+from tests.support.service import Service, running_service
+from tests.support.studio_cast import PASSWORD, make_cast
+from tests.support.window import page_of
+from versioning.capabilities import EditorApp, installed
+from versioning.editor import gate
+
+WORKSPACE = "/studio/versioning/workspace/acme"
+PAGES = ("/studio/", "/studio/waiting/", f"{WORKSPACE}/members/", f"{WORKSPACE}/activity/")
+WORDS = {"delivery": "webhook", "releases": "/releases/"}
+"""What no page says without a capability, if that is not its name: labels are released, too."""
+CAPABILITIES = {app.name: app for app in installed() if app.name not in {"versioning", "studio"}}
+
+
+def named(app: EditorApp, attribute: str) -> list[Any]:
+    """Return what an application declares."""
+    paths = getattr(app, attribute)
+    found = [import_string(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    return [one for value in found for one in (value if isinstance(value, Sequence) else [value])]
+
+
+@pytest.fixture(scope="module", params=[*CAPABILITIES, "all"])
+def removed(request: pytest.FixtureRequest) -> list[EditorApp]:
+    """The applications that a project has left out."""
+    return [
+        app
+        for app in CAPABILITIES.values()
+        if request.param in {"all", app.name} or request.param in app.needs
+    ]
+
+
+@pytest.fixture(scope="module")
+def service(removed: list[EditorApp], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of such a project."""
+    folder = tmp_path_factory.mktemp("without")
+    gone = sorted(app.name for app in removed)
+    settings = (
+        "from editor_project.settings import *\n"
+        f"INSTALLED_APPS = [name for name in INSTALLED_APPS if name not in {gone}]\n"
+    )
+    (folder / "own_settings.py").write_text(settings)
+    own = {"DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(folder)}
+    with running_service(folder, **own) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def alice(service: Service) -> Iterator[Api]:
+    """An admin, with a published agent and a published prompt block that have drafts."""
+    with connected(service, make_cast(service)["alice"]) as api:
+        for kind in (AGENTS, PROMPT_BLOCKS):
+            kind.make(api, "writer", workspaceId="acme", autoPublish=True)
+            kind.publish(api, "writer", kind.save(api, "writer")["latestVersionId"])
+            kind.save(api, "writer", "three")
+        yield api
+
+
+def test_the_api_lacks_its_routes_events_and_options_and_nothing_else(
+    alice: Api, removed: list[EditorApp], service: Service
+) -> None:
+    added = [str(url.pattern) for app in removed for url in import_module(app.api).urlpatterns]
+    gone = {one for one in ROUTES if any(re.match(url, one.partition(" /")[2]) for url in added)}
+    document = alice.request("GET", "/schema", ACCEPT="application/json").body
+    assert gone and sorted(operations(document)) == sorted(set(ROUTES) - gone)
+    for route in gone:
+        assert alice.get(route.partition(" ")[2].replace("{}", "x")).status == 404, route
+    checks = [check for app in removed for check in named(app, "checks")]
+    assert not [one for one in options(checks) if f'"{one.member}"' in str(document).replace("'", '"')]
+    for subject in (subject for app in removed for subject in named(app, "events")):
+        assert alice.get("/events", type=f"{subject.name}.*").fields == ["type"]
+    service.manage("work", "--once")
+
+
+def options(checks: list[gate.Check]) -> list[gate.Option]:
+    """Return the options that checks understand."""
+    return [option for check in checks for option in check.options.values()]
+
+
+def test_the_studio_lacks_its_pages_and_no_other_page_speaks_of_it(
+    alice: Api, removed: list[EditorApp], service: Service
+) -> None:
+    pages = [*PAGES]
+    for kind in (AGENTS, PROMPT_BLOCKS):
+        pages += [page_of(kind, page) for page in ("change", "history", "compare", "publish")]
+    words = re.compile(
+        "|".join(rf"(?<![a-z]){WORDS.get(app.name, app.name.removesuffix('s'))}" for app in removed),
+        re.IGNORECASE,
+    )
+    with visiting(service.url) as visitor:
+        assert sign_in(visitor, "alice", PASSWORD)
+        for page in pages:
+            seen = visitor.get(page)
+            assert seen.status_code == 200, page
+            assert not words.search(re.sub(r"<(script|style|link)\b.*?>", "", seen.text)), page
+        for tab in (tab for app in removed for one in named(app, "studio") for tab in one.tabs):
+            assert visitor.get(f"{WORKSPACE}/{tab.page.replace('_', '-')}/").status_code == 404

@@ -1,0 +1,161 @@
+"""A capability is a Django application that declares once what it brings: `class ReviewConfig(EditorApp)`.
+
+The values are dotted paths, so that the configuration imports no models. They are loaded once, when the
+models are there, and handed to the part of the editor that works with them. What does not exist, or is of the
+wrong type, stops the start. This is the only module that imports by a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final
+
+from django.apps import AppConfig, apps
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+Paths = str | Sequence[str]
+"""One dotted path or several. Each names an object, or a list of them."""
+
+_RECEIVERS: Final[Mapping[str, str]] = {
+    "settings": "versioning.conf.declare",
+    "events": "versioning.domain.events.declare",
+    "checks": "versioning.editor.gate.register",
+    "selectors": "versioning.serving.overlays.register",
+    "choice": "versioning.serving.choice.register",
+    "keeps_versions": "versioning.editor.pins.register",
+    "follows": "versioning.models.followers.register",
+    "log_readers": "versioning.models.events.register_reader",
+    "filters": "versioning.editor.catalog.filters.register",
+    "jobs": "versioning.worker.jobs.register",
+    "notifications": "versioning.editor.notifications.register",
+    "system_checks": "django.core.checks.register",
+    "studio": "studio.extensions.register",
+}
+"""What takes the values of each attribute of an `EditorApp`."""
+
+
+class EditorApp(AppConfig):
+    """The configuration of an application that adds a capability to the editor; all of it is optional."""
+
+    default = False
+    """Django takes the one configuration of `apps.py` that is a default: the subclass, which imports this."""
+    default_auto_field = "django.db.models.BigAutoField"
+
+    needs: Paths = ()
+    """The applications without which it cannot be installed."""
+    settings: Paths = ()
+    """The settings that it reads, with their defaults: `versioning.conf.Setting`."""
+    events: Paths = ()
+    """The types of events that it records: `versioning.domain.events.EventType`."""
+    checks: Paths = ()
+    """What it asks at the gate: `versioning.editor.gate.Check`, with the options that it understands."""
+    selectors: Paths = ()
+    """Selectors of what would be live: `versioning.serving.overlays.OverlaySelector`."""
+    choice: Paths = ()
+    """Which version the published selector means: `versioning.serving.choice.Chooser`."""
+    keeps_versions: Paths = ()
+    """Versions that must not be pruned or deleted: `versioning.editor.pins.KeptVersions`."""
+    follows: Paths = ()
+    """What it does when something is saved or goes: `versioning.models.followers.Follower`."""
+    log_readers: Paths = ()
+    """Functions that say how far it has read the log, which is not pruned beyond that."""
+    filters: Paths = ()
+    """Filters of the lists of resources: `versioning.editor.catalog.filters.Filter`."""
+    jobs: Paths = ()
+    """What workers do: `versioning.worker.jobs.Periodic` or `Queue`."""
+    api: str = ""
+    """The module whose `urlpatterns` are added to the API."""
+    verbs: Mapping[str, str] = MappingProxyType({})
+    """Classes that are called with the editor and become its attributes, by name."""
+    notifications: Paths = ()
+    """Which events concern a person: `versioning.editor.notifications.NotificationRule`."""
+    system_checks: Paths = ()
+    """Checks of `manage.py check`."""
+    studio: Paths = ()
+    """What it adds to the studio, if that is installed: `studio.extensions.Extension`."""
+    adds: Mapping[str, Paths] = MappingProxyType({})
+    """What it adds to another application, by the path of the function that takes it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.default = True
+
+    def ready(self) -> None:
+        """Load what the application declares, and hand it over.
+
+        Raises `ImproperlyConfigured` for what does not exist or is of the wrong type.
+        """
+        for name in _paths(self.needs):
+            if not apps.is_installed(name):
+                raise self._wrong("needs", name, "it is not in INSTALLED_APPS")
+        for attribute, receiver in _RECEIVERS.items():
+            if attribute != "studio" or apps.is_installed("studio"):
+                for path in _paths(getattr(self, attribute)):
+                    self._hand_over(attribute, path, receiver)
+        for receiver, added in self.adds.items():
+            for path in _paths(added):
+                self._hand_over("adds", path, receiver)
+        for path in self.verbs.values():
+            if not callable(self._loaded("verbs", path)):
+                raise self._wrong("verbs", path, "it cannot be called")
+
+    def _hand_over(self, attribute: str, path: str, receiver: str) -> None:
+        value = self._loaded(attribute, path)
+        take: Any = import_string(receiver)
+        for one in value if type(value) in {list, tuple} else [value]:
+            try:
+                take(one)
+            except (TypeError, ValueError) as error:
+                raise self._wrong(attribute, path, str(error)) from error
+
+    def _loaded(self, attribute: str, path: str) -> Any:
+        try:
+            return import_string(path)
+        except ImportError as error:
+            raise self._wrong(attribute, path, str(error)) from error
+
+    def _wrong(self, attribute: str, path: object, why: str) -> ImproperlyConfigured:
+        return ImproperlyConfigured(f"The application {self.name} declares {attribute} = {path!r}: {why}")
+
+
+def routes() -> Iterator[Any]:
+    """Yield the routes that applications add to the API, in their order."""
+    for app in installed():
+        if app.api:
+            yield from import_module(app.api).urlpatterns
+
+
+def verbs(name: str) -> Any:
+    """Return the class of the verbs that an application adds by this name; None if none does."""
+    path = next((app.verbs[name] for app in installed() if name in app.verbs), None)
+    return None if path is None else import_string(path)
+
+
+def name_of_verbs(verbs: type) -> str:
+    """Return the attribute of the editor that an application declares for a class of verbs.
+
+    Raises `LookupError` if no installed application declares the class.
+    """
+    for app in installed():
+        for name, path in app.verbs.items():
+            if import_string(path) is verbs:
+                return name
+    raise LookupError(f"No installed application declares the verbs {verbs.__qualname__}.")
+
+
+def installed() -> Iterator[EditorApp]:
+    """Yield the configurations of the capabilities that are installed."""
+    return (app for app in apps.get_app_configs() if isinstance(app, EditorApp))
+
+
+def session_store() -> Any:
+    """Return the class of Django's sessions that the settings name."""
+    return import_string(f"{settings.SESSION_ENGINE}.SessionStore")
+
+
+def _paths(value: Paths) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value

@@ -1,0 +1,87 @@
+"""Overlays: versions that count as if they were live, such as those that an unpublished release holds.
+
+An application declares how one is selected (`EditorApp.selectors`): by a member of selectors beside `status`,
+`versionId` and `label`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from versioning.domain import selectors
+from versioning.domain.access import Caller
+from versioning.domain.errors import Invalid
+from versioning.domain.registering import require_callable, require_instance
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import OverlayName
+from versioning.models import VersionedResource
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverlaidVersion:
+    """What an overlay does with a resource."""
+
+    identity: UUID
+    """The identity of the resource, which a later one with its id does not share."""
+    version_id: str | None
+    """The version that counts as live; None if none does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlay:
+    """Versions of some resources that count as if they were live."""
+
+    selector: str
+    """The name of the selector, for errors."""
+    versions: Mapping[tuple[str, str], OverlaidVersion]
+    """By the slug of the kind and the id of the resource."""
+    unpublished: Notice
+    """The warning beside the latest version of a resource of which no version would be live."""
+
+    def of(self, resource: VersionedResource) -> OverlaidVersion | None:
+        """Return what it does with a resource; None if it leaves it alone.
+
+        Raises `Invalid` for an override that is stored as a file, which is published by its file alone.
+        """
+        found = self.versions.get((resource.kind.slug, resource.pk))
+        if found is None or found.identity != resource.uuid:
+            return None
+        if resource.pointers is not None:
+            raise Invalid.field(self.selector, "holds an override that is kept as a file", code="code_source")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverlaySelector:
+    """A selector that an application adds, whose value is the id of an overlay."""
+
+    name: str
+    """The member of selectors, and the query parameter: `release`."""
+    description: str
+    """What it selects, for the documentation of the API."""
+    read: Callable[[str, Caller], Overlay]
+    """Returns the overlay of this id; raises `NotFound` for one that does not exist, or that the caller may
+    not know of, and `Forbidden` for a caller who may not read the drafts of its workspace."""
+
+
+_registered: dict[str, OverlaySelector] = {}
+
+
+def register(selector: OverlaySelector) -> None:
+    """Add a selector; raises `ValueError` for a name that is taken."""
+    require_instance(selector, OverlaySelector, by="selectors")
+    require_callable(selector.read, by="OverlaySelector(read=…)")
+    selectors.declare(selector.name)
+    _registered[selector.name] = selector
+
+
+def registered() -> list[OverlaySelector]:
+    """Return the selectors that applications have added, in their order."""
+    return list(_registered.values())
+
+
+def read_overlay(name: OverlayName, caller: Caller) -> Overlay:
+    """Return the overlay that a selector names; raises what `OverlaySelector.read` does."""
+    return _registered[name.selector].read(name.id, caller)
