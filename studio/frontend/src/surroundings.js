@@ -50,6 +50,11 @@ export function surround(textarea) {
     fill.textContent = name;
     view.requestMeasure();
     view.focus();
+    // A node that was moved loses its caret, and the editor learns of it later, as if it had been put at the start.
+    // It writes a selection into the page only where it differs from the last one, hence another one first.
+    const { doc, selection } = view.state;
+    view.dispatch({ selection: { anchor: selection.main.head ? 0 : doc.length } });
+    view.dispatch({ selection });
   }
   dialog.addEventListener("close", () => {
     frame.prepend(place);
