@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.library import Library, make_library
 from tests.support.override_files import Repository, repository
@@ -29,6 +29,8 @@ REFUSED = "Failed to load resource: the server responded with a status of 4"
 """What Chromium writes for an answer such as 404 or 409, which a test may be about."""
 
 Enter = Callable[..., Page]
+
+expect.set_options(timeout=30_000)  # milliseconds; a machine that is busy is slower than the usual five seconds
 
 
 @dataclass

@@ -120,6 +120,7 @@ def test_a_condition_is_built_and_previewed(
         expect(preview).to_contain_text("2. Text with conditions")
         expect(preview.get_by_text("its conditions do not hold")).to_have_count(0 if shown else 1)
         expect(preview.get_by_text("Be generous.")).to_have_count(1 if shown else 0)
+    expect(customer.get_by_label("tier")).to_have_value("gold")  # typed while the other field appeared
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     save(page)
     age = {"field": "customer.age", "operator": "greater_than_or_equal", "value": 18}

@@ -8,16 +8,21 @@ export function parsed(html) {
 
 // The server has escaped whatever was typed; this is its own markup. What was unfolded stays so, except for
 // what has just been done.
-export function renewFields(form, fresh, unfolded = ".context-rest") {
+export function renewFields(form, fresh) {
   const [now, then] = [fieldsIn(form), fieldsIn(fresh)];
-  if (!now || !then) return;
-  const focused = now.contains(document.activeElement) ? document.activeElement : null;
+  if (now && then) put(now, then, focusedIn(now), ".context-rest");
+}
+
+const focusedIn = (root) => (root.contains(document.activeElement) ? document.activeElement : null);
+const sameAs = (element, root) => (element.id ? root.querySelector(`#${CSS.escape(element.id)}`) : null);
+
+function put(now, then, focused, unfolded) {
   const open = [...now.querySelectorAll(unfolded)].some((one) => one.open);
   now.replaceWith(then);
   for (const one of open ? then.querySelectorAll(unfolded) : []) one.open = true;
   remember(then);
   if (!focused) return;
-  const same = focused.id ? then.querySelector(`#${CSS.escape(focused.id)}`) : null;
+  const same = sameAs(focused, then);
   (same?.checkVisibility() ? same : then.querySelector("[data-example]"))?.focus();
 }
 
@@ -44,11 +49,18 @@ export function recallExample(form) {
   return choice.value !== "";
 }
 
-// While one types, only fields that have come or gone are renewed, and never the one that is typed into.
+// While one types, the fields are renewed only if some have come or gone. The one that is typed into stays the
+// element that it is, with its text and caret; if it is among those that are gone, everything waits for it.
 export function renewChangedFields(form, fresh) {
   const [now, then] = [fieldsIn(form), fieldsIn(fresh)];
-  const isSame = !then || now.dataset.fields === then.dataset.fields;
-  if (!isSame && !now.contains(document.activeElement)) renewFields(form, fresh, "details");
+  if (!then || now.dataset.fields === then.dataset.fields) return;
+  const focused = focusedIn(now);
+  const same = focused && sameAs(focused, then);
+  if (focused && same?.type !== focused.type) return;
+  const { selectionStart: start, selectionEnd: end } = focused ?? {};
+  same?.replaceWith(focused);
+  put(now, then, focused, "details");
+  if (typeof start === "number") focused.setSelectionRange(start, end);
 }
 
 // Calls `send(action)` for what one asks of examples: `load` for another one, or what a button says.
