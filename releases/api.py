@@ -132,7 +132,7 @@ class ReleaseViewSet(EditorViewSet):
 
     @property
     def _releases(self) -> Releases:
-        return get_editor().capability(Releases)
+        return Releases.current()
 
     def _answer(
         self, request: Request, release: Release, conflicts: Sequence[items.ItemNow] = (), **response: Any

@@ -11,10 +11,11 @@ from releases.items import ItemNow, moves_of_blocks, now
 from releases.models import Release
 from releases.models.releases import Action
 from releases.rules import Problem, in_order
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
 from versioning.editor.resources import Who, caller_of
+from versioning.verbs import Verbs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +33,12 @@ class Check:
         return not self.problems
 
 
-def check(editor: Editor, release_id: str, *, by: Who) -> Check:
+def check(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Check:
     """Return what the caller would meet who publishes the release now; nothing is stored or locked.
 
     Blocks that the release itself publishes count as published, and those that it unpublishes do not.
     """
-    caller = caller_of(by)
+    caller, editor = caller_of(by), releases.editor
     release = find(release_id, by=caller)
     items = in_order(now(editor, release.items.all(), with_texts=True))
     return Check(

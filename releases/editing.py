@@ -17,44 +17,52 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
 from releases.pinning import Items, pinned, refuse_too_many
 from releases.rules import ReleaseChanged
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of
-from versioning.editor import Editor
 from versioning.editor.locking import ANY_TAG, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.verbs import Verbs
 
 NOT_CHANGED_ANY_MORE: Final = Message("It is published, and what was published is not changed any more.")
 
 
-def listed(*, by: Who, workspace_id: str | None = None, state: str | None = None) -> QuerySet[Release]:
+def list_readable(
+    *, workspace: str | None = None, state: str | None = None, by: Who = APPLICATION
+) -> QuerySet[Release]:
     """Return the releases that the caller may read, newest first, of one workspace or in one state."""
     found = Release.objects.readable_by(caller_of(by)).with_people()
-    if workspace_id is not None:
-        found = found.filter(workspace=workspace_id)
+    if workspace is not None:
+        found = found.filter(workspace=workspace)
     return found if state is None else found.filter(state=state)
 
 
-def find(release_id: str, *, by: Who, right: Right = Right.READ_DRAFTS) -> Release:
+def find(release_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DRAFTS) -> Release:
     """Return a release to a caller who has the right in its workspace."""
     return _found(Release.objects.with_people(), release_id, caller_of(by), right)
 
 
 @retry_on_conflict
 def create(
-    editor: Editor, workspace_id: str, *, title: str, description: str = "", items: Items = (), by: Who
+    releases: Verbs,
+    workspace: str,
+    *,
+    title: str,
+    description: str = "",
+    items: Items = (),
+    by: Who = APPLICATION,
 ) -> Release:
     """Make a release; an item without a version pins the latest one of its resource."""
     caller = caller_of(by)
-    editor.workspace.find(workspace_id, right=Right.SAVE, by=caller)
+    releases.editor.workspace.find(workspace, right=Right.SAVE, by=caller)
     release = Release(
-        workspace_id=workspace_id,
+        workspace_id=workspace,
         title=_title(title),
         description=_description(description),
         created_by_id=caller.user_id,
     )
-    new_items = pinned(editor, release, items)
+    new_items = pinned(releases.editor, release, items)
     with events.transaction():
         store_new(release, new_items, caller)
     return find(str(release.pk), by=caller)
@@ -62,13 +70,13 @@ def create(
 
 @retry_on_conflict
 def change(
-    editor: Editor,
+    releases: Verbs,
     release_id: str,
     *,
     title: str | None = None,
     description: str | None = None,
     items: Items | None = None,
-    by: Who,
+    by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Release:
     """Change a draft release: what is None stays, `items` replaces all of them.
@@ -87,13 +95,18 @@ def change(
                 setattr(release, name, value)
                 changed.append(name)
         if items is not None:
-            changed.extend(_replaced(release, pinned(editor, release, items)))
+            changed.extend(_replaced(release, pinned(releases.editor, release, items)))
     return find(release_id, by=caller)
 
 
 @retry_on_conflict
 def add_items(
-    editor: Editor, release_id: str, items: Items, *, by: Who, expect: Collection[str] | None = None
+    releases: Verbs,
+    release_id: str,
+    items: Items,
+    *,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
 ) -> Release:
     """Add items to a draft release; one whose resource is in it already takes the place of the earlier one.
 
@@ -102,7 +115,7 @@ def add_items(
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
         known = {(one.kind, one.resource_id): one for one in release.items.all()}
-        known |= {(one.kind, one.resource_id): one for one in pinned(editor, release, items)}
+        known |= {(one.kind, one.resource_id): one for one in pinned(releases.editor, release, items)}
         refuse_too_many(len(known))
         changed.extend(_replaced(release, list(known.values())))
     return find(release_id, by=caller)
@@ -110,7 +123,13 @@ def add_items(
 
 @retry_on_conflict
 def remove_item(
-    release_id: str, kind: str, resource_id: str, *, by: Who, expect: Collection[str] | None = None
+    _releases: Verbs,
+    release_id: str,
+    kind: str,
+    resource_id: str,
+    *,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
 ) -> Release:
     """Take a resource out of a draft release, also one that is gone; raises as `change` does.
 
@@ -126,7 +145,9 @@ def remove_item(
 
 
 @retry_on_conflict
-def delete(release_id: str, *, by: Who, expect: Collection[str] | None = None) -> None:
+def delete(
+    _releases: Verbs, release_id: str, *, by: Who = APPLICATION, expect: Collection[str] | None = None
+) -> None:
     """Delete a draft release; raises as `change` does."""
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, _changed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import F
 from django.utils import timezone
@@ -14,13 +14,14 @@ from releases.items import ItemNow, Versions, collection_of, locked, moves_of_bl
 from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.editor import Editor, gate, locking
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate, deactivate
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.statements import one_round_trip, update
+from versioning.verbs import Verbs
 
 _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if field.name != "active_before")
 """What publishing does not change of an item."""
@@ -28,13 +29,13 @@ _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if fi
 
 @retry_on_conflict
 def publish(
-    editor: Editor,
+    releases: Verbs,
     release_id: str,
     *,
-    options: gate.Options = gate.NO_OPTIONS,
-    by: Who,
+    by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     versions: Versions | None = None,
+    **options: Any,
 ) -> Release:
     """Publish or unpublish every item; a reader gets all of it afterwards, and nothing before.
 
@@ -44,16 +45,16 @@ def publish(
     returned to a caller who has begun a transaction already. Raises `ReleaseBlocked` if the gate refuses any
     item, `Conflict` if the release is published already, and `ReleaseChanged` as `editing.change` does.
     """
-    caller = caller_of(by)
+    caller, editor, given = caller_of(by), releases.editor, gate.only_options(options)
     if versions is None:
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         items = locked(editor, release.items.all(), versions)
-        problems = problems_of(editor, release, items, caller, options=options)
+        problems = problems_of(editor, release, items, caller, options=given)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
-        _publish_items(editor, release, items, caller, options)
+        _publish_items(editor, release, items, caller, given)
         release.state, release.published_at = State.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:

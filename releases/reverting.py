@@ -10,12 +10,13 @@ from releases.editing import find, store_new
 from releases.items import ItemNow, collection_of, now
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_TITLE, Action, State
-from versioning.domain.access import Right
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Conflict
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.verbs import Verbs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +29,13 @@ class Reverting:
 
 
 @retry_on_conflict
-def revert(editor: Editor, release_id: str, *, by: Who) -> Reverting:
+def revert(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Reverting:
     """Make a draft release back to what was live before a published one; nothing is moved.
 
     An item is left out where something else has gone live since, such as a hotfix, and where the release
     changed nothing. Raises `Conflict` for a release that is not published.
     """
-    caller = caller_of(by)
+    caller, editor = caller_of(by), releases.editor
     with events.transaction():
         published = find(release_id, by=caller, right=Right.SAVE)
         if published.state != State.PUBLISHED:

@@ -17,7 +17,6 @@ from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing
-from versioning.conf import get_editor
 from versioning.domain.errors import Invalid, Issue
 
 ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
@@ -60,7 +59,7 @@ class ScheduleViewSet(EditorViewSet):
     @property
     def schedules(self) -> Schedules:
         """The verbs."""
-        return get_editor().capability(Schedules)
+        return Schedules.current()
 
     def list(self, request: Request) -> Response:
         """List the schedules that the caller may read."""

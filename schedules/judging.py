@@ -25,8 +25,8 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor, gate
-from versioning.editor.parts import EditorPart
 from versioning.models import VersionedResource
+from versioning.verbs import Verbs
 
 UNEXPECTED: Final = "Something else is live, or will be by then, than this was scheduled for."
 
@@ -35,7 +35,7 @@ Problems = Mapping[UUID, Sequence[Problem]]
 _Outcomes = Mapping[tuple[UUID, str], Outcome]
 
 
-def problems_of(schedules: EditorPart, some: Iterable[Schedule]) -> Problems:
+def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
     """Return what would keep schedules from happening if they ran now, by their ids.
 
     There are none of those that are over. The number of statements does not depend on how many schedules

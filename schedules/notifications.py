@@ -14,8 +14,8 @@ from schedules.models import Schedule
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.editor.notifications import NotificationRule
-from versioning.editor.parts import EditorPart
 from versioning.models import events
+from versioning.verbs import Verbs
 
 AT_ONCE: Final = 100
 """How many schedules are judged with the same statements."""
@@ -42,7 +42,7 @@ NOTIFICATIONS: Final = (
 )
 
 
-def remember(schedules: EditorPart, made: Sequence[Schedule]) -> None:
+def remember(schedules: Verbs, made: Sequence[Schedule]) -> None:
     """Set the problems of schedules that were just made: their author sees these, and is told of changes."""
     found = problems_of(schedules, made)
     for one in made:
@@ -75,7 +75,7 @@ class Watch:
 
 def look() -> None:
     """Tell the authors of schedules that wait what has changed; several workers may do so at once."""
-    schedules: EditorPart = get_editor().schedules
+    schedules: Verbs = get_editor().schedules
     for some in _waiting():
         found = problems_of(schedules, some)
         for one in some:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from releases.items import Versions, read_ahead
 from releases.models import ReleaseItem
-from releases.publishing import publish
+from releases.verbs import Releases
 from schedules.deletions import GONE
 from schedules.facts import person
 from schedules.forecast import is_unexpected
@@ -160,7 +160,7 @@ def _publish_release(schedule: Schedule, release_id: str, versions: Versions, by
     editor = get_editor()
     with locked_release(editor, release_id, by) as subject:
         _refuse_unexpected(schedule, subject)
-        publish(editor, release_id, versions=versions, by=by)
+        editor.capability(Releases).publish(release_id, versions=versions, by=by)
 
 
 def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:

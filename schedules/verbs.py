@@ -19,12 +19,11 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
-from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.querysets import within
+from versioning.verbs import Verbs
 
 CURRENT: Final = "\0current"
 """Stands for the version that is live when the schedule is made."""
@@ -82,7 +81,7 @@ class ScheduleEnded(Conflict):
         )
 
 
-def find(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+def find(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Return a schedule.
 
     Raises `NotFound` if there is none or the caller may not read what it is about, and `Forbidden` if the
@@ -97,7 +96,7 @@ def find(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> S
 
 
 def list_readable(
-    schedules: EditorPart,
+    schedules: Verbs,
     *,
     kind: str | None = None,
     resource_id: str | None = None,
@@ -123,7 +122,7 @@ def list_readable(
     return found.filter(**{name: value for name, value in narrowed.items() if value is not None})
 
 
-def refuse_unreadable(schedules: EditorPart, schedule: Schedule, by: Caller) -> None:
+def refuse_unreadable(schedules: Verbs, schedule: Schedule, by: Caller) -> None:
     """Raise unless the caller may read the drafts that a schedule is about.
 
     That is `Forbidden` for who may read the resource, or for a release the workspace, and `NotFound` for all
@@ -141,7 +140,7 @@ def refuse_unreadable(schedules: EditorPart, schedule: Schedule, by: Caller) -> 
 
 @retry_on_conflict
 def create(
-    schedules: EditorPart,
+    schedules: Verbs,
     kind: str,
     resource_id: str,
     times: Times,
@@ -182,7 +181,7 @@ def create(
 
 @retry_on_conflict
 def create_for_release(
-    schedules: EditorPart, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
+    schedules: Verbs, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
 ) -> Schedule:
     """Schedule a release for a time; needs the right to publish.
 
@@ -198,7 +197,7 @@ def create_for_release(
 
 
 @retry_on_conflict
-def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
+def change(schedules: Verbs, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
     """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
 
     The two of a pair stay in their order: raises `Invalid` otherwise.
@@ -220,7 +219,7 @@ def change(schedules: EditorPart, schedule_id: str, times: Times, *, by: Who = A
 
 
 @retry_on_conflict
-def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Cancel a schedule, and with a beginning its end; the records stay.
 
     Raises `ScheduleEnded` if it is not waiting any more.
@@ -235,8 +234,7 @@ def cancel(schedules: EditorPart, schedule_id: str, *, by: Who = APPLICATION) ->
         return schedule
 
 
-@dataclass(frozen=True)
-class Schedules:
+class Schedules(Verbs):
     """What is to go live later.
 
         noon = Times(local_time="2026-12-24T12:00", time_zone="Europe/Berlin")
@@ -244,8 +242,6 @@ class Schedules:
 
     `by` is who acts, with their rights; the default is the application.
     """
-
-    editor: Editor
 
     create = create
     create_for_release = create_for_release
@@ -279,7 +275,7 @@ def _known(subject: ResourceSubject, version_id: str | None) -> str | None:
 
 
 @contextmanager
-def _changing(schedules: EditorPart, schedule_id: str, by: Caller) -> Iterator[Schedule]:
+def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedule]:
     """Lock a schedule that is waiting, and the other one of its pair, for this transaction."""
     with events.transaction():
         pk = uuid_of(schedule_id)

@@ -14,9 +14,10 @@ from releases.automatic import changeable
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
 from releases.studio.addresses import of_release
+from releases.studio.choosing import can_be_released, items_of
 from releases.studio.together import workspace_of
-from releases.studio.verbs import can_be_released, items_of, releases
 from releases.studio.words import title_for
+from releases.verbs import Releases
 from studio.bulk.base import ChosenPage
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.drafts import Draft
@@ -62,11 +63,11 @@ class AddPage(ChosenPage):
         workspace_id = workspace_of(drafts)
         wanted, items = self.request.POST.get("release", ""), items_of(choices)
         if wanted:
-            release = releases().add_items(wanted, items, by=self.caller)
+            release = Releases.current().add_items(wanted, items, by=self.caller)
         else:
             title = self.request.POST.get("title", "").strip()
             title = title or title_for([draft.row.summary.name for draft in drafts])
-            release = releases().create(workspace_id, title=title, items=items, by=self.caller)
+            release = Releases.current().create(workspace_id, title=title, items=items, by=self.caller)
         return self.go(of_release(release), _("Added. Nothing of it is published yet."))
 
     def more(self) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class AddPage(ChosenPage):
     @cached_property
     def offered(self) -> list[Release]:
         """The open releases that the caller may change."""
-        drafts = releases().list(state=State.DRAFT, by=self.caller).select_related("workspace")
+        drafts = Releases.current().list(state=State.DRAFT, by=self.caller).select_related("workspace")
         newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
         return changeable(newest, self.caller)
 

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
 from releases.studio.addresses import of_release
-from releases.studio.verbs import releases
 from releases.studio.words import STATES, Wording
+from releases.verbs import Releases
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
@@ -77,7 +77,7 @@ class ReleasesPage(WorkspacePage):
         self.listen({"workspace_id": self.workspace.pk})
         given = request.GET.get("show", "")
         show = given if given in _TITLES else State.DRAFT.value
-        found = releases().list(
+        found = Releases.current().list(
             workspace=self.workspace.pk, state=None if show == ALL else show, by=self.caller
         )
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
@@ -120,7 +120,7 @@ class NewReleasePage(WorkspacePage):
         if not form.is_valid():
             return self.show(form, status=400)
         try:
-            made = releases().create(self.workspace.pk, by=self.caller, **form.cleaned_data)
+            made = Releases.current().create(self.workspace.pk, by=self.caller, **form.cleaned_data)
         except Invalid as error:
             add_errors(form, error)
             return self.show(form, status=400)

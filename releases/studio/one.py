@@ -21,8 +21,8 @@ from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, Action, State
 from releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
 from releases.studio.addresses import of_release
 from releases.studio.shown import shown_items
-from releases.studio.verbs import releases
 from releases.studio.words import STATES, problem_in_words, publishing_in_words
+from releases.verbs import Releases
 from studio import extensions
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
@@ -80,7 +80,7 @@ class ReleasePage(WorkspacePage):
     @cached_property
     def release(self) -> Release:
         """The release; raises `NotFound` for one of another workspace."""
-        found = releases().find(self.kwargs["release"], by=self.caller)
+        found = Releases.current().find(self.kwargs["release"], by=self.caller)
         if found.workspace_id != self.workspace.pk:
             raise NotFound
         return found
@@ -156,7 +156,7 @@ class ReleasePage(WorkspacePage):
             return ()
         if count > MAX_CHECKED and "check" not in self.request.GET:
             return None
-        return releases().check(str(self.release.pk), by=self.caller).problems
+        return Releases.current().check(str(self.release.pk), by=self.caller).problems
 
     def _reason_form(self, problems: Sequence[Problem], error: str) -> ReasonForm | None:
         """Return the form for a reason with which the gate would let everything pass; None without one."""
@@ -175,7 +175,7 @@ class ReleasePage(WorkspacePage):
 
     def _options(self, reason: str) -> gate.Options:
         """Return the options that overrule what the gate has against the release, with the reason for it."""
-        problems = releases().check(self._id, by=self.caller).problems
+        problems = Releases.current().check(self._id, by=self.caller).problems
         return gate.with_reason(reason, {one.code for one in problems})
 
     def _publish(self) -> HttpResponse:
@@ -183,13 +183,13 @@ class ReleasePage(WorkspacePage):
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
         options = self._options(reason) if reason else {}
-        done = releases().publish(self._id, by=self.caller, expect=self._expected, **options)
+        done = Releases.current().publish(self._id, by=self.caller, expect=self._expected, **options)
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
             return self._again(_("Done: all of it has changed in the same moment."))
         return self._again(_("Published: everything went live together."))
 
     def _revert(self) -> HttpResponse:
-        made = releases().revert(self._id, by=self.caller)
+        made = Releases.current().revert(self._id, by=self.caller)
         for said in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
             messages.warning(self.request, said)
         said = _("This is a draft of the way back. Nothing has changed yet: look at it, then publish it.")
@@ -197,7 +197,7 @@ class ReleasePage(WorkspacePage):
 
     def _save(self) -> HttpResponse:
         typed = self.request.POST
-        releases().change(
+        Releases.current().change(
             self._id,
             title=typed.get("title", ""),
             description=typed.get("description", ""),
@@ -212,15 +212,15 @@ class ReleasePage(WorkspacePage):
             "resource": {"kind": kind, "id": resource_id},
             "versionId": self.request.POST.get("version", ""),
         }
-        releases().add_items(self._id, [item], by=self.caller, expect=self._expected)
+        Releases.current().add_items(self._id, [item], by=self.caller, expect=self._expected)
         return self._again(_("The release publishes the newer version now."))
 
     def _remove(self) -> HttpResponse:
-        releases().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)
+        Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)
         return self._again(_("Removed from the release. Nothing else has changed."))
 
     def _delete(self) -> HttpResponse:
-        releases().delete(self._id, by=self.caller, expect=self._expected)
+        Releases.current().delete(self._id, by=self.caller, expect=self._expected)
         return self.go(self.address("releases"), _("The release is deleted. What was in it stays as it is."))
 
     @property

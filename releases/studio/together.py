@@ -11,8 +11,9 @@ from django.utils.translation import ngettext, npgettext
 
 from releases.rules import ReleaseBlocked
 from releases.studio.addresses import of_release
-from releases.studio.verbs import items_of, releases
+from releases.studio.choosing import items_of
 from releases.studio.words import title_for
+from releases.verbs import Releases
 from studio.bulk.base import ChosenPage
 from studio.publishing.drafts import Draft
 from studio.resources.chosen import FIELD
@@ -64,9 +65,9 @@ class PublishTogetherPage(ChosenPage):
         workspace_id = workspace_of(drafts)
         self.caller.require(Right.PUBLISH, workspace_id)
         title = title_for([draft.row.summary.name for draft in drafts])
-        made = releases().create(workspace_id, title=title, items=items_of(choices), by=self.caller)
+        made = Releases.current().create(workspace_id, title=title, items=items_of(choices), by=self.caller)
         try:
-            releases().publish(str(made.pk), by=self.caller)
+            Releases.current().publish(str(made.pk), by=self.caller)
         except ReleaseBlocked:
             said = _(
                 "Nothing was published. The release is kept as a draft, and says what stands in the way."

@@ -17,7 +17,6 @@ from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success
-from versioning.conf import get_editor
 from versioning.models.byte_length import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at"}
@@ -53,7 +52,7 @@ class CommentViewSet(EditorViewSet):
     @property
     def comments(self) -> Comments:
         """The verbs."""
-        return get_editor().capability(Comments)
+        return Comments.current()
 
     def list(self, request: Request) -> Response:
         """List comments, oldest first."""

@@ -15,12 +15,12 @@ from review.texts import MAX_QUOTE, checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.overrides import IN_CODE
-from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import within
+from versioning.verbs import Verbs
 
 MOVED: Final = (
     "version_id",
@@ -34,14 +34,11 @@ MOVED: Final = (
 """What is a thread's own: the comment that begins it has it."""
 
 
-class Comments:
+class Comments(Verbs):
     """All comments: `editor.comments.add("agent", "writer", version_id, body="…", by=user)`.
 
     A thread is a comment with its replies. It is about one place, and is resolved and reopened as a whole.
     """
-
-    def __init__(self, editor: Editor) -> None:
-        self.editor = editor
 
     def list(
         self,

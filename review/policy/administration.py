@@ -7,23 +7,20 @@ from typing import Final
 from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Issue, Message
-from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
+from versioning.verbs import Verbs
 
 CHANGED: Final = "reviewPolicy"
 """What the log calls it among the fields of a workspace."""
 
 
-class ReviewPolicies:
+class ReviewPolicies(Verbs):
     """`editor.review_policy`: how many approvals versions need before they go live."""
-
-    def __init__(self, editor: Editor) -> None:
-        self._workspaces = editor.workspace
 
     def get(self, workspace_id: str, *, by: Who = APPLICATION) -> ReviewPolicy:
         """Return the policy of a workspace; raises `NotFound` for strangers."""
-        self._workspaces.find(workspace_id, right=Right.READ, by=by)
+        self.editor.workspace.find(workspace_id, right=Right.READ, by=by)
         return policy_of(workspace_id)
 
     @retry_on_conflict
@@ -41,7 +38,7 @@ class ReviewPolicies:
         `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are no admins, and `Invalid`.
         """
         by = caller_of(by)
-        with self._workspaces.administering(workspace_id, by) as workspace:
+        with self.editor.workspace.administering(workspace_id, by) as workspace:
             _check(required, bypass)
             policy = policy_of(workspace_id)
             if (policy.required, policy.bypass) != (required, bypass):

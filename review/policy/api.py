@@ -9,7 +9,6 @@ from review.models import ReviewPolicy
 from review.policy.administration import ReviewPolicies
 from review.policy.schemas import ReviewPolicyAnswer, ReviewPolicyUpdate
 from versioning.api.base import EditorViewSet, tagged
-from versioning.conf import get_editor
 
 
 class ReviewPolicyViewSet(EditorViewSet):
@@ -23,7 +22,7 @@ class ReviewPolicyViewSet(EditorViewSet):
     @property
     def policies(self) -> ReviewPolicies:
         """The verbs for policies."""
-        return get_editor().capability(ReviewPolicies)
+        return ReviewPolicies.current()
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read the policy of a workspace; its members may."""

@@ -16,7 +16,6 @@ from review.reviews.verbs import Reviews
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, tagged
 from versioning.api.paging import Page
-from versioning.conf import get_editor
 from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
@@ -53,7 +52,7 @@ class ReviewViewSet(EditorViewSet):
     @property
     def reviews(self) -> Reviews:
         """The verbs."""
-        return get_editor().capability(Reviews)
+        return Reviews.current()
 
     def list(self, request: Request) -> Response:
         """List the reviews that the caller may read, newest first."""

@@ -16,11 +16,11 @@ from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import changing, retry_on_conflict
-from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
+from versioning.verbs import Verbs
 
 
 class ReviewOpen(Conflict):
@@ -39,7 +39,7 @@ class ReviewOpen(Conflict):
 
 @retry_on_conflict
 def ask(
-    reviews: EditorPart,
+    reviews: Verbs,
     kind: str,
     resource_id: str,
     *,

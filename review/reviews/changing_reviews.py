@@ -18,14 +18,14 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.serving.resolution import find_version
+from versioning.verbs import Verbs
 
 
 @retry_on_conflict
 def change(
-    reviews: EditorPart,
+    reviews: Verbs,
     review_id: str,
     *,
     version_id: str | None = None,

@@ -9,21 +9,21 @@ from review.reviews.records import ReviewRecord, ReviewState, record_of, states_
 from review.reviews.subjects import readable
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Message
-from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models.querysets import within
+from versioning.verbs import Verbs
 
 ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "closed_at"}
 """When reviews came to the states that they never leave."""
 
 
-def find(reviews: EditorPart, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
+def find(reviews: Verbs, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
     """Return a review."""
     return record_of(reviews, readable(reviews, review_id, caller_of(by)))
 
 
 def list_readable(
-    reviews: EditorPart,
+    reviews: Verbs,
     *,
     state: str | None = None,
     kind: str | None = None,
@@ -47,7 +47,7 @@ def list_readable(
     return found if state is None else _in_state(reviews, found, _state_named(state))
 
 
-def _in_state(reviews: EditorPart, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
+def _in_state(reviews: Verbs, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
     """Filter by state; that of an open review is not stored, but a resource has at most one of them."""
     column = ENDED.get(state)
     if column is not None:

@@ -23,10 +23,10 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.parts import EditorPart
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.serving.grants import Named
+from versioning.verbs import Verbs
 
 _EVENTS: Final = {
     VerdictValue.APPROVE: "review.approved",
@@ -37,7 +37,7 @@ _EVENTS: Final = {
 
 @retry_on_conflict
 def give_verdict(
-    reviews: EditorPart,
+    reviews: Verbs,
     review_id: str,
     *,
     version_id: str,

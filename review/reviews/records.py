@@ -22,10 +22,10 @@ from review.policy.rules import Ignored, Outcome
 from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
-from versioning.editor.parts import EditorPart
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
 from versioning.models.versioned import MODELS_BY_SLUG
+from versioning.verbs import Verbs
 
 _Key = tuple[str, str, Any]
 
@@ -86,13 +86,13 @@ class ReviewRecord:
     """What the policy says of the version."""
 
 
-def record_of(reviews: EditorPart, review: Review) -> ReviewRecord:
+def record_of(reviews: Verbs, review: Review) -> ReviewRecord:
     """Return what callers get of a review."""
     [found] = records_of(reviews, [review])
     return found
 
 
-def records_of(reviews: EditorPart, rows: Sequence[Review]) -> list[ReviewRecord]:
+def records_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewRecord]:
     """Return what callers get of reviews, in their order."""
     resources = _resources(reviews, rows)
     outcomes = _outcomes(rows, resources)
@@ -120,7 +120,7 @@ def records_of(reviews: EditorPart, rows: Sequence[Review]) -> list[ReviewRecord
     ]
 
 
-def states_of(reviews: EditorPart, rows: Sequence[Review]) -> list[ReviewState]:
+def states_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewState]:
     """Return the states of reviews, in their order."""
     outcomes = _outcomes(rows, _resources(reviews, rows))
     return [_state(row, outcome) for row, outcome in zip(rows, outcomes, strict=True)]
@@ -194,7 +194,7 @@ def _question(review: Review, resource: VersionedResource | None) -> Question:
     return question(resource or MODELS_BY_SLUG[review.kind](), version, target)
 
 
-def _resources(reviews: EditorPart, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:
+def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:
     """Return the resources with their two versions, without the configurations."""
     ids: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:

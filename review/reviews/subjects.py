@@ -14,10 +14,10 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import changing
-from versioning.editor.parts import EditorPart
 from versioning.models import VersionedResource
 from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
+from versioning.verbs import Verbs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Subject:
     target: Target
 
 
-def readable(reviews: EditorPart, review_id: str, by: Caller) -> Review:
+def readable(reviews: Verbs, review_id: str, by: Caller) -> Review:
     """Return a review.
 
     Raises `NotFound` if there is none or the caller may not read its resource, and `Forbidden` if the caller
@@ -46,7 +46,7 @@ def readable(reviews: EditorPart, review_id: str, by: Caller) -> Review:
 
 
 @contextmanager
-def changing_review(reviews: EditorPart, review_id: str, right: Right, by: Caller) -> Iterator[Subject]:
+def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) -> Iterator[Subject]:
     """Lock the resource of a review, so that the review does not change while anybody publishes.
 
     Raises what `readable` does, and `Forbidden` without the right.

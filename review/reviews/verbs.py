@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from review.reviews import asking, changing_reviews, finding, giving_verdicts, records
-from versioning.editor import Editor
+from versioning.verbs import Verbs
 
 
-@dataclass(frozen=True)
-class Reviews:
+class Reviews(Verbs):
     """Reviews and verdicts: `editor.reviews.ask("agent", "writer", message="…", by=user)`.
 
     `by` is who acts, with their rights; the default is the application, which gives no verdicts.
     """
-
-    editor: Editor
 
     ask = asking.ask
     find = finding.find

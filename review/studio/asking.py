@@ -10,8 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from review.reviews.values import MAX_TEXT
+from review.reviews.verbs import Reviews
 from review.studio.addresses import of_review
-from review.studio.current import open_review_of, reviews
+from review.studio.current import open_review_of
 from studio.forms.typed import typed_text
 from studio.forms.words import titles
 from studio.resources.base import ResourcePage
@@ -75,7 +76,7 @@ class AskPage(ResourcePage):
         version = self.version(request.POST.get("version"))
         message, people = typed_text(request, "message"), request.POST.getlist("reviewers")
         try:
-            record = reviews().ask(
+            record = Reviews.current().ask(
                 self.kind.slug,
                 self.resource_id,
                 version_id=version.version_id,

@@ -10,11 +10,6 @@ from versioning.models import VersionedResource
 from versioning.serving.event_visibility import target_of
 
 
-def reviews() -> Reviews:
-    """Return the verbs of reviews: `editor.reviews`."""
-    return get_editor().capability(Reviews)
-
-
 def open_review_of(resource: VersionedResource) -> Review | None:
     """Return the open review of a resource; None if there is none."""
     return Review.objects.open().about(target_of(resource, get_editor().code)).first()
@@ -22,5 +17,5 @@ def open_review_of(resource: VersionedResource) -> Review | None:
 
 def record_of(review: Review) -> ReviewRecord:
     """Return a review as it stands at this moment."""
-    [found] = reviews().records_of([review])
+    [found] = Reviews.current().records_of([review])
     return found

@@ -8,8 +8,9 @@ from typing import Final
 from django.utils.translation import gettext as _
 
 from review.policy.administration import policy_of
+from review.reviews.verbs import Reviews
 from review.studio.addresses import of_asking, of_review
-from review.studio.current import open_review_of, reviews
+from review.studio.current import open_review_of
 from studio.extensions import NextStep
 from studio.kinds import StudioKind
 from versioning.domain.access import Caller, Right
@@ -46,7 +47,7 @@ def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version
     address = of_review(review.kind, review.resource_id, review.pk)
     if review.version_id != version.version_id:
         try:
-            reviews().change(str(review.pk), version_id=version.version_id, by=caller)
+            Reviews.current().change(str(review.pk), version_id=version.version_id, by=caller)
         except (Conflict, Invalid, NotFound):  # it has just ended, or moved further
             return address
     return address

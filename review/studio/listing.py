@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
-from review.studio.current import reviews
+from review.reviews.verbs import Reviews
 from review.studio.shown import lines_of
 from review.studio.waiting import waiting_for
 from studio.workspaces.base import WorkspacePage
@@ -50,7 +50,7 @@ class ReviewsPage(WorkspacePage):
         show = Show(given) if given in set(Show) else Show.OPEN
         page: Any = Paginator(self._found(show), PER_PAGE).get_page(request.GET.get("page"))
         shown = list(page.object_list)
-        records = shown if show is Show.WAITING else reviews().records_of(shown)
+        records = shown if show is Show.WAITING else Reviews.current().records_of(shown)
         return self.page(
             "review/reviews.html",
             title=_("Reviews"),
@@ -70,5 +70,5 @@ class ReviewsPage(WorkspacePage):
         if show is Show.WAITING:
             return waiting_for(self.caller, workspace_id)
         author = self.caller if show is Show.MINE else None
-        found = reviews().list(workspace_id=workspace_id, author=author, by=self.caller)
+        found = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
         return found.open() if show is Show.OPEN else found

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from review.models import VerdictValue
 from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.values import MAX_TEXT
+from review.reviews.verbs import Reviews
 from review.studio.asking import candidates
 from review.studio.assembled import assembled
-from review.studio.current import reviews
 from review.studio.panels import OWN_PAGE
 from review.studio.shown import people_of
 from review.studio.words import STATES, missing_in_words
@@ -51,7 +51,7 @@ class ReviewPage(DifferencesPage):
     def review(self) -> ReviewRecord:
         """The review; raises `NotFound` for one of another resource."""
         self.require(Right.READ_DRAFTS)
-        found: ReviewRecord = reviews().find(self.kwargs["review"], by=self.caller)
+        found: ReviewRecord = Reviews.current().find(self.kwargs["review"], by=self.caller)
         if (found.resource_kind, found.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
         return found
@@ -181,7 +181,7 @@ class VerdictPage(ReviewPage):
             VerdictValue.WITHDRAW: _("What you said does not count any more."),
         }
         try:
-            reviews().give_verdict(
+            Reviews.current().give_verdict(
                 self.review.id,
                 version_id=request.POST.get("version", ""),
                 verdict=verdict,
@@ -222,7 +222,7 @@ class ChangePage(ReviewPage):
         if do not in changes:
             raise NotFound
         try:
-            reviews().change(self.review.id, by=self.caller, **changes[do])
+            Reviews.current().change(self.review.id, by=self.caller, **changes[do])
         except Conflict as error:
             return self.again(translated(error.message), level=messages.ERROR)
         except Invalid as error:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from review.models import Comment, Review
 from review.reviews.records import ReviewRecord, ReviewState
-from review.studio.current import reviews
+from review.reviews.verbs import Reviews
 from versioning.domain.access import Caller, Right
 
 MAX_OPEN: Final = 500
@@ -22,12 +22,12 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> list[ReviewR
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
         return []
-    readable: Any = reviews().list(by=caller, workspace_id=workspace_id).open()
+    readable: Any = Reviews.current().list(by=caller, workspace_id=workspace_id).open()
     rows: Sequence[Review] = list(readable.order_by("-created_at", "id")[:MAX_OPEN])
     if not rows:
         return []
     commented = _commented(rows, caller)
-    records: Sequence[ReviewRecord] = reviews().records_of(rows)
+    records: Sequence[ReviewRecord] = Reviews.current().records_of(rows)
     return [
         record
         for row, record in zip(rows, records, strict=True)

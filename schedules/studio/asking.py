@@ -16,6 +16,7 @@ from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.plan import plan_of
 from schedules.studio.words import will_happen
 from schedules.studio.zones import offered, twice
+from schedules.verbs import Schedules
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.versions import message_of, reference_to, title_of
@@ -62,7 +63,7 @@ class SchedulePage(ResourcePage):
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
         """Schedule it; what is live by then as things stand now has to be."""
         run_at = form.times.begin().run_at
-        made: Schedule = self.editor.schedules.create(
+        return Schedules.current().create(
             self.kind.slug,
             self.resource_id,
             form.times,
@@ -72,7 +73,6 @@ class SchedulePage(ResourcePage):
             by=self.caller,
             **form.ending,
         )
-        return made
 
     @property
     def found(self) -> VersionedResource:
@@ -145,7 +145,7 @@ class ReleaseSchedulePage(WorkspacePage):
         if not form.is_valid():
             return self.show(form, found, status=400)
         try:
-            made = self.editor.schedules.create_for_release(
+            made = Schedules.current().create_for_release(
                 str(found.pk), form.times, force=form.cleaned_data["force"], by=self.caller
             )
         except Invalid as error:

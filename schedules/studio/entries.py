@@ -18,6 +18,7 @@ from schedules.studio.addresses import of_again, of_cancelling, of_changing, of_
 from schedules.studio.problems import judged, reasons_against
 from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import twice
+from schedules.verbs import Schedules
 from studio.dates import day_in_words
 from studio.kinds import KINDS, KINDS_BY_SLUG
 from studio.resources.names import names_of
@@ -110,7 +111,7 @@ def entries_of(
 
 
 def _schedules(workspace_id: str, period: Period, caller: Caller, *, upcoming_only: bool) -> list[Schedule]:
-    found = get_editor().schedules.list(workspace_id=workspace_id, by=caller)
+    found = Schedules.current().list(workspace_id=workspace_id, by=caller)
     found = found.filter(run_at__gte=period.begin, run_at__lt=period.end).exclude(state=State.CANCELLED)
     if upcoming_only:
         found = found.waiting()

@@ -16,9 +16,9 @@ from schedules.studio.calendar import WEEK
 from schedules.studio.problems import judged, reasons_against
 from schedules.studio.words import chip_of, in_short, why
 from schedules.studio.zones import when
+from schedules.verbs import Schedules
 from studio.extensions import HomeSection
 from studio.resources.names import names_of
-from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 
 SHOWN: Final = 5
@@ -33,7 +33,7 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
     soon = Q(state=State.SCHEDULED, run_at__lt=now + WEEK)
     own = Q(author=caller.user_id) if caller.user_id is not None else Q(pk=None)
     failed = own & Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=now - SHOWN_FOR)
-    readable = get_editor().schedules.list(by=caller).filter(soon | failed)
+    readable = Schedules.current().list(by=caller).filter(soon | failed)
     found = list(readable.order_by("run_at", "pk")[: SHOWN + 1])
     if not found:
         return

@@ -13,7 +13,7 @@ from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.words import STATES, in_short
 from schedules.studio.zones import offered, twice, when, zone_name, zone_of
-from schedules.verbs import ScheduleEnded
+from schedules.verbs import ScheduleEnded, Schedules
 from studio.kinds import KINDS_BY_SLUG
 from studio.views import safe_next_url
 from studio.workspaces.base import WorkspacePage
@@ -31,7 +31,7 @@ class OneSchedulePage(WorkspacePage):
 
     def find(self, schedule_id: str) -> Schedule:
         """Return it; raises `NotFound` for one of another workspace, also to those who may read that."""
-        found: Schedule = self.editor.schedules.find(schedule_id, by=self.caller)
+        found = Schedules.current().find(schedule_id, by=self.caller)
         if found.workspace_id != self.workspace.pk:
             raise NotFound
         return found
@@ -68,7 +68,7 @@ class ChangePage(OneSchedulePage):
         if not form.is_valid():
             return self.show(form, found, status=400)
         try:
-            changed = self.editor.schedules.change(schedule, form.times, by=self.caller)
+            changed = Schedules.current().change(schedule, form.times, by=self.caller)
         except Invalid as error:
             form.add(error)
             return self.show(form, found, status=400)
@@ -106,7 +106,7 @@ class CancelPage(OneSchedulePage):
         """Do it, and go back."""
         found = self.find(schedule)
         try:
-            self.editor.schedules.cancel(schedule, by=self.caller)
+            Schedules.current().cancel(schedule, by=self.caller)
         except ScheduleEnded:
             return self.ended(found)
         return self.go(self.after(found), _("It is cancelled. What is live stays as it is."))

@@ -14,11 +14,11 @@ from releases.studio.words import problem_in_words
 from schedules.models import Schedule
 from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsLive
 from schedules.studio.addresses import of_publishing, of_release
+from schedules.verbs import Schedules
 from studio import extensions
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.obstacles import reasons
 from studio.translation import translated
-from versioning.conf import get_editor
 from versioning.serving.reference_checks import UnpublishedBlocks
 
 MAX_SHOWN: Final = 5
@@ -28,7 +28,7 @@ MAX_SHOWN: Final = 5
 def judged(schedules: Iterable[Schedule]) -> list[Schedule]:
     """Return schedules with what would keep them from happening now; some statements for all of them."""
     found = list(schedules)
-    problems = get_editor().schedules.problems(found)
+    problems = Schedules.current().problems(found)
     for one in found:
         one.problems = problems.get(one.pk, ())
     return found

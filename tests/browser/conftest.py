@@ -30,7 +30,7 @@ REFUSED = "Failed to load resource: the server responded with a status of 4"
 
 Enter = Callable[..., Page]
 
-expect.set_options(timeout=30_000)  # milliseconds; a machine that is busy is slower than the usual five seconds
+expect.set_options(timeout=30_000)  # milliseconds: the usual five seconds are short on a busy machine
 
 
 @dataclass

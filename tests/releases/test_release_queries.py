@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from releases.items import read_ahead
 from releases.models import ReleaseItem
-from releases.publishing import publish as publish_in_python
 from releases.rules import ReleaseBlocked
+from releases.verbs import Releases
 from tests.conftest import Cast
 from tests.releases.conftest import Pair, item, live, make, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS
@@ -69,8 +69,8 @@ def test_what_happened_to_versions_after_they_were_read_counts(cast: Cast, pair:
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
     PromptBlockVersion.objects.filter(pk=pair.new["tone"]).delete()
     with pytest.raises(ReleaseBlocked) as refusal:
-        publish_in_python(editor, release["id"], versions=ahead, by=APPLICATION)
+        editor.capability(Releases).publish(release["id"], versions=ahead, by=APPLICATION)
     assert [one.code for one in refusal.value.problems] == ["gone"]
     other = make(cast.alice, *pair.items("old"))
-    publish_in_python(editor, other["id"], versions={}, by=APPLICATION)
+    editor.capability(Releases).publish(other["id"], versions={}, by=APPLICATION)
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]

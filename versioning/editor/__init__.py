@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 Planned = TypeVar("Planned", bound=Involving)
-Verbs = TypeVar("Verbs")
+V = TypeVar("V")
 
 
 class Editor:
@@ -106,12 +106,12 @@ class Editor:
                 return made
         raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
 
-    def capability(self, verbs: type[Verbs]) -> Verbs:
+    def capability(self, verbs: type[V]) -> V:
         """Return the verbs of an application with their type: `capability(Reviews)` is `editor.reviews`.
 
         Raises `LookupError` if no installed application declares the class.
         """
-        found: Verbs = getattr(self, capabilities.name_of_verbs(verbs))
+        found: V = getattr(self, capabilities.name_of_verbs(verbs))
         return found
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:

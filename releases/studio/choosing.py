@@ -1,4 +1,4 @@
-"""What the pages ask of releases."""
+"""What of a choice of resources can be in a release, and the items that it makes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from releases.items import is_file
-from releases.verbs import Releases
 from versioning.conf import get_editor
 from versioning.editor.bulk import Choice
 from versioning.models import VersionedResource
-
-
-def releases() -> Releases:
-    """Return the verbs of releases: `editor.releases`."""
-    return get_editor().capability(Releases)
 
 
 def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:

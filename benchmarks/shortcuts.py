@@ -1,0 +1,189 @@
+"""What each shortcut around Django's ORM saves of the request that it is there for.
+
+    python -m benchmarks.shortcuts [REPETITIONS]          # SQLite
+    python -m tests.support.postgres -- python -m benchmarks.shortcuts
+
+Requests are made in this process, with a key and without a network, by turns with the shortcut and with what
+Django does without it. A shortcut that saves less than a fifth of a request is not worth its code.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from io import StringIO
+from itertools import count, cycle
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.timing import in_turns
+
+REPETITIONS = 150
+WARM_UP = 20
+STORED = "/api/stored/agents"
+UNCACHED = 400
+"""So many agents are read in turn, of which the cache holds few."""
+
+Replacement = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """What is replaced by what Django does."""
+
+    name: str
+    replacements: Sequence[Replacement]
+
+    @contextmanager
+    def left_out(self) -> Iterator[None]:
+        """Do without it in this block."""
+        with ExitStack() as stack:
+            for target, instead in self.replacements:
+                stack.enter_context(patch(target, instead))
+            yield
+
+
+def shortcuts() -> Iterator[Shortcut]:
+    """Yield the shortcuts of the models."""
+    from django.db import connection  # noqa: PLC0415  settings come first
+
+    from versioning.models import events  # noqa: PLC0415
+
+    cursors = [
+        (f"versioning.{module}.prepared_cursor", connection.cursor)
+        for module in (
+            "models.statements",
+            "models.compiled_queries",
+            "models.events",
+            "models.event_transaction",
+            "models.favorites",
+            "models.versions",
+            "models.workspaces",
+            "editor.notifications",
+            "serving.reference_checks",
+        )
+    ]
+    yield Shortcut("`prepared_cursor`: PostgreSQL plans once", cursors)
+    yield Shortcut(
+        "`insert`, `insert_new` and `update`: no `save()`",
+        [
+            ("versioning.models.versions.insert", _bulk_create),
+            ("versioning.models.tags.insert", _bulk_create),
+            ("versioning.models.event_transaction.insert", _bulk_create),
+            ("versioning.models.versioned.insert_new", lambda row: row.save(force_insert=True)),
+            ("versioning.models.versioned.update", lambda row, fixed: row.save(force_update=True)),
+        ],
+    )
+    yield Shortcut(
+        "`one_round_trip`: statements sent together",
+        [
+            (f"versioning.models.{module}.one_round_trip", nullcontext)
+            for module in ("compiled_queries", "event_transaction", "versioned")
+        ],
+    )
+    yield Shortcut(
+        "`compiled_queries`: SQL built once",
+        [
+            ("versioning.models.compiled_queries.OneByKey.get", _get_one),
+            ("versioning.models.compiled_queries.ValuesByKeys.get", _get_values),
+        ],
+    )
+    yield Shortcut(
+        "`log_position`: the position without Django",
+        [("versioning.serving.followed_log.log._ask", events.position)],
+    )
+
+
+def _bulk_create(model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    model.objects.bulk_create([model(**row) for row in rows])
+
+
+def _get_one(query: Any, *, pk: str) -> Any:
+    return query.rows.get(**{query.found_by: pk})
+
+
+def _get_values(query: Any, keys: Sequence[str]) -> list[Any]:
+    return list(query._rows.filter(pk__in=keys))  # noqa: SLF001  as the method that this replaces
+
+
+def _keep_query_sets() -> None:
+    """Let compiled queries keep what they were compiled from."""
+    from versioning.models.compiled_queries import OneByKey  # noqa: PLC0415  settings come first
+
+    compiled = OneByKey.__init__
+
+    def made(query: Any, rows: Any, *, found_by: str = "pk") -> None:
+        query.rows, query.found_by = rows, found_by
+        compiled(query, rows, found_by=found_by)
+
+    OneByKey.__init__ = made  # type: ignore[method-assign]
+
+
+def requests() -> Mapping[str, Callable[[], object]]:
+    """Return what is measured by its name."""
+    from django.core.management import call_command  # noqa: PLC0415  settings come first
+    from django.test import Client  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    call_command("create_api_key", "bench", workspace="default", role="admin", stdout=(key := StringIO()))
+    client = Client(headers={"authorization": f"Bearer {key.getvalue().strip()}"}, SERVER_NAME="127.0.0.1")
+    number = count()
+
+    def sent(method: str, path: str, **fields: Any) -> None:
+        body = {"instructions": f"Be brief. {next(number)}", **fields}
+        answer = getattr(client, method)(path, body, content_type="application/json")
+        assert answer.status_code < 300, answer.content
+
+    def read(path: str) -> None:
+        answer = client.get(path)
+        assert answer.status_code == 200, answer.content
+
+    for one in range(UNCACHED):
+        sent("post", STORED, id=f"u{one}", name="N", autoPublish=True)
+    uncached = cycle(range(UNCACHED))
+    return {
+        "cached read": lambda: read("/api/agents/u0"),
+        "read, not cached": lambda: read(f"/api/agents/u{next(uncached)}"),
+        "create": lambda: sent("post", STORED, id=f"w{next(number)}", name="N"),
+        "save a draft": lambda: sent("patch", f"{STORED}/u1"),
+        "save and publish": lambda: sent("patch", f"{STORED}/u1", autoPublish=True),
+    }
+
+
+def main(repetitions: int) -> None:
+    """Measure and print a table."""
+    _keep_query_sets()
+    works = requests()
+    print("| shortcut | " + " | ".join(works) + " |\n| --- |" + " --- |" * len(works))
+    for shortcut in shortcuts():
+        row = [shortcut.name]
+        for work in works.values():
+
+            def without(work: Callable[[], object] = work, shortcut: Shortcut = shortcut) -> None:
+                with shortcut.left_out():
+                    work()
+
+            in_turns([work, without], WARM_UP)
+            taken = in_turns([work, without], repetitions)
+            straight, plain = (median(one[0] for one in times) for times in taken)
+            row.append(f"{straight:.2f} of {plain:.2f} ms, saves {1 - straight / plain:.0%}")
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/shortcuts.sqlite3")
+        os.environ |= {"EDITOR_CACHE_BYTES": "100000"}
+        os.environ.setdefault("SECRET_KEY", "bench")
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
+        import django
+
+        django.setup()
+        logging.disable(logging.INFO)
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS)
