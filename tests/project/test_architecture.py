@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from versioning.conf import declared
 
@@ -110,11 +111,11 @@ def test_a_project_may_have_accounts_of_its_own() -> None:
     assert "django.contrib.auth.get_user_model" in names_at_runtime(ROOT / "versioning/models/accounts.py")
 
 
-def test_a_setting_has_a_default_for_projects_that_do_not_name_it() -> None:
-    names = [one.name for one in declared()]
-    assert sorted(set(names)) == sorted(names)
+def test_every_setting_of_the_project_is_declared_and_has_a_value() -> None:
+    names = {one.name for one in declared()}
     read = {name for name in vars(import_module("editor_project.settings")) if name.startswith("EDITOR_")}
-    assert read == set(names)
+    assert read - names == {"EDITOR_READ_SETTING"}
+    assert [name for name in names if not hasattr(settings, name)] == []
 
 
 def test_only_the_api_knows_the_web() -> None:

@@ -81,8 +81,8 @@ IN_PYTHON: dict[str, InPython] = {
 
 def _publish_page(kind: Kind, draft: str, reason: Reason) -> Seen:
     window, page = Window.of("alice"), page_of(kind, "publish")
-    bypass = {} if reason is None else {"bypass": reason}
-    return window.post(page, version=draft, tag=window.get(page).field("tag"), **bypass)
+    given = {} if reason is None else {"reason": reason}
+    return window.post(page, version=draft, tag=window.get(page).field("tag"), **given)
 
 
 def _label_page(name: str) -> InTheStudio:
