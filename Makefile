@@ -24,7 +24,7 @@ NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-l
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-postgres test-browser screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
+.PHONY: help run tools test test-processes test-postgres test-browser screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,10 +39,13 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 
 tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing else
 
-test: .venv/.dev $(NPM_PACKAGES) ## Run the whole suite on SQLite
-	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER)
+test: .venv/.dev ## Run the tests that need no other process, on SQLite
+	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m 'not processes'
 
-test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run the whole suite on a PostgreSQL of its own
+test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite
+	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m processes
+
+test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what it may say otherwise
 	$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER)
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
@@ -101,8 +104,8 @@ clean: ## Remove what can be made again; the data in var/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.
-test test-postgres test-browser screenshots api-reference bench check migrations translations: export SECRET_KEY = test
-test test-postgres test-browser screenshots api-reference bench check: export PYTHONUTF8 = 1
+test test-processes test-postgres test-browser screenshots api-reference bench check migrations translations: export SECRET_KEY = test
+test test-processes test-postgres test-browser screenshots api-reference bench check: export PYTHONUTF8 = 1
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:

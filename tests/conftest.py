@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -49,12 +50,39 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what another test of the run says already."""
+    """Mark what starts programs, and leave out what another test of the run says already."""
+    for item in items:
+        if starts_programs(item):
+            item.add_marker("processes")
     is_sqlite = "sqlite" in settings.DATABASES["default"]["ENGINE"]
     leave_out_the_other_kind(config, items, first=int(not is_sqlite))
     if not is_sqlite:
         leave_out_what_sqlite_has_said(config, items)
+
+
+STARTERS = {
+    "tests.support.fork_server",
+    "tests.support.installation",
+    "tests.support.programs",
+    "tests.support.projects",
+    "tests.support.service",
+    "tests.support.wheels",
+}
+"""Modules with which a test starts servers, workers, commands and other programs."""
+
+
+def starts_programs(item: pytest.Item) -> bool:
+    """Say whether a test is about operating the service, has a server, or imports what starts programs."""
+    has_server = any("service" in name for name in getattr(item, "fixturenames", ()))
+    if has_server or item.path.parent.name == "operations":
+        return True
+    module = item.getparent(pytest.Module)
+    imported = vars(module.obj).values() if module else ()
+    return any(
+        (one.__module__ if isfunction(one) else getattr(one, "__name__", "")) in STARTERS for one in imported
+    )
 
 
 def leave_out_the_other_kind(config: pytest.Config, items: list[pytest.Item], *, first: int) -> None:

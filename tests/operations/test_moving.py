@@ -116,7 +116,8 @@ def answers(api: RemoteApi) -> dict[str, Any]:
 def lines(file: Path) -> tuple[list[Any], tuple[int, int]]:
     """Return the rows of a dump; and where its log is, and where the newest change of rights."""
     with file.open() as rows:
-        found = [json.loads(row) for row in rows]
+        # Django writes no milliseconds where there are none, and none as ".000" where there are microseconds.
+        found = [json.loads(row.replace('.000Z"', 'Z"')) for row in rows]
     [log] = [row for row in found if row["model"] == "versioning.logposition"]
     return found, (log["fields"].pop("position"), log["fields"].pop("rights_position"))
 

@@ -19,6 +19,8 @@ from tests.support.git_histories import LONG, merge, moment, put_first_on_path, 
 from tests.support.override_files import Folder, Repository, define, repository
 from versioning.sources import git, histories
 
+pytestmark = pytest.mark.processes  # of Git, which may hang
+
 SECONDS_FOR_A_TEST = 60
 URL = AGENTS.url("answers")
 FILE = "service/editor/agents/answers.json"
