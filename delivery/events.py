@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.parts import Said
-from studio.activity.words import spaced
+from studio.activity.parts import Sentence
+from studio.activity.wording import spaced
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 
-def _of_webhook(event: Event, names: Names) -> Said:
+def _of_webhook(event: Event, names: Names) -> Sentence:
     what = event.type.rpartition(".")[2]
     if what == "changed":
         fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
-        return Said(_("{who} changed a webhook: {fields}"), {"fields": fields})
+        return Sentence(_("{who} changed a webhook: {fields}"), {"fields": fields})
     sentences = {
         "created": _("{who} created a webhook"),
         "deleted": _("{who} deleted a webhook"),
         "disabled": _("{who} disabled a webhook"),
     }
-    return Said(sentences[what])
+    return Sentence(sentences[what])
 
 
 EVENTS: Final = EventSubject(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.parts import Said
+from studio.activity.parts import Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
 """By type: the sentence that names the release, and the one for a release that is not there any more."""
 
 
-def _of_release(event: Event, names: Names) -> Said:
+def _of_release(event: Event, names: Names) -> Sentence:
     """Return the sentence about an event of a release."""
     with_name, without = _SENTENCES[event.type]
     release = names.named.get((event.position, event.ordinal))
-    return Said(str(without)) if release is None else Said(str(with_name), {"release": release})
+    return Sentence(str(without)) if release is None else Sentence(str(with_name), {"release": release})
 
 
 EVENTS: Final = EventSubject(

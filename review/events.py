@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.parts import Part, Said
+from studio.activity.parts import Part, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 
-def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Said:
+def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Sentence:
     """Return the sentence that names the resource, or the one for a page about it."""
     version = names.version(event.version_id)
     address = names.subject(event)
@@ -28,11 +28,11 @@ def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str
         **more,
     }
     if names.of_one:
-        return Said(alone, values)
-    return Said(sentence, {"resource": names.resource(event), **values})
+        return Sentence(alone, values)
+    return Sentence(sentence, {"resource": names.resource(event), **values})
 
 
-def _requested(event: Event, names: Names) -> Said:
+def _requested(event: Event, names: Names) -> Sentence:
     people = ", ".join(event.detail.get("reviewers") or ())
     if people:
         return _sentence(
@@ -50,11 +50,11 @@ def _requested(event: Event, names: Names) -> Said:
     )
 
 
-def _approved(event: Event, names: Names) -> Said:
+def _approved(event: Event, names: Names) -> Sentence:
     return _sentence(event, names, _("{who} approved {version} of {resource}"), _("{who} approved {version}"))
 
 
-def _changes_requested(event: Event, names: Names) -> Said:
+def _changes_requested(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -63,7 +63,7 @@ def _changes_requested(event: Event, names: Names) -> Said:
     )
 
 
-def _withdrawn(event: Event, names: Names) -> Said:
+def _withdrawn(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -72,7 +72,7 @@ def _withdrawn(event: Event, names: Names) -> Said:
     )
 
 
-def _bypassed(event: Event, names: Names) -> Said:
+def _bypassed(event: Event, names: Names) -> Sentence:
     reason = str(event.detail.get("reason") or "")
     if reason:
         return _sentence(
@@ -90,7 +90,7 @@ def _bypassed(event: Event, names: Names) -> Said:
     )
 
 
-def _closed(event: Event, names: Names) -> Said:
+def _closed(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -99,13 +99,13 @@ def _closed(event: Event, names: Names) -> Said:
     )
 
 
-def _commented(event: Event, names: Names) -> Said:
+def _commented(event: Event, names: Names) -> Sentence:
     return _sentence(
         event, names, _("{who} commented on {version} of {resource}"), _("{who} commented on {version}")
     )
 
 
-def _rewritten(event: Event, names: Names) -> Said:
+def _rewritten(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -114,7 +114,7 @@ def _rewritten(event: Event, names: Names) -> Said:
     )
 
 
-def _resolved(event: Event, names: Names) -> Said:
+def _resolved(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -123,7 +123,7 @@ def _resolved(event: Event, names: Names) -> Said:
     )
 
 
-def _reopened(event: Event, names: Names) -> Said:
+def _reopened(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -132,7 +132,7 @@ def _reopened(event: Event, names: Names) -> Said:
     )
 
 
-def _uncommented(event: Event, names: Names) -> Said:
+def _uncommented(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,

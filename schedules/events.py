@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.parts import Part, Said
+from studio.activity.parts import Part, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _sentence(
     resource: tuple[str, str],
     release: tuple[str, str],
     **more: str,
-) -> Said:
+) -> Sentence:
     """Return the sentence about a version, about a resource that goes off, or about a release.
 
     Of the pairs, the first names the resource or the release. The second is for a page about the resource,
@@ -52,8 +52,8 @@ def _sentence(
     if not event.resource_id:
         named_release = names.named.get((event.position, event.ordinal))
         if named_release is None:
-            return Said(release[1], more)
-        return Said(release[0], {"release": named_release, **more})
+            return Sentence(release[1], more)
+        return Sentence(release[0], {"release": named_release, **more})
     values: dict[str, Part | str] = dict(more)
     sentences = resource
     if event.version_id:
@@ -61,11 +61,11 @@ def _sentence(
         named = names.version(event.version_id)
         values["version"] = Part(named.text, names.subject(event) or named.address, number=named.number)
     if names.of_one:
-        return Said(sentences[1], values)
-    return Said(sentences[0], {"resource": names.resource(event), **values})
+        return Sentence(sentences[1], values)
+    return Sentence(sentences[0], {"resource": names.resource(event), **values})
 
 
-def _created(event: Event, names: Names) -> Said:
+def _created(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -75,7 +75,7 @@ def _created(event: Event, names: Names) -> Said:
     )
 
 
-def _changed(event: Event, names: Names) -> Said:
+def _changed(event: Event, names: Names) -> Sentence:
     problems = event.detail.get("problems")
     if problems is not None:
         return _judged(event, names, [str(PROBLEMS.get(code, code)) for code in problems])
@@ -94,7 +94,7 @@ def _changed(event: Event, names: Names) -> Said:
     )
 
 
-def _judged(event: Event, names: Names, reasons: list[str]) -> Said:
+def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
     """Return what would keep a schedule from happening now, or that nothing would any more."""
     if not reasons:
         return _sentence(
@@ -132,7 +132,7 @@ def _judged(event: Event, names: Names, reasons: list[str]) -> Said:
     )
 
 
-def _cancelled(event: Event, names: Names) -> Said:
+def _cancelled(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -148,7 +148,7 @@ def _cancelled(event: Event, names: Names) -> Said:
     )
 
 
-def _done(event: Event, names: Names) -> Said:
+def _done(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
@@ -164,7 +164,7 @@ def _done(event: Event, names: Names) -> Said:
     )
 
 
-def _failed(event: Event, names: Names) -> Said:
+def _failed(event: Event, names: Names) -> Sentence:
     code = str(event.detail.get("code") or "")
     return _sentence(
         event,

@@ -32,8 +32,8 @@ from studio.editing.convert import ConvertPage
 from studio.editing.names import NamesPage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
+from studio.history.detail import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
 from studio.history.download import DownloadPage
-from studio.history.one import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
 from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
 from studio.permissions import EditorAdmin

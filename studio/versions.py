@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from studio.forms.words import titles
+from studio.forms.wording import titles
 from studio.translation import translated
 from versioning.domain import snapshots
 from versioning.domain.snapshots import Snapshot, own_words_of, restored_from, subject_of

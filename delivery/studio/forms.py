@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.webhooks.administration import MAX_DESCRIPTION, MAX_ID_PREFIX, MAX_KEEP_HOURS
 from delivery.webhooks.models import MAX_URL, Webhook
-from studio.activity.words import TypeGroup, grouped
+from studio.activity.wording import TypeGroup, grouped
 from versioning.domain.events import types
 from versioning.domain.kinds import KINDS_BY_SLUG
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from delivery.webhooks.health import Condition
 from delivery.webhooks.models import DisabledReason, State, Webhook
 from delivery.webhooks.outbox import PING
-from studio.activity.words import name_of, noun_of
+from studio.activity.wording import name_of, noun_of
 from studio.limits import shortened
 
 

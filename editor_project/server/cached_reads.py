@@ -23,10 +23,10 @@ from django.conf import settings
 from django.db import Error, close_old_connections
 
 from versioning.api import cached_answers
-from versioning.api.cached_answers import Asked, CachedResponse, Candidate
+from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
 from versioning.api.request_log import RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
-from versioning.serving.followed_keys import MetKey
+from versioning.serving.followed_keys import TimedKey
 from versioning.serving.followed_log import Moment, log
 
 logger = logging.getLogger(__name__)
@@ -42,12 +42,12 @@ class Read(NamedTuple):
     watcher: Any
     scope: dict[str, Any]
     asked: Asked
-    key: MetKey
+    key: TimedKey
     request_id: str
     begun: float
 
 
-Waiting = tuple[Read, Candidate]
+Waiting = tuple[Read, CacheEntry]
 
 
 class CachedReads:

@@ -13,10 +13,10 @@ from django.utils.translation import ngettext
 from releases.automatic import changeable
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
-from releases.studio.addresses import of_release
 from releases.studio.choosing import can_be_released, items_of
-from releases.studio.together import workspace_of
-from releases.studio.words import title_for
+from releases.studio.links import of_release
+from releases.studio.publish_many import workspace_of
+from releases.studio.wording import title_for
 from releases.verbs import Releases
 from studio.bulk.base import ChosenPage
 from studio.kinds import KINDS_BY_SLUG

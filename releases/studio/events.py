@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from releases.models import Release
-from releases.studio.addresses import of_release
+from releases.studio.links import of_release
 from studio.extensions import NamedInEvent
 from versioning.domain.access import Caller
 from versioning.models import Event

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
-from releases.studio.addresses import of_release
-from releases.studio.words import STATES, Wording
+from releases.studio.links import of_release
+from releases.studio.wording import STATES, Wording
 from releases.verbs import Releases
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors

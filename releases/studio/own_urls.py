@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from releases.studio.adding import AddPage
-from releases.studio.together import PublishTogetherPage
+from releases.studio.publish_many import PublishTogetherPage
 
 urlpatterns = [
     path("releases/add/", AddPage.as_view(), name="add_to_release"),

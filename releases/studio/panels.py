@@ -8,8 +8,8 @@ from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from releases.studio.addresses import of_adding, of_publishing_together
 from releases.studio.choosing import can_be_released
+from releases.studio.links import of_adding, of_publishing_together
 from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage

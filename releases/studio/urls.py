@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
+from releases.studio.detail import ReleasePage
 from releases.studio.listing import NewReleasePage, ReleasesPage
-from releases.studio.one import ReleasePage
 
 urlpatterns = [
     path("releases/", ReleasesPage.as_view(), name="versioning_workspace_releases"),

@@ -17,8 +17,8 @@ from review.models import Bypass, Review, ReviewPolicy
 from review.policy import recording
 from review.policy.administration import policy_of
 from review.policy.errors import ReviewRequired
+from review.policy.judged_versions import JudgedVersion, judged_version
 from review.policy.outcomes import outcome_of, outcomes_of
-from review.policy.questions import Question, question
 from review.policy.requirement import Requirement, requirement_of, requires_review
 from review.texts import checked_text
 from versioning.api.schemas.base import RequestSchema
@@ -53,7 +53,7 @@ def check(request: gate.PublishRequest) -> gate.Then:
     asked, is_bypassed = None, False
     if requirement.required and not requirement.was_live(recording.named_by_request(request)):
         named = recording.named_by_request(request)
-        asked = question(request.resource, request.version, target, named=named)
+        asked = judged_version(request.resource, request.version, target, named=named)
         outcome = outcome_of(asked)
         is_bypassed = not outcome.is_allowed
         if is_bypassed and _OPTION not in request.options:
@@ -70,7 +70,7 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
     code = get_editor().code
     policies = ReviewPolicy.objects.in_bulk({one.resource.workspace_id for one in requests})
     found: dict[int, VersioningError] = {}
-    asked: dict[int, Question] = {}
+    asked: dict[int, JudgedVersion] = {}
     for number, request in enumerate(requests):
         policy = policies.get(request.resource.workspace_id) or ReviewPolicy()
         try:
@@ -78,7 +78,7 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
                 _require_bypass(request, policy.bypass)
             elif policy.required:
                 target = target_of(request.resource, code)
-                asked[number] = question(request.resource, request.version, target)
+                asked[number] = judged_version(request.resource, request.version, target)
         except VersioningError as error:
             found[number] = error
     required = {workspace_id: policy.required for workspace_id, policy in policies.items()}
@@ -98,7 +98,7 @@ class _Decision:
     request: gate.PublishRequest
     target: Target
     requirement: Requirement
-    asked: Question | None
+    asked: JudgedVersion | None
     """What the approvals have answered; None if the version needs none."""
     is_bypassed: bool
 

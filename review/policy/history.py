@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from review.models import DeletedVersion, PublishedConfiguration
 from review.named import are_the_same
-from review.policy.questions import Key, Question, about
+from review.policy.judged_versions import JudgedVersion, Key, about
 from review.policy.rules import under_review
 from versioning.models.versioned import MODELS
 from versioning.serving.grants import Named
@@ -27,7 +27,7 @@ class Published(NamedTuple):
     named: str
 
 
-def published(asked: Sequence[Question]) -> Mapping[Key, list[Published]]:
+def published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
     """Return what was live of the resources, by their keys."""
     found: defaultdict[Key, list[Published]] = defaultdict(list)
     rows = PublishedConfiguration.objects.filter(about(asked))
@@ -37,7 +37,7 @@ def published(asked: Sequence[Question]) -> Mapping[Key, list[Published]]:
     return found
 
 
-def was_live(asked: Question, named: frozenset[Named], before: Iterable[Published]) -> bool:
+def was_live(asked: JudgedVersion, named: frozenset[Named], before: Iterable[Published]) -> bool:
     """Say whether the configuration was live before, naming what it names now.
 
     What a file holds was live, and named nothing but what belongs to its own workspace: nothing is ever
@@ -51,7 +51,7 @@ def was_live(asked: Question, named: frozenset[Named], before: Iterable[Publishe
 
 
 def authors(
-    asked: Sequence[Question], before: Mapping[Key, Sequence[Published]]
+    asked: Sequence[JudgedVersion], before: Mapping[Key, Sequence[Published]]
 ) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
     """Return the accounts that saved the versions under review, by resource and number, in three queries."""
     numbered = [one for one in asked if one.is_numbered]  # authors of commits are no accounts
@@ -71,7 +71,7 @@ def authors(
 
 
 def _saved(
-    asked: Sequence[Question], spans: Iterable[tuple[int, int]]
+    asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
     """Return who saved versions of the resources, with those that were deleted since, by number."""
     # One range for all: SQLite refuses a thousand conditions.

@@ -1,6 +1,6 @@
 """Whether versions may go live now: the facts from the database, for the rule in `rules`.
 
-    asked = question(resource, version, target_of(resource, code))
+    asked = judged_version(resource, version, target_of(resource, code))
     outcome_of(asked).missing
 
 However many versions are asked about, it takes the same number of statements.
@@ -15,21 +15,21 @@ from typing import Any
 from review.models import ReviewPolicy, Verdict
 from review.named import are_the_same
 from review.policy import history
-from review.policy.questions import Key, Question, about, named_now
-from review.policy.rules import Outcome, Said, outcome
+from review.policy.judged_versions import JudgedVersion, Key, about, named_now
+from review.policy.rules import GivenVerdict, Outcome, outcome
 from versioning.domain.access import LEAST_ROLE, Right, Role
 from versioning.models import Membership
 from versioning.serving.grants import Named
 
 
-def outcome_of(asked: Question) -> Outcome:
+def outcome_of(asked: JudgedVersion) -> Outcome:
     """Return whether a version may go live now, and what is missing if not."""
     [found] = outcomes_of([asked])
     return found
 
 
 def outcomes_of(
-    asked: Sequence[Question], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
+    asked: Sequence[JudgedVersion], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
 ) -> list[Outcome]:
     """Return whether versions may go live now, each for itself, in their order.
 
@@ -45,7 +45,7 @@ def outcomes_of(
     said = _said(asked, named)
     authors = history.authors(asked, before)
 
-    def is_known(one: Question) -> bool:
+    def is_known(one: JudgedVersion) -> bool:
         now = named.get(one.configuration, frozenset())
         return history.was_live(one, now, before.get(one.resource, ()))
 
@@ -64,21 +64,23 @@ def _required(workspaces: Collection[str]) -> Mapping[str, int]:
     return dict(ReviewPolicy.objects.filter(pk__in=workspaces).values_list("pk", "required"))
 
 
-def _said(asked: Sequence[Question], named: Mapping[Key, frozenset[Named]]) -> Mapping[Key, list[Said]]:
+def _said(
+    asked: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
+) -> Mapping[Key, list[GivenVerdict]]:
     """Return what people said of the configurations; with the right to publish that each has now."""
     digests = {one.digest for one in asked}
     verdicts = Verdict.objects.filter(about(asked), digest__in=digests, author__isnull=False)
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
     workspaces = {one.resource: one.target.workspace_id for one in asked}
     publishers = _publishers({row.author_id for row in rows}, set(workspaces.values()))
-    found: defaultdict[Key, list[Said]] = defaultdict(list)
+    found: defaultdict[Key, list[GivenVerdict]] = defaultdict(list)
     for row in rows:
         resource = (row.kind, row.resource_id, row.identity)
         configuration = (*resource, row.digest)
         person = row.author
         may = person.is_superuser or (person.pk, workspaces.get(resource)) in publishers
         found[configuration].append(
-            Said(
+            GivenVerdict(
                 id=row.pk,
                 account=person.pk,
                 person=person.get_username(),

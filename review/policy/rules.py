@@ -16,7 +16,7 @@ APPROVE: Final = "approve"
 REQUEST_CHANGES: Final = "requestChanges"
 
 
-class Said(NamedTuple):
+class GivenVerdict(NamedTuple):
     """What a person said of a configuration."""
 
     id: int
@@ -78,7 +78,9 @@ class Outcome:
         return self.is_free or (self.missing == 0 and not self.changes_requested_by)
 
 
-def outcome(*, required: int, was_live: bool, authors: Iterable[Hashable], said: Sequence[Said]) -> Outcome:
+def outcome(
+    *, required: int, was_live: bool, authors: Iterable[Hashable], said: Sequence[GivenVerdict]
+) -> Outcome:
     """Return whether a version may go live; `said` is about its exact configuration, the oldest first."""
     own = frozenset(authors)
     latest = sorted({one.account: one for one in sorted(said, key=lambda one: one.id)}.values())
@@ -97,7 +99,7 @@ def outcome(*, required: int, was_live: bool, authors: Iterable[Hashable], said:
     )
 
 
-def _why_not(said: Said, authors: frozenset[Hashable]) -> Ignored | None:
+def _why_not(said: GivenVerdict, authors: frozenset[Hashable]) -> Ignored | None:
     if said.account in authors:
         return Ignored.AUTHOR
     if not said.names_the_same:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from review.models import Review, Verdict, VerdictValue
 from review.named import are_the_same, written
+from review.policy.judged_versions import judged_version, named_by
 from review.policy.outcomes import outcome_of
-from review.policy.questions import named_by, question
 from review.reviews.asking import columns_of
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.subjects import (
@@ -85,7 +85,7 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
     """Raise `Forbidden` unless the caller is a person who saved none of the versions under review."""
     if by.user_id is None or by.username is None:
         raise Forbidden("A verdict is a person's.")
-    asked = question(subject.resource, version, subject.target, named=named)
+    asked = judged_version(subject.resource, version, subject.target, named=named)
     if by.user_id in outcome_of(asked).authors:
         raise Forbidden(
             "You saved one of the versions under review; somebody else decides.", code="own_change"

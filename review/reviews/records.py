@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef, Q
 
 from review.models import Review, Verdict
+from review.policy.judged_versions import JudgedVersion, judged_version
 from review.policy.outcomes import outcomes_of
-from review.policy.questions import Question, question
 from review.policy.rules import Ignored, Outcome
 from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_SLUG
@@ -178,7 +178,7 @@ class _Reviewed(NamedTuple):
     read_only: bool
 
 
-def _question(review: Review, resource: VersionedResource | None) -> Question:
+def _question(review: Review, resource: VersionedResource | None) -> JudgedVersion:
     """Return what to ask the policy.
 
     There may be no resource: a file that was removed by hand, an agent that code defines no more.
@@ -191,7 +191,7 @@ def _question(review: Review, resource: VersionedResource | None) -> Question:
         reach=Reach.EDITORS,
     )
     version: Any = _Reviewed(review.version_id, review.version_number, review.digest, review.is_in_git)
-    return question(resource or MODELS_BY_SLUG[review.kind](), version, target)
+    return judged_version(resource or MODELS_BY_SLUG[review.kind](), version, target)
 
 
 def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, VersionedResource]:

@@ -7,7 +7,7 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from review.policy.errors import ReviewRequired
-from review.studio import addresses, handing_over, history_notes, home, lists, panels
+from review.studio import after_save, history_notes, home, links, lists, panels
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
 
@@ -19,12 +19,12 @@ STUDIO: Final = Extension(
         WorkspaceTab(page="review_policy", title=_("Review policy"), right=Right.READ_DRAFTS),
     ],
     panels=panels.panels,
-    next_steps=handing_over.next_steps,
-    after_saving={handing_over.BUTTON: handing_over.go_on},
+    next_steps=after_save.next_steps,
+    after_saving={after_save.BUTTON: after_save.go_on},
     home=home.sections,
     notes=history_notes.notes,
     publish_blockers=lists.publish_blockers,
-    event_address=addresses.of_event,
-    way_out=addresses.way_out,
+    event_address=links.of_event,
+    way_out=links.way_out,
     reason_forms={ReviewRequired.code: "review/bypass.html"},
 )

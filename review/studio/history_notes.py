@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from review.models import Verdict, VerdictValue
-from review.studio.addresses import of_review
+from review.studio.links import of_review
 from studio.kinds import StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller

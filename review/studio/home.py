@@ -7,7 +7,7 @@ from typing import Final
 
 from django.template.loader import render_to_string
 
-from review.studio.shown import lines_of
+from review.studio.presenters import lines_of
 from review.studio.waiting import waiting_for
 from studio.extensions import HomeSection
 from studio.workspaces.base import address

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
 from review.reviews.verbs import Reviews
-from review.studio.shown import lines_of
+from review.studio.presenters import lines_of
 from review.studio.waiting import waiting_for
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from review.models import ReviewPolicy
+from review.policy.judged_versions import judged_version
 from review.policy.outcomes import outcomes_of
-from review.policy.questions import question
-from review.studio.words import missing_in_words
+from review.studio.wording import missing_in_words
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.models import VersionedResource
@@ -29,7 +29,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
     )
     asked = [one for one in waiting if one.workspace_id in strict]
     code = get_editor().code
-    outcomes = outcomes_of([question(one, one.latest, target_of(one, code)) for one in asked])
+    outcomes = outcomes_of([judged_version(one, one.latest, target_of(one, code)) for one in asked])
     return {
         (one.kind.slug, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
         for one, outcome in zip(asked, outcomes, strict=True)

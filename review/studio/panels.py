@@ -9,10 +9,10 @@ from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 
 from review.models import Review
-from review.studio.addresses import of_asking, of_review
+from review.studio.after_save import BUTTON
 from review.studio.current import open_review_of, record_of
-from review.studio.handing_over import BUTTON
-from review.studio.words import STATES, missing_in_words
+from review.studio.links import of_asking, of_review
+from review.studio.wording import STATES, missing_in_words
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Right
 

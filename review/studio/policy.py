@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
-from review.studio.words import policy_in_words
+from review.studio.wording import policy_in_words
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right

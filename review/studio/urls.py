@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from django.urls import URLPattern, path
 
-from review.studio.asking import AskPage
+from review.studio.detail import ChangePage, ReviewPage, VerdictPage
 from review.studio.listing import ReviewsPage
-from review.studio.one import ChangePage, ReviewPage, VerdictPage
 from review.studio.policy import PolicyPage
+from review.studio.requesting import AskPage
 from studio.kinds import StudioKind
 
 urlpatterns = [

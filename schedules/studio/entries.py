@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from releases.models import Release
 from schedules.models import Schedule, State
-from schedules.studio.addresses import of_again, of_cancelling, of_changing, of_release
+from schedules.studio.links import of_again, of_cancelling, of_changing, of_release
 from schedules.studio.problems import judged, reasons_against
-from schedules.studio.words import chip_of, in_short, why
+from schedules.studio.wording import chip_of, in_short, why
 from schedules.studio.zones import twice
 from schedules.verbs import Schedules
 from studio.dates import day_in_words

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from schedules.studio import addresses, home, panels
+from schedules.studio import home, links, panels
 from studio.extensions import Extension, WorkspaceTab
 from versioning.domain.access import Right
 
@@ -17,5 +17,5 @@ STUDIO: Final = Extension(
     panels=panels.panels,
     subject_panels=panels.subject_panels,
     home=home.sections,
-    event_address=addresses.of_event,
+    event_address=links.of_event,
 )

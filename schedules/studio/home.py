@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from releases.models import Release
 from schedules.models import SHOWN_FOR, State
-from schedules.studio.addresses import of_again, of_calendar
 from schedules.studio.calendar import WEEK
+from schedules.studio.links import of_again, of_calendar
 from schedules.studio.problems import judged, reasons_against
-from schedules.studio.words import chip_of, in_short, why
+from schedules.studio.wording import chip_of, in_short, why
 from schedules.studio.zones import when
 from schedules.verbs import Schedules
 from studio.extensions import HomeSection

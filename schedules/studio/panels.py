@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from schedules.models import Schedule, State
-from schedules.studio.addresses import (
+from schedules.studio.links import (
     of_again,
     of_calendar,
     of_cancelling,
@@ -23,7 +23,7 @@ from schedules.studio.addresses import (
 )
 from schedules.studio.plan import Plan, plan_of
 from schedules.studio.problems import judged, warnings_of
-from schedules.studio.words import did_not_happen, why, will_happen
+from schedules.studio.wording import did_not_happen, why, will_happen
 from schedules.studio.zones import twice
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Right

@@ -10,10 +10,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from releases.studio.words import problem_in_words
+from releases.studio.wording import problem_in_words
 from schedules.models import Schedule
 from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsLive
-from schedules.studio.addresses import of_publishing, of_release
+from schedules.studio.links import of_publishing, of_release
 from schedules.verbs import Schedules
 from studio import extensions
 from studio.kinds import KINDS_BY_SLUG

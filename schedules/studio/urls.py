@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from django.urls import URLPattern, path
 
-from schedules.studio.asking import ReleaseSchedulePage, SchedulePage
 from schedules.studio.calendar import CalendarPage
-from schedules.studio.one import CancelPage, ChangePage
+from schedules.studio.detail import CancelPage, ChangePage
+from schedules.studio.scheduling import ReleaseSchedulePage, SchedulePage
 from studio.kinds import StudioKind
 
 urlpatterns = [

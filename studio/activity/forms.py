@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from studio.activity.words import grouped
+from studio.activity.wording import grouped
 from studio.workspaces.dates import DayField, beginning_of, end_of
 from versioning.domain.events import matching
 

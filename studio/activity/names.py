@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from studio.activity.parts import Part
-from studio.activity.words import noun_of
+from studio.activity.wording import noun_of
 from studio.kinds import KINDS_BY_SLUG
 from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id

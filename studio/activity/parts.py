@@ -24,7 +24,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Said:
+class Sentence:
     """A sentence with placeholders (`{who} published {version}`), and what stands for them."""
 
     sentence: str

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 
 from studio.activity.names import Names
-from studio.activity.parts import Part, Said, as_parts
-from studio.activity.words import name_of, noun_of
+from studio.activity.parts import Part, Sentence, as_parts
+from studio.activity.wording import name_of, noun_of
 from studio.activity.workspace_sentences import OF_WORKSPACES
-from studio.forms.words import titles
+from studio.forms.wording import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
 from studio.resources.summaries import VISIBILITIES
@@ -43,13 +43,13 @@ def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
     return as_parts(said.sentence, {"who": Part(who or who_of(event), is_who=True), **said.values})
 
 
-def _said(event: Event, names: Names) -> Said:
+def _said(event: Event, names: Names) -> Sentence:
     if event.hidden_from:
         # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
         if names.of_one:
-            return Said(_("The text of a prompt block changed in this agent"))
+            return Sentence(_("The text of a prompt block changed in this agent"))
         sentence = _("The text of a prompt block changed in {resource}")
-        return Said(sentence, {"resource": names.resource(event)})
+        return Sentence(sentence, {"resource": names.resource(event)})
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
         return _OF_RESOURCES[what](event, names)
@@ -57,7 +57,7 @@ def _said(event: Event, names: Names) -> Said:
         return OF_WORKSPACES[event.type](event)
     own = declared(event.type)
     if own is not None and own.sentence is not None:
-        said: Said = own.sentence(event, names)
+        said: Sentence = own.sentence(event, names)
         return said
     return _as_called(event, names)
 
@@ -65,26 +65,26 @@ def _said(event: Event, names: Names) -> Said:
 # About resources. Each sentence is there for a page about everything, and for one about this resource alone.
 
 
-def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Said:
+def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Sentence:
     """Return the sentence that names the resource, or the one of its kind for its own page."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     if names.of_one and kind is not None:
-        return Said(str(alone(kind.words)), {})
-    return Said(sentence, {"resource": names.resource(event)})
+        return Sentence(str(alone(kind.words)), {})
+    return Sentence(sentence, {"resource": names.resource(event)})
 
 
-def _of(event: Event, names: Names, sentence: str, alone: str, **values: Part | str) -> Said:
+def _of(event: Event, names: Names, sentence: str, alone: str, **values: Part | str) -> Sentence:
     """Return the sentence that names the resource, or the one that leaves it out."""
     if names.of_one:
-        return Said(alone, values)
-    return Said(sentence, {"resource": names.resource(event), **values})
+        return Sentence(alone, values)
+    return Sentence(sentence, {"resource": names.resource(event), **values})
 
 
-def _created(event: Event, names: Names) -> Said:
+def _created(event: Event, names: Names) -> Sentence:
     return _about(event, names, _("{who} created {resource}"), attrgetter("created"))
 
 
-def _saved(event: Event, names: Names) -> Said:
+def _saved(event: Event, names: Names) -> Sentence:
     source, draft = event.detail.get("restoredFrom"), names.draft(event.version_id)
     if source:
         return _of(
@@ -110,7 +110,7 @@ def _saved(event: Event, names: Names) -> Said:
     )
 
 
-def _published(event: Event, names: Names) -> Said:
+def _published(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
     if event.previous_version_id in {"", event.version_id}:
         return _of(
@@ -130,7 +130,7 @@ def _published(event: Event, names: Names) -> Said:
     )
 
 
-def _unpublished(event: Event, names: Names) -> Said:
+def _unpublished(event: Event, names: Names) -> Sentence:
     return _of(
         event,
         names,
@@ -140,7 +140,7 @@ def _unpublished(event: Event, names: Names) -> Said:
     )
 
 
-def _label_moved(event: Event, names: Names) -> Said:
+def _label_moved(event: Event, names: Names) -> Sentence:
     before, now = event.previous_version_id, event.version_id
     sentences = _label_sentences(released=bool(event.detail.get("released")))
     how = "released" if before == now else "moved" if before else "set"
@@ -183,7 +183,7 @@ def _label_sentences(*, released: bool) -> Mapping[str, tuple[str, str]]:
     }
 
 
-def _label_removed(event: Event, names: Names) -> Said:
+def _label_removed(event: Event, names: Names) -> Sentence:
     return _of(
         event,
         names,
@@ -194,7 +194,7 @@ def _label_removed(event: Event, names: Names) -> Said:
     )
 
 
-def _version_deleted(event: Event, names: Names) -> Said:
+def _version_deleted(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
     if event.detail.get("pruned"):
         sentences = _("{who} pruned {version} of {resource}"), _("{who} pruned {version}")
@@ -203,7 +203,7 @@ def _version_deleted(event: Event, names: Names) -> Said:
     return _of(event, names, *sentences, version=version)
 
 
-def _updated(event: Event, names: Names) -> Said:
+def _updated(event: Event, names: Names) -> Sentence:
     fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
     visibility = str(VISIBILITIES.get(to, to))
     if "visibility" not in fields:
@@ -227,11 +227,11 @@ def _updated(event: Event, names: Names) -> Said:
     )
 
 
-def _deleted(event: Event, names: Names) -> Said:
+def _deleted(event: Event, names: Names) -> Sentence:
     return _about(event, names, _("{who} deleted {resource}"), attrgetter("deleted"))
 
 
-_OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
+_OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {
     "created": _created,
     "versionCreated": _saved,
     "published": _published,
@@ -244,7 +244,7 @@ _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Said]]] = {
 }
 
 
-def _as_called(event: Event, names: Names) -> Said:
+def _as_called(event: Event, names: Names) -> Sentence:
     """Return an event in the words of its type: `review requested, agent writer, version 3`."""
     subject = event.type.rpartition(".")[0]
     called = name_of(event.type)
@@ -255,4 +255,4 @@ def _as_called(event: Event, names: Names) -> Said:
         about["resource"] = names.resource(event)
     if event.version_id:
         about["version"] = names.version(event.version_id)
-    return Said("{who}: " + ", ".join(f"{{{name}}}" for name in about), about)
+    return Sentence("{who}: " + ", ".join(f"{{{name}}}" for name in about), about)

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from studio.activity.parts import Said
+from studio.activity.parts import Sentence
 from studio.workspaces.roles import NAMES as ROLES
 from versioning.models import Event
 
 
-def _member(event: Event) -> Said:
+def _member(event: Event) -> Sentence:
     detail = event.detail
     values = {
         "name": str(detail.get("username")),
@@ -20,48 +20,48 @@ def _member(event: Event) -> Said:
         "now": _role(detail.get("to")),
     }
     if event.type == "member.roleChanged":
-        return Said(_("{who} changed the role of {name} from {before} to {now}"), values)
+        return Sentence(_("{who} changed the role of {name} from {before} to {now}"), values)
     if event.type == "member.removed":
-        return Said(_("{who} removed {name}, who was {before}"), values)
+        return Sentence(_("{who} removed {name}, who was {before}"), values)
     if detail.get("invitedBy"):
-        return Said(
+        return Sentence(
             _("{who} joined as {now}, invited by {inviter}"), {**values, "inviter": detail["invitedBy"]}
         )
-    return Said(_("{who} added {name} as {now}"), values)
+    return Sentence(_("{who} added {name} as {now}"), values)
 
 
-def _workspace(event: Event) -> Said:
+def _workspace(event: Event) -> Sentence:
     detail = event.detail
     name = {"name": str(detail.get("name") or event.workspace_id)}
     if event.type == "workspace.created":
-        return Said(_("{who} created the workspace {name}"), name)
+        return Sentence(_("{who} created the workspace {name}"), name)
     if event.type == "workspace.deleted":
-        return Said(_("{who} deleted the workspace {name}"), name)
+        return Sentence(_("{who} deleted the workspace {name}"), name)
     if "from" in detail:
         values = {"before": str(detail["from"]), "now": str(detail.get("to"))}
-        return Said(_("{who} renamed the workspace from {before} to {now}"), values)
+        return Sentence(_("{who} renamed the workspace from {before} to {now}"), values)
     values = {"name": event.workspace_id, "fields": ", ".join(detail.get("fields", []))}
-    return Said(_("{who} changed the workspace {name}: {fields}"), values)
+    return Sentence(_("{who} changed the workspace {name}: {fields}"), values)
 
 
-def _key(event: Event) -> Said:
+def _key(event: Event) -> Sentence:
     detail = event.detail
     about = ", ".join(filter(None, (f"{detail.get('prefix')}…", _role(detail.get("role")))))
     values = {"name": str(detail.get("name")), "owner": str(detail.get("owner")), "about": about}
     if event.type == "key.created":
         if detail.get("name"):
-            return Said(_("{who} created the API key “{name}” of {owner} ({about})"), values)
-        return Said(_("{who} created the API key of {owner} ({about})"), values)
+            return Sentence(_("{who} created the API key “{name}” of {owner} ({about})"), values)
+        return Sentence(_("{who} created the API key of {owner} ({about})"), values)
     if detail.get("name"):
-        return Said(_("{who} revoked the API key “{name}” of {owner} ({about})"), values)
-    return Said(_("{who} revoked the API key of {owner} ({about})"), values)
+        return Sentence(_("{who} revoked the API key “{name}” of {owner} ({about})"), values)
+    return Sentence(_("{who} revoked the API key of {owner} ({about})"), values)
 
 
-def _invitation(event: Event) -> Said:
+def _invitation(event: Event) -> Sentence:
     values = {"name": str(event.detail.get("username")), "role": _role(event.detail.get("role"))}
     if event.type == "invitation.created":
-        return Said(_("{who} invited {name} as {role}"), values)
-    return Said(_("{who} withdrew the invitation of {name} as {role}"), values)
+        return Sentence(_("{who} invited {name} as {role}"), values)
+    return Sentence(_("{who} withdrew the invitation of {name} as {role}"), values)
 
 
 def _role(role: Any) -> str:
@@ -69,7 +69,7 @@ def _role(role: Any) -> str:
     return str(ROLES.get(role, role or ""))
 
 
-OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Said]]] = {
+OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Sentence]]] = {
     f"{subject}.{name}": tell
     for subject, tell, names in (
         ("workspace", _workspace, ("created", "updated", "deleted")),

@@ -25,7 +25,7 @@ from versioning.editor.catalog import Wanted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class ChosenResource:
     """A chosen resource on the page that asks."""
 
     choice: Choice
@@ -47,7 +47,7 @@ class Reported:
     kind: StudioKind
     outcome: Outcome
     draft: Draft | None
-    """The resource as it is now, as in `Candidate`."""
+    """The resource as it is now, as in `ChosenResource`."""
 
     @property
     def reasons(self) -> list[str]:
@@ -126,10 +126,10 @@ class ChosenPage(StudioPage, ABC):
         """Return what else the templates show."""
         return {}
 
-    def _candidate(self, choice: Choice, draft: Draft | None) -> Candidate:
+    def _candidate(self, choice: Choice, draft: Draft | None) -> ChosenResource:
         if draft is None:
-            return Candidate(choice=choice, draft=None, obstacle=translated(NotFound().message))
-        return Candidate(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
+            return ChosenResource(choice=choice, draft=None, obstacle=translated(NotFound().message))
+        return ChosenResource(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         return drafts_by_id({(choice.kind.slug, choice.id) for choice in choices}, self.caller)

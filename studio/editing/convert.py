@@ -14,7 +14,7 @@ from studio.editing.references import referred_to
 from studio.editing.views import EditablePage
 from studio.forms.inputs import controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
-from studio.forms.words import OPERANDS, OPERATORS
+from studio.forms.wording import OPERANDS, OPERATORS
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, NotFound

@@ -15,7 +15,7 @@ from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
-from studio.forms.words import IN_CODE, WITHHELD, Words, words_of
+from studio.forms.wording import IN_CODE, WITHHELD, Words, words_of
 from studio.limits import shortened
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Issue

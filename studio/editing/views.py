@@ -20,7 +20,7 @@ from studio.editing.references import referred_to
 from studio.examples.form import ContextForm
 from studio.examples.stored import Examples
 from studio.forms.inputs import Input, controls_of
-from studio.forms.words import OPERANDS, OPERATORS, PROVIDERS, titles, words_of
+from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, titles, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved

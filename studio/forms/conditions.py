@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio.forms.words import CONDITIONS
+from studio.forms.wording import CONDITIONS
 
 WHEN: Final = {
     "shown": (gettext_lazy("Shown when %(conditions)s."), gettext_lazy("Always shown.")),

@@ -15,7 +15,7 @@ from studio.forms.pickers import read_model, read_usages, show_model, show_usage
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.variants import read_variants, show_variants
-from studio.forms.words import fields_with_words
+from studio.forms.wording import fields_with_words
 from versioning.domain.config import Config
 
 MAX_CHARACTERS: Final = 300_000

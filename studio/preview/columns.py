@@ -18,7 +18,7 @@ from studio.resources.blocks import BlockOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
-from versioning.domain.overrides import CodeAgent, code_config, laid_over
+from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource
@@ -180,4 +180,4 @@ def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:
     """Return what is served with a version, or without any: an override lies over the code."""
     if code is None:
         return version.config if version else {}
-    return laid_over(code, version.config) if version else code_config(code)
+    return merged_config(code, version.config) if version else code_config(code)

@@ -27,7 +27,7 @@ from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.overrides import laid_over
+from versioning.domain.overrides import merged_config
 from versioning.domain.selectors import Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Explanation
@@ -191,7 +191,7 @@ class PreviewPage(SavedInstructionsPage):
     def _typed(self, submission: Submission) -> Config:
         """Return the configuration that publishing what is typed would serve; raises `Invalid`."""
         config = self.schema.edited(submission.began_with or {}, submission.changed)
-        return laid_over(self.code_agent, config) if self.code_agent else config
+        return merged_config(self.code_agent, config) if self.code_agent else config
 
     def _of_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from studio import extensions
-from studio.forms.words import in_reading_order, titles
+from studio.forms.wording import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
 from studio.resources.chosen import tag_field, value_of
 from studio.resources.rows import Row

@@ -28,7 +28,7 @@ from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Forbidden, NotFound
-from versioning.domain.overrides import CodeAgent, code_config, laid_over
+from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.models import VersionedResource
@@ -143,7 +143,7 @@ class ResourcePage(StudioPage):
         """Return what is served with a version, or without any: an override lies over the code."""
         if self.code_agent is None:
             return version.config if version else {}
-        return laid_over(self.code_agent, version.config) if version else code_config(self.code_agent)
+        return merged_config(self.code_agent, version.config) if version else code_config(self.code_agent)
 
     @property
     def _subject(self) -> VersionedResource:

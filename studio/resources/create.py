@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from studio.forms.words import words_of
+from studio.forms.wording import words_of
 from studio.kinds import AGENT, StudioKind
 from studio.resources import unsaved
 from studio.views import StudioPage

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from editor_client.shared.instructions import split
 
 from studio.forms.conditions import in_words, sentence
-from studio.forms.words import ROWS, RowWords
+from studio.forms.wording import ROWS, RowWords
 
 MAX_PIECES: Final = 4_000
 """How many placeholders, and texts between them, are told apart on a page."""

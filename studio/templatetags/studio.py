@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.dates import moment_in_words, time_in_words
-from studio.forms.words import place_of
+from studio.forms.wording import place_of
 from studio.panels import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords

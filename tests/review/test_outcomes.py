@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from review.models import PublishedConfiguration, Review, Verdict
+from review.policy.judged_versions import question
 from review.policy.outcomes import outcome_of, outcomes_of
-from review.policy.questions import question
 from review.policy.rules import Outcome, under_review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind

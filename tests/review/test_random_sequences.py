@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from review.models import Review, Verdict
 from review.named import written
-from review.policy.questions import named_by
+from review.policy.judged_versions import named_by
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.doors import verbs
 from tests.support.people import give_role, person

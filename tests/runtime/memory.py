@@ -10,7 +10,7 @@ from uuid import UUID
 
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Forbidden, NotFound
-from versioning.domain.overrides import IN_CODE, CodeAgent, laid_over
+from versioning.domain.overrides import IN_CODE, CodeAgent, merged_config
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.runtime.store import as_code
@@ -152,7 +152,7 @@ class MemoryStore:
     ) -> ResolvedAgent:
         stored, code = self.stored[agent_id], self.code.get(agent_id)
         config = stored.versions[version]
-        config = laid_over(code, config) if code else config
+        config = merged_config(code, config) if code else config
         return ResolvedAgent(
             id=agent_id,
             uuid=IN_CODE,

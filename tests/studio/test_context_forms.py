@@ -18,7 +18,7 @@ from studio.forms.context import (
     shown_context,
 )
 from studio.forms.inputs import Input, Reading
-from studio.forms.words import OPERATORS, REASONS, in_reading_order, words_of
+from studio.forms.wording import OPERATORS, REASONS, in_reading_order, words_of
 from tests.support.configurations import json_objects, json_values, unhurried
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid

@@ -27,8 +27,8 @@ from versioning.api.request_log import log_request, request_id_for
 from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
-from versioning.serving.answer_cache import AnswerCache, CachedAnswer, Draft
-from versioning.serving.followed_keys import MetKey, keys, rights_digest
+from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
+from versioning.serving.followed_keys import TimedKey, keys, rights_digest
 from versioning.serving.followed_log import Dependency, Moment, log
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -91,10 +91,10 @@ class Asked(NamedTuple):
             return None
 
 
-class Candidate(NamedTuple):
+class CacheEntry(NamedTuple):
     """An answer that may be given to a request, if it is right and the key still has these rights."""
 
-    key: MetKey
+    key: TimedKey
     answer: CachedAnswer
 
     def response(
@@ -112,13 +112,13 @@ class Candidate(NamedTuple):
         return CachedResponse._make(self.answer.content)
 
 
-class Question:
+class CacheMiss:
     """What a request asks; and its answer on the way, once a view has said what that depends on."""
 
     def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
         self.asked = asked
         self.asker = b""
-        self.draft = Draft(cache, now)
+        self.draft = PendingAnswer(cache, now)
         self.template: Template | None = None
 
     def cache(self, path: str, response: HttpResponse) -> None:
@@ -152,7 +152,7 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
         cached = found.response(cache, now) if found else None
         if cached is not None:
             return _response(request, cached, started)
-        question = request.question = Question(cache, asked, now)  # type: ignore[attr-defined]
+        question = request.question = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
         response = get_response(request)
         question.cache(request.path, response)
         return response
@@ -171,20 +171,20 @@ def asked_headers() -> tuple[bytes, ...]:
     return (*_ASKED, _name_of(proxy[0])) if proxy else _ASKED
 
 
-def met_key(authorization: str) -> MetKey | None:
+def met_key(authorization: str) -> TimedKey | None:
     """Return the key that a request names, if the process has met it, whether it is usable or not."""
     text = bearer_key(authorization)
     return keys.met(text) if text else None
 
 
-def candidate(cache: AnswerCache, asked: Asked, met: MetKey) -> Candidate | None:
+def candidate(cache: AnswerCache, asked: Asked, met: TimedKey) -> CacheEntry | None:
     """Return the answer that is cached for a question and the rights of a key, right or not."""
     key, digest = met[0], asked.digest
     found = cache.find(digest + key.rights) or cache.find(digest + key.person)
-    return Candidate(met, found) if found else None
+    return CacheEntry(met, found) if found else None
 
 
-def render(cache: AnswerCache, asked: Asked, met: MetKey, now: Moment) -> CachedResponse | None:
+def render(cache: AnswerCache, asked: Asked, met: TimedKey, now: Moment) -> CachedResponse | None:
     """Return an answer that is made by a template, and cache it; None if there is none, or it fails."""
     about = asked.about
     if about is None or not keys.is_right(met, now):
@@ -193,7 +193,7 @@ def render(cache: AnswerCache, asked: Asked, met: MetKey, now: Moment) -> Cached
     for asker in (key.rights, key.person):
         if found := similar_answers.find(question + asker, now):
             usual, template = found
-            draft = Draft(cache, now)
+            draft = PendingAnswer(cache, now)
             try:
                 content, tag = template.render(template.make(resource_id, key.caller, draft.depends_on))
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
@@ -212,7 +212,7 @@ def depends_on(
 
     `is_personal` is an answer that depends on who the caller is, and not only on what it may do.
     """
-    question: Question | None = getattr(request, "question", None)
+    question: CacheMiss | None = getattr(request, "question", None)
     if question is not None:
         question.draft.depends_on(*dependencies)
         question.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
@@ -220,7 +220,7 @@ def depends_on(
 
 def leave_template(request: HttpRequest, template: Template) -> None:
     """Say how answers about other resources are made, when the same is asked about them."""
-    question: Question | None = getattr(request, "question", None)
+    question: CacheMiss | None = getattr(request, "question", None)
     # With an entity tag of the caller's the content decides the status.
     if question is not None and "If-None-Match" not in request.headers:
         question.template = template

@@ -124,7 +124,7 @@ def applied(agent: CodeAgent, override: Config) -> Config:
     return {field: value for field, value in allowed.items() if value is not None}
 
 
-def laid_over(agent: CodeAgent, override: Config) -> Config:
+def merged_config(agent: CodeAgent, override: Config) -> Config:
     """Return the complete configuration with the override applied; stored tools replace the code's."""
     base = code_config(agent)
     counted = applied(agent, override)

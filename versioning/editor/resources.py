@@ -19,7 +19,7 @@ from versioning.domain.access import Caller
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Forbidden, Invalid, Message
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.overrides import CodeAgent, laid_over, refused
+from versioning.domain.overrides import CodeAgent, merged_config, refused
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
@@ -110,7 +110,7 @@ class CodeOwnership:
     def whole_config(self, resource: VersionedResource, config: Config) -> Config:
         """Return the complete configuration, as a resource that is not an override would have it."""
         agent = self.overridden_by(resource)
-        return laid_over(agent, config) if agent else config
+        return merged_config(agent, config) if agent else config
 
 
 R = TypeVar("R", bound=VersionedResource)

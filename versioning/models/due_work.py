@@ -26,7 +26,7 @@ from django.db.models.functions import Now
 
 LEASE_SECONDS: Final = 45
 """How long a lease lasts unless it is renewed, and so for how long a killed worker holds its rows."""
-LOOKS: Final = 8
+MAX_LOOKUPS: Final = 8
 """Of how many owners a worker tries to lease rows, when other workers are faster, before it looks again."""
 
 W = TypeVar("W", bound="DueWork")
@@ -114,7 +114,7 @@ class DueWorkQuerySet(models.QuerySet[W]):
         if not self.due().exists():  # looking takes no lock, and usually nothing is due
             return []
         turns = turns or Turns()
-        for owner in turns.in_order(self.owners())[:LOOKS]:
+        for owner in turns.in_order(self.owners())[:MAX_LOOKUPS]:
             rows = self.lease_of(owner, limit, by=by)
             if rows:
                 turns.begin(owner)

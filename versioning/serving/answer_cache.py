@@ -48,7 +48,7 @@ class CachedAnswer(NamedTuple):
     content: Any
 
 
-class Draft:
+class PendingAnswer:
     """An answer that is being made: since when, and what it depends on."""
 
     def __init__(self, cache: AnswerCache, begun: Moment) -> None:
@@ -156,7 +156,7 @@ class AnswerCache:
         held = self.get(question, now)
         if held is not None:
             return held
-        draft = Draft(self, now)
+        draft = PendingAnswer(self, now)
         draft.depends_on(dependency)
         made = make()
         draft.finish(question, made)
@@ -172,7 +172,7 @@ class AnswerCache:
         if pickled is not None:
             held: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
             return held
-        draft = Draft(self, now)
+        draft = PendingAnswer(self, now)
         draft.depends_on((AGENT.slug, agent_id))
         made = make()
         draft.depends_on(*dependencies_of(made))
@@ -194,7 +194,7 @@ class AnswerCache:
             if pickled is not None:
                 held: AgentParts = pickle.loads(pickled)  # noqa: S301  was made below
                 return held
-        draft = Draft(self, now)
+        draft = PendingAnswer(self, now)
         draft.depends_on((AGENT.slug, agent_id))
         made = make()
         draft.depends_on(*made.depends_on)

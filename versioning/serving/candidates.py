@@ -11,7 +11,7 @@ from uuid import UUID
 from editor_client.shared import canonical
 
 from versioning.domain.config import Config
-from versioning.domain.overrides import IN_CODE, CodeAgent, applied, laid_over
+from versioning.domain.overrides import IN_CODE, CodeAgent, applied, merged_config
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import SelectedBlocks, Selector, Status
 from versioning.models import Agent
@@ -99,7 +99,7 @@ class Candidate:
         return cls(
             id=agent.id,
             uuid=IN_CODE,
-            config=laid_over(agent, override.version.config if override else {}),
+            config=merged_config(agent, override.version.config if override else {}),
             source="code",
             status=Status.PUBLISHED,
             metadata={**agent.metadata, **(row.metadata if row else {})},

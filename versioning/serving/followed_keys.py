@@ -29,7 +29,7 @@ class KnownKey:
     """A digest of that and of who the caller is."""
 
 
-MetKey = tuple[KnownKey, Moment]
+TimedKey = tuple[KnownKey, Moment]
 """A key, and when it was read."""
 
 
@@ -38,13 +38,13 @@ class FollowedKeys:
 
     def __init__(self, followed: FollowedLog = log) -> None:
         self._log = followed
-        self._known: BoundedCache[str, MetKey] = BoundedCache(MAX_KEYS)
+        self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
 
-    def met(self, text: str) -> MetKey | None:
+    def met(self, text: str) -> TimedKey | None:
         """Return the key with this secret text as the process has met it, usable at this moment or not."""
         return self._known.get(digest_of(text))
 
-    def is_right(self, met: MetKey, now: Moment) -> bool:
+    def is_right(self, met: TimedKey, now: Moment) -> bool:
         """Say whether a key is usable at this moment, with the same rights as when it was met."""
         key, made = met
         return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until

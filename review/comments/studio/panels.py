@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
 from review.comments.values import MAX_BODY
 from review.texts import MAX_QUOTE
-from studio.forms.words import words_of
+from studio.forms.wording import words_of
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
 from versioning.domain.access import Right

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from review.comments.places import Content, top
 from review.comments.verbs import is_own
 from review.models import Comment
-from studio.forms.words import in_reading_order, words_of
+from studio.forms.wording import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
 from studio.translation import translated
@@ -34,7 +34,7 @@ _NOT_IN_ROWS: Final = ("git-", "file-")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class ShownComment:
     """A comment as a page shows it."""
 
     comment: Comment
@@ -44,7 +44,7 @@ class Said:
     is_own: bool
 
     @classmethod
-    def of(cls, comment: Comment, caller: Caller, longest: int) -> Said:
+    def of(cls, comment: Comment, caller: Caller, longest: int) -> ShownComment:
         """Return a comment, with as much of its text as there is room for."""
         left_out = max(len(comment.body) - longest, 0)
         text = shortened(comment.body, longest)
@@ -60,8 +60,8 @@ class Said:
 class Thread:
     """A comment with its replies, beside the version that is looked at."""
 
-    first: Said
-    replies: Sequence[Said]
+    first: ShownComment
+    replies: Sequence[ShownComment]
     earlier: int
     """How many replies before those are not shown."""
     field: str
@@ -171,8 +171,8 @@ class Viewpoint:
         is_here = version is not None and first.version_id == version.version_id
         version_address = self.kind.address("version", first.resource_id, first.version_id)
         return Thread(
-            first=Said.of(first, self.caller, longest),
-            replies=[Said.of(reply, self.caller, longest) for reply in replies],
+            first=ShownComment.of(first, self.caller, longest),
+            replies=[ShownComment.of(reply, self.caller, longest) for reply in replies],
             earlier=replies[0].total - len(replies) if replies else 0,
             field=top(version.config if version else {}, first.field),
             place=place_in_words(first),

@@ -10,13 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from review.comments.places import located
-from review.comments.studio.threads import Said, Viewpoint, commentable
+from review.comments.studio.threads import ShownComment, Viewpoint, commentable
 from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
 from review.texts import MAX_QUOTE
 from studio.forms.typed import typed_text
-from studio.forms.words import words_of
+from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
 from studio.translation import translated
 from studio.versions import title_of
@@ -173,7 +173,7 @@ class CommentPage(CommentingPage):
             title=_("Comment"),
             status=status,
             thread=seen.whole(first),
-            replies=[Said.of(reply, self.caller, MAX_BODY) for reply in page],
+            replies=[ShownComment.of(reply, self.caller, MAX_BODY) for reply in page],
             replies_page=page,
             edited=str(self.comment.pk) if self.request.POST.get("do") == "edit" else "",
             typed=self.request.POST.get("body", ""),

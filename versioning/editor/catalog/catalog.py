@@ -16,7 +16,7 @@ from editor_client.shared import ids as valid_ids
 
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
-from versioning.domain.overrides import CodeAgent, laid_over
+from versioning.domain.overrides import CodeAgent, merged_config
 from versioning.editor.catalog.criteria import Unstored, Viewer
 from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
 from versioning.editor.catalog.filters import Wanted
@@ -139,7 +139,7 @@ class Catalog:
             Unstored(
                 entry=entry,
                 override=by_id.get(agent_id),
-                configs=[laid_over(agents[agent_id], entry.version.config if entry.version else {})],
+                configs=[merged_config(agents[agent_id], entry.version.config if entry.version else {})],
             )
             for agent_id, entry in sorted(entries.items())
         ]

@@ -11,7 +11,7 @@ from editor_client.shared.tags import tags_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.config import excerpt_of
-from versioning.domain.overrides import CodeAgent, code_config, laid_over
+from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -117,7 +117,7 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
 
 def _excerpt_of(version: Snapshot | None, code: CodeAgent | None, text_field: str) -> str:
     if code is not None:
-        return excerpt_of(laid_over(code, version.config) if version else code_config(code), text_field)
+        return excerpt_of(merged_config(code, version.config) if version else code_config(code), text_field)
     if version is None:
         return ""
     # As with the name: of a row, lists read a column of its own.

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from releases.models import Release
 from schedules.models import Schedule
-from schedules.studio.addresses import of_release
 from schedules.studio.forms import ForceForm, ScheduleForm
+from schedules.studio.links import of_release
 from schedules.studio.plan import plan_of
-from schedules.studio.words import will_happen
+from schedules.studio.wording import will_happen
 from schedules.studio.zones import offered, twice
 from schedules.verbs import Schedules
 from studio.publishing.obstacles import obstacle_to

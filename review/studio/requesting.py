@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from review.reviews.values import MAX_TEXT
 from review.reviews.verbs import Reviews
-from review.studio.addresses import of_review
 from review.studio.current import open_review_of
+from review.studio.links import of_review
 from studio.forms.typed import typed_text
-from studio.forms.words import titles
+from studio.forms.wording import titles
 from studio.resources.base import ResourcePage
 from studio.translation import translated
 from studio.versions import reference_to
@@ -30,7 +30,7 @@ MAX_PEOPLE: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class ReviewerChoice:
     """A member who can be asked."""
 
     name: str
@@ -39,14 +39,14 @@ class Candidate:
     is_chosen: bool
 
 
-def candidates(workspace_id: str, chosen: Sequence[str], but: str | None) -> list[Candidate]:
+def reviewer_choices(workspace_id: str, chosen: Sequence[str], but: str | None) -> list[ReviewerChoice]:
     """Return the members who may read drafts, those who may approve first; one query."""
     least = LEAST_ROLE[Right.READ_DRAFTS].rank
     roles = {role.value: role for role in Role if role.rank >= least}
     members = Membership.objects.filter(workspace=workspace_id, role__in=roles, user__is_active=True)
     rows = members.select_related("user").order_by(name_of("user"))[:MAX_PEOPLE]
     found = [
-        Candidate(
+        ReviewerChoice(
             name=row.user.get_username(),
             role=role_name(row.role),
             may_approve=roles[row.role].rank >= LEAST_ROLE[Right.PUBLISH].rank,
@@ -127,7 +127,7 @@ class AskPage(ResourcePage):
             changed=titles(changed),
             message=message,
             problems=problems,
-            people=candidates(self.workspace_id, chosen, self.caller.username),
+            people=reviewer_choices(self.workspace_id, chosen, self.caller.username),
             max_text=MAX_TEXT,
             compare_address=f"{self.address('compare')}?to={version.version_id}",
             back_address=self.address("history"),

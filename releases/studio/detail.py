@@ -19,9 +19,9 @@ from releases.items import ItemNow, now
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, Action, State
 from releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
-from releases.studio.addresses import of_release
-from releases.studio.shown import shown_items
-from releases.studio.words import STATES, problem_in_words, publishing_in_words
+from releases.studio.links import of_release
+from releases.studio.presenters import shown_items
+from releases.studio.wording import STATES, problem_in_words, publishing_in_words
 from releases.verbs import Releases
 from studio import extensions
 from studio.kinds import KINDS_BY_SLUG

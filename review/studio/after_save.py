@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from review.policy.administration import policy_of
 from review.reviews.verbs import Reviews
-from review.studio.addresses import of_asking, of_review
 from review.studio.current import open_review_of
+from review.studio.links import of_asking, of_review
 from studio.extensions import NextStep
 from studio.kinds import StudioKind
 from versioning.domain.access import Caller, Right

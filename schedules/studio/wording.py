@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
 from schedules.models import Action, Schedule, State
-from schedules.studio.addresses import of_version
+from schedules.studio.links import of_version
 from schedules.studio.zones import when
 from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id

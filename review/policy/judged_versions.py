@@ -1,4 +1,4 @@
-"""The question whether a version may go live, as the gate, reviews and pages ask it."""
+"""A version that is to go live, as the gate, reviews and pages judge it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class JudgedVersion:
     """A version that is to go live."""
 
     target: Target
@@ -46,21 +46,21 @@ class Question:
         return *self.resource, self.digest
 
 
-def question(
+def judged_version(
     resource: VersionedResource,
     version: Snapshot,
     target: Target,
     *,
     named: frozenset[Named] | None = None,
-) -> Question:
-    """Return the question whether a version of a resource may go live.
+) -> JudgedVersion:
+    """Return a version of a resource as it is judged before it goes live.
 
     `named` are the resources that it names, if they are known. Of the version only what identifies it is
     needed, so it may have been read without its text, or deleted.
     """
     pointers = resource.pointers
     held = pointers.find(version.version_id) if pointers is not None and version.read_only else None
-    return Question(
+    return JudgedVersion(
         target=target,
         version_id=version.version_id,
         number=version.number,
@@ -76,7 +76,7 @@ def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]
     return named_in(targets_of(type(resource), version.config), get_editor().code)
 
 
-def named_now(asked: Sequence[Question]) -> Mapping[Key, frozenset[Named]]:
+def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
     """Return the resources that versions name now, by the key of the configuration; a query for each kind."""
     found = {one.configuration: one.named for one in asked if one.named is not None}
     unknown = [one for one in asked if one.named is None and one.is_numbered]
@@ -88,7 +88,7 @@ def named_now(asked: Sequence[Question]) -> Mapping[Key, frozenset[Named]]:
     return found
 
 
-def about(asked: Collection[Question]) -> Q:
+def about(asked: Collection[JudgedVersion]) -> Q:
     """Return the condition for rows about the resources; other resources may share one of the columns."""
     return Q(
         resource_id__in={one.target.id for one in asked},

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
-from schedules.studio.words import STATES, in_short
+from schedules.studio.wording import STATES, in_short
 from schedules.studio.zones import offered, twice, when, zone_name, zone_of
 from schedules.verbs import ScheduleEnded, Schedules
 from studio.kinds import KINDS_BY_SLUG

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
-from review.studio.addresses import of_review
-from review.studio.words import STATES, VERDICTS, Wording, missing_in_words
+from review.studio.links import of_review
+from review.studio.wording import STATES, VERDICTS, Wording, missing_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.resources.names import names_of
 from versioning.domain.access import Caller

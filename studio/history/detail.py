@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared import ids
 
 from studio import extensions
-from studio.forms.words import in_reading_order, titles, words_of
+from studio.forms.wording import in_reading_order, titles, words_of
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
 from studio.history.reading import pieces_of

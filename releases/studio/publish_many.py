@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, npgettext
 
 from releases.rules import ReleaseBlocked
-from releases.studio.addresses import of_release
 from releases.studio.choosing import items_of
-from releases.studio.words import title_for
+from releases.studio.links import of_release
+from releases.studio.wording import title_for
 from releases.verbs import Releases
 from studio.bulk.base import ChosenPage
 from studio.publishing.drafts import Draft

@@ -15,11 +15,11 @@ from review.models import VerdictValue
 from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.values import MAX_TEXT
 from review.reviews.verbs import Reviews
-from review.studio.asking import candidates
 from review.studio.assembled import assembled
 from review.studio.panels import OWN_PAGE
-from review.studio.shown import people_of
-from review.studio.words import STATES, missing_in_words
+from review.studio.presenters import people_of
+from review.studio.requesting import reviewer_choices
+from review.studio.wording import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.forms.typed import typed_text
@@ -99,7 +99,7 @@ class ReviewPage(DifferencesPage):
             max_text=MAX_TEXT,
             moved_on=seen is not None and seen != record.version_id,
             obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
-            candidates=candidates(self.workspace_id, record.reviewers, record.requested_by)
+            candidates=reviewer_choices(self.workspace_id, record.reviewers, record.requested_by)
             if self.may_change
             else (),
             **self.addresses(),
