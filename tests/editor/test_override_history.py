@@ -214,7 +214,7 @@ def test_history_outlives_the_file(admin: Api, repo: Repository, history: list[s
     assert record(admin)["activeVersionId"] == history[1]
 
 
-def test_a_removed_override_can_be_restored_or_begun_anew(
+def test_a_removed_override_can_be_restored_or_started_over(
     admin: Api, repo: Repository, history: list[str]
 ) -> None:
     repo.path().unlink()

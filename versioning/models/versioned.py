@@ -301,7 +301,7 @@ class VersionedResource(models.Model):
         self.was_ever_published = self.was_ever_published or version_id is not None
         self.touch()
 
-    def forget(self, version: Version) -> None:
+    def delete_version(self, version: Version) -> None:
         """Delete a version that nothing points at; the draft falls back to the newest one left."""
         if version.pk == self.latest_version_id:
             self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]
