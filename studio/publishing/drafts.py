@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from studio import extensions
 from studio.forms.wording import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
-from studio.resources.chosen import tag_field, value_of
+from studio.resources.chosen import etag_field, value_of
 from studio.resources.rows import Row
 from studio.versions import message_of
 from versioning.domain.access import Caller, Right
@@ -60,9 +60,9 @@ class Draft:
         return value_of(self.kind, self.resource.pk, self.newest.version_id)
 
     @property
-    def tag_field(self) -> str:
+    def etag_field(self) -> str:
         """The name of the field with its tag."""
-        return tag_field(self.kind, self.resource.pk)
+        return etag_field(self.kind, self.resource.pk)
 
     @property
     def comparison(self) -> str:

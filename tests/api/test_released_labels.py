@@ -138,10 +138,10 @@ def test_releasing_is_said_with_true_or_false(cast: Cast, kind: Kind, history: H
 def test_releasing_and_its_end_are_in_the_audit_log_and_change_the_tag(
     cast: Cast, kind: Kind, history: History
 ) -> None:
-    tags = [cast.vera.get(kind.url("writer")).tag]
+    tags = [cast.vera.get(kind.url("writer")).etag]
     for released in (True, True, False):
         put(kind, cast.paula, "first", history.labelled, released=released)
-        tags.append(cast.vera.get(kind.url("writer")).tag)
+        tags.append(cast.vera.get(kind.url("writer")).etag)
     cast.paula.delete(kind.url("writer", "labels", "stable"))
     assert len(set(tags)) == 3  # saying it twice changes nothing
     entries = Event.objects.filter(type__contains=".label").values_list(

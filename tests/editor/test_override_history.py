@@ -259,7 +259,7 @@ def test_only_readers_of_drafts_see_history(admin: Api, history: list[str]) -> N
 
 
 def test_a_conflict_says_who_committed(admin: Api, repo: Repository, history: list[str]) -> None:
-    tag = admin.get(URL).tag
+    tag = admin.get(URL).etag
     newest = committed(repo, "four", 30)
     answer = admin.patch(URL, {"instructions": "stale"}, if_match=tag)
     assert (answer.status, answer.code) == (412, "edit_conflict")

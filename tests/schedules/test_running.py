@@ -308,7 +308,7 @@ def test_only_who_may_publish_changes_or_deletes_what_goes_live_by_itself(
     before = cast.edgar.get(waiting)
     assert CHANGES[what](cast.edgar, waiting, others) == 403
     after = cast.edgar.get(waiting)
-    assert (after.body, after.tag) == (before.body, before.tag)
+    assert (after.body, after.etag) == (before.body, before.etag)
     assert cast.edgar.get(f"/schedules/{made[0]}").body["state"] == "scheduled"
     assert CHANGES[what](cast.paula, waiting, others) == 200
     assert CHANGES[what](cast.edgar, cancelled, others) == 200

@@ -212,14 +212,14 @@ class VersionedResource(models.Model):
         return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
 
     @property
-    def tag(self) -> str:
+    def etag(self) -> str:
         """A text that changes with anything about the resource, for `ETag` and `If-Match`."""
         state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     @property
-    def published_tag(self) -> str:
-        """The tag for who may read no drafts: it changes with what may be seen without them."""
+    def published_etag(self) -> str:
+        """The entity tag for who may read no drafts: it changes with what may be seen without them."""
         state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
