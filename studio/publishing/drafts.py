@@ -110,7 +110,7 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
     for kind in KINDS:
         found = [
             (resource, entry)
-            for resource, entry in kind.catalog(caller).some([pk for word, pk in wanted if word == kind.slug])
+            for resource, entry in kind.catalog(caller).some([pk for slug, pk in wanted if slug == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
         drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}

@@ -39,11 +39,11 @@ def chosen(given: QueryDict) -> Sequence[Choice]:
         raise Invalid.field(FIELD, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     choices = {}
     for place, value in enumerate(values):
-        word, _, rest = value.partition(":")
+        slug, _, rest = value.partition(":")
         resource_id, _, version_id = rest.rpartition(":")
-        if word not in KINDS_BY_SLUG or not resource_id or not version_id:
+        if slug not in KINDS_BY_SLUG or not resource_id or not version_id:
             raise Invalid.field(f"{FIELD}.{place}", "must be a kind, an id and a version, joined by colons")
-        kind = KINDS_BY_SLUG[word]
+        kind = KINDS_BY_SLUG[slug]
         etag = given.get(etag_field(kind, resource_id))
-        choices[word, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)
+        choices[slug, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)
     return list(choices.values())

@@ -31,12 +31,12 @@ def test_an_event_says_who_did_what_to_which_version(cast: Cast, kind: Kind) -> 
     kind.publish(cast.paula, "writer", history.draft)
     event = read(cast.vera)["events"][-1]
     assert event.pop("id") and event.pop("createdAt").endswith("Z")
-    word = "agent" if kind is AGENTS else "promptBlock"
+    slug = "agent" if kind is AGENTS else "promptBlock"
     assert event == {
         "position": events.position(),
-        "type": f"{word}.published",
+        "type": f"{slug}.published",
         "workspaceId": "acme",
-        "resource": {"kind": word, "id": "writer"},
+        "resource": {"kind": slug, "id": "writer"},
         "versionId": history.draft,
         "versionNumber": 4,
         "previousVersionId": history.published,

@@ -147,11 +147,11 @@ def test_releasing_and_its_end_are_in_the_audit_log_and_change_the_tag(
     entries = Event.objects.filter(type__contains=".label").values_list(
         "type", "version_id", "label", "detail__released", "audience"
     )
-    word = "agent" if kind is AGENTS else "promptBlock"
+    slug = "agent" if kind is AGENTS else "promptBlock"
     assert list(entries)[2:] == [
-        (f"{word}.labelMoved", history.labelled, "first", True, "readers"),
-        (f"{word}.labelMoved", history.labelled, "first", False, "readers"),
-        (f"{word}.labelRemoved", "", "stable", False, "editors"),
+        (f"{slug}.labelMoved", history.labelled, "first", True, "readers"),
+        (f"{slug}.labelMoved", history.labelled, "first", False, "readers"),
+        (f"{slug}.labelRemoved", "", "stable", False, "editors"),
     ]
 
 

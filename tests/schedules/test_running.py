@@ -49,10 +49,10 @@ def test_it_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, d
     done = run(made, cast.edgar)
     assert (live(cast.paula, kind), done["state"], done["code"]) == (draft, "done", None)
     assert done["executedAt"] is not None
-    word = reference(kind)["kind"]
+    slug = reference(kind)["kind"]
     assert events_of(cast)[:2] == [
         ("schedule.done", "paula", "schedule"),
-        (f"{word}.published", "paula", "schedule"),
+        (f"{slug}.published", "paula", "schedule"),
     ]
     kind.publish(cast.paula, "writer", first)
     run_due()
