@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from review.models import Review
-from review.reviews.asking import columns_of, names_of, record_request
 from review.reviews.records import ReviewRecord, record_of
+from review.reviews.requesting import columns_of, names_of, record_request
 from review.reviews.subjects import (
     Subject,
     changing_review,

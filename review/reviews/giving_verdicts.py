@@ -9,8 +9,8 @@ from review.models import Review, Verdict, VerdictValue
 from review.named import are_the_same, written
 from review.policy.judged_versions import judged_version, named_by
 from review.policy.outcomes import outcome_of
-from review.reviews.asking import columns_of
 from review.reviews.records import ReviewRecord, record_of
+from review.reviews.requesting import columns_of
 from review.reviews.subjects import (
     Subject,
     changing_review,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.reviews import asking, changing_reviews, finding, giving_verdicts, records
+from review.reviews import changing_reviews, finding, giving_verdicts, records, requesting
 from versioning.verbs import Verbs
 
 
@@ -12,7 +12,7 @@ class Reviews(Verbs):
     `by` is who acts, with their rights; the default is the application, which gives no verdicts.
     """
 
-    ask = asking.ask
+    ask = requesting.ask
     find = finding.find
     list = finding.list_readable
     change = changing_reviews.change
