@@ -15,7 +15,7 @@ from releases.models.releases import State as ReleaseState
 from schedules.models import Schedule
 from versioning.domain.events import Target
 
-Parts = Mapping[UUID, ReleaseItem]
+ItemsByRelease = Mapping[UUID, ReleaseItem]
 """What releases do with one resource, by the ids of the releases."""
 
 
@@ -61,10 +61,10 @@ def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
 
 
 def outcomes_of(
-    reference: str, live: str | None, waiting: Sequence[Schedule], parts: Parts
+    reference: str, live: str | None, waiting: Sequence[Schedule], items: ItemsByRelease
 ) -> list[tuple[Step, Outcome]]:
     """Return what each of the schedules does with a resource, and what comes of it; they are by time."""
-    steps = [_step(one, reference, parts) for one in waiting]
+    steps = [_step(one, reference, items) for one in waiting]
     return list(zip(steps, forecast(live, steps), strict=True))
 
 
@@ -81,27 +81,29 @@ def expected(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUI
     items = ReleaseItem.objects.filter(
         resource_id__in=ids, identity__in=identities, release__state=ReleaseState.DRAFT, release__in=scheduled
     )
-    parts: defaultdict[str, dict[UUID, ReleaseItem]] = defaultdict(dict)
+    items_of: defaultdict[str, dict[UUID, ReleaseItem]] = defaultdict(dict)
     for item in items.order_by():
         if (item.kind, item.resource_id, item.identity) in known:
-            parts[f"{item.kind}/{item.resource_id}"][item.release_id] = item
-    releases = {release_id for of_one in parts.values() for release_id in of_one}
+            items_of[f"{item.kind}/{item.resource_id}"][item.release_id] = item
+    releases = {release_id for of_one in items_of.values() for release_id in of_one}
     together = Schedule.objects.waiting().filter(release_id__in=releases) if releases else ()
-    waiting = _by_resource([*own.order_by(), *together], parts)
+    waiting = _by_resource([*own.order_by(), *together], items_of)
     found = {}
     for reference, (_target, live_now) in live.items():
         rows = in_order(waiting[reference])
         for row, (_step, outcome) in zip(
-            rows, outcomes_of(reference, live_now, rows, parts[reference]), strict=True
+            rows, outcomes_of(reference, live_now, rows, items_of[reference]), strict=True
         ):
             found[row.pk, reference] = outcome
     return found
 
 
-def _by_resource(rows: Iterable[Schedule], parts: Mapping[str, Parts]) -> Mapping[str, list[Schedule]]:
+def _by_resource(
+    rows: Iterable[Schedule], items_of: Mapping[str, ItemsByRelease]
+) -> Mapping[str, list[Schedule]]:
     found: defaultdict[str, list[Schedule]] = defaultdict(list)
     concerned: defaultdict[UUID, list[str]] = defaultdict(list)
-    for reference, of_one in parts.items():
+    for reference, of_one in items_of.items():
         for release_id in of_one:
             concerned[release_id].append(reference)
     for row in rows:
@@ -110,10 +112,10 @@ def _by_resource(rows: Iterable[Schedule], parts: Mapping[str, Parts]) -> Mappin
     return found
 
 
-def _step(schedule: Schedule, reference: str, parts: Parts) -> Step:
+def _step(schedule: Schedule, reference: str, items: ItemsByRelease) -> Step:
     if schedule.release_id is None:
         makes_live = schedule.version_id or None
     else:
-        item = parts[schedule.release_id]
+        item = items[schedule.release_id]
         makes_live = str(item.version_id) if item.version_id else None
     return Step(expects=schedule.expects.get(reference), makes_live=makes_live, is_forced=schedule.force)

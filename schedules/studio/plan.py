@@ -63,11 +63,11 @@ def plan_of(resource: VersionedResource) -> Plan:
     rows = list(found.order_by("run_at", "pk")[:MAX_SHOWN])
     waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
-    parts = _parts(items, releases) if releases else {}
-    outcomes = outcomes_of(f"{target.kind}/{target.id}", resource.active_id, waiting, parts)
+    of_releases = _items_by_release(items, releases) if releases else {}
+    outcomes = outcomes_of(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
     return Plan(
         planned=[
-            Planned(schedule=row, outcome=outcome, title=_title(row, parts))
+            Planned(schedule=row, outcome=outcome, title=_title(row, of_releases))
             for row, (_step, outcome) in zip(waiting, outcomes, strict=True)
         ],
         failed=[
@@ -78,7 +78,7 @@ def plan_of(resource: VersionedResource) -> Plan:
     )
 
 
-def _parts(items: QuerySet[ReleaseItem], releases: Sequence[UUID]) -> Mapping[UUID, ReleaseItem]:
+def _items_by_release(items: QuerySet[ReleaseItem], releases: Sequence[UUID]) -> Mapping[UUID, ReleaseItem]:
     """Return what releases do with the resource."""
     found = items.filter(release__in=releases).select_related("release")
     return {item.release_id: item for item in found}

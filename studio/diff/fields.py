@@ -1,4 +1,4 @@
-"""The differing fields of two configurations, each in parts, with the titles of the page. Pure."""
+"""The differing fields of two configurations, each in its changes, with the titles of the page. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_NAMES: Final[Names] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class FieldChange:
     """A change within a field."""
 
     title: str
@@ -48,17 +48,17 @@ class FieldDifference:
     title: str
     op: Op
     """`added` where the version before had nothing in it, `removed` the other way round."""
-    parts: Sequence[Part]
+    changes: Sequence[FieldChange]
     """Empty when the same is only written in another way."""
     note: str = ""
     """What holds for the field as a whole, in a sentence."""
     left_out: int = 0
-    """How many differences are too many for the page, besides those of the parts."""
+    """How many differences are too many for the page, besides those of the changes."""
 
     @property
     def is_whole(self) -> bool:
         """Whether all differences are shown."""
-        return not self.left_out and not any(part.left_out for part in self.parts)
+        return not self.left_out and not any(change.left_out for change in self.changes)
 
 
 def differences(
@@ -101,18 +101,18 @@ def field_difference(
         note = wording.rewriting(name, after, is_same_text=canonical.same(old, new))
     found = json_changes(old, new, budget)
     left_out = budget.left_out - counted
-    parts: list[Part] = []
+    changes: list[FieldChange] = []
     for number, change in enumerate(found):
         if budget.is_spent:
             left_out += len(found) - number
             break
         title = wording.title_of(name, change, is_list=isinstance(new, list))
-        parts.append(_part(name, title, change, budget, names))
+        changes.append(_change(name, title, change, budget, names))
     return FieldDifference(
         name=name,
         title=words_of(name).title,
         op=_op_of(before, after),
-        parts=parts,
+        changes=changes,
         note=note,
         left_out=left_out,
     )
@@ -124,11 +124,11 @@ def _op_of(before: Any, after: Any) -> Op:
     return Op.REMOVED if after is None else Op.CHANGED
 
 
-def _part(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> Part:
+def _change(name: str, title: str, change: JsonChange, budget: PageBudget, names: Names) -> FieldChange:
     title = shortened(title)
     told = wording.of_reference(change, names) if name == "instructions" else ""
     if told:
-        return Part(title=title, op=change.op, note=told, block_id=wording.block_of(change))
+        return FieldChange(title=title, op=change.op, note=told, block_id=wording.block_of(change))
     op, note, counted = change.op, "", budget.left_out
     if op is Op.MOVED:
         note, texts = wording.moved(int(change.before)), (as_text(change.after),) * 2
@@ -136,7 +136,7 @@ def _part(name: str, title: str, change: JsonChange, budget: PageBudget, names: 
         op = op if change.path else _op_of(change.before, change.after)
         texts = _texts(change.before, change.after, op)
     shown_sections = sections(spans(*texts, budget), budget)
-    return Part(
+    return FieldChange(
         title=title,
         op=op,
         note=note,

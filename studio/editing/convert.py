@@ -39,7 +39,7 @@ class ConvertPage(EditablePage):
             value = typed_value(name, controls, before, self.schema)
             if not before and self.code_agent is not None:
                 value = code_config(self.code_agent).get(name)
-            controls.parts[name] = rewritten(name, value, mode)
+            controls.children[name] = rewritten(name, value, mode)
         except Invalid as error:
             return HttpResponse(_sentence(mode, error.issues), status=400, content_type="text/plain")
         form = EditForm.of(self.schema.names, controls, self.config, self.code_agent)

@@ -117,7 +117,7 @@ def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, l
     return FieldView(
         name=name,
         words=words_of(name),
-        control=controls.part(name),
+        control=controls.child(name),
         locked=locked,
         in_code=_as_text(in_code),
         saved=_as_text(config.get(name)),
@@ -204,7 +204,7 @@ class Submission:
         unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
         form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
         for name in (*_OF_RECORD, "changeMessage"):
-            form.parts[name] = self.controls.part(name)
+            form.children[name] = self.controls.child(name)
         return form
 
 
@@ -216,10 +216,10 @@ def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]
     is_plain = metadata.get(MEMBER, tags) == tags
     rest = {name: value for name, value in metadata.items() if name != MEMBER} if is_plain else metadata
     text = json_text(rest or None)
-    form.parts.update({name: Input(name, text) for name in ("metadata", "metadataBefore")})
+    form.children.update({name: Input(name, text) for name in ("metadata", "metadataBefore")})
     if is_plain:
-        form.parts.update({name: Input(name, ", ".join(tags)) for name in ("tags", "tagsBefore")})
-    form.parts["changeMessage"] = Input("changeMessage")
+        form.children.update({name: Input(name, ", ".join(tags)) for name in ("tags", "tagsBefore")})
+    form.children["changeMessage"] = Input("changeMessage")
     return form
 
 

@@ -106,7 +106,7 @@ class ContextForm:
     @property
     def json(self) -> Input:
         """The control of what has no field."""
-        return self.posted.part("context")
+        return self.posted.child("context")
 
     @cached_property
     def offered(self) -> Sequence[Example]:

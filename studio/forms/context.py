@@ -258,12 +258,12 @@ def _is_day(text: str) -> bool:
 
 
 def _leaves(node: Input, prefix: str) -> Iterator[tuple[str, Input]]:
-    for name, part in node.parts.items():
+    for name, child in node.children.items():
         path = f"{prefix}{name}"
-        if part.parts:
-            yield from _leaves(part, f"{path}.")
+        if child.children:
+            yield from _leaves(child, f"{path}.")
         else:
-            yield path, part
+            yield path, child
 
 
 def _at(context: Any, path: str) -> Any:

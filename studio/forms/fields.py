@@ -179,7 +179,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
 def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
     """Return the form of the latest configuration, with the edited fields as they were typed."""
     form = shown(latest, names)
-    form.parts.update({name: posted[name] for name in touched})
+    form.children.update({name: posted[name] for name in touched})
     return form
 
 

@@ -25,13 +25,14 @@ MAX_CONTROLS = 6_000
 class Input:
     """One control, or all controls whose names start alike: `instructions.blocks.0.content`.
 
-    A template walks it by the names of its parts (`{{ block.content.typed }}`); a missing part is an empty
-    control with the right name. No part that a template uses has the name of an attribute of this class.
+    A template walks it by the names of its children (`{{ block.content.typed }}`); a missing child is an
+    empty control with the right name. No child that a template uses has the name of an attribute of this
+    class.
     """
 
     path: str
     typed: str = ""
-    parts: dict[str, Input] = field(default_factory=dict)
+    children: dict[str, Input] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 
     @classmethod
@@ -52,7 +53,7 @@ class Input:
                 raise Invalid.field("body", _("holds a control that is nested too deep"))
             node = root
             for segment in segments:
-                node = node.parts.setdefault(segment, node.part(segment))
+                node = node.children.setdefault(segment, node.child(segment))
             node.typed = text
         return root
 
@@ -65,32 +66,32 @@ class Input:
             shown.items() if isinstance(shown, Mapping) else ((str(i), row) for i, row in enumerate(shown))
         )
         node = cls(path)
-        node.parts = {name: cls.showing(part, _below(path, name)) for name, part in members}
+        node.children = {name: cls.showing(member, _below(path, name)) for name, member in members}
         return node
 
-    def __getitem__(self, part: str) -> Input:
-        if hasattr(self, part):
-            raise KeyError(part)  # so that Django's templates go on to the attribute
-        return self.part(part)
+    def __getitem__(self, name: str) -> Input:
+        if hasattr(self, name):
+            raise KeyError(name)  # so that Django's templates go on to the attribute
+        return self.child(name)
 
-    def __contains__(self, part: str) -> bool:
-        return part in self.parts
+    def __contains__(self, name: str) -> bool:
+        return name in self.children
 
-    def part(self, name: str) -> Input:
-        """Return a part by any name; an empty control where there is none."""
-        return self.parts.get(name) or Input(_below(self.path, name))
+    def child(self, name: str) -> Input:
+        """Return a child by any name; an empty control where there is none."""
+        return self.children.get(name) or Input(_below(self.path, name))
 
     def at(self, path: str) -> Input:
-        """Return the part at a dotted path."""
+        """Return the control at a dotted path."""
         node = self
         for name in path.split("."):
-            node = node.part(name)
+            node = node.child(name)
         return node
 
     @property
     def rows(self) -> list[Input]:
-        """The parts in their order."""
-        return list(self.parts.values())
+        """The children in their order."""
+        return list(self.children.values())
 
     @property
     def as_line(self) -> str:
@@ -142,5 +143,5 @@ def _message(issue: Issue, path: str) -> str:
     return f"{rest}: {issue.message}" if rest else issue.message
 
 
-def _below(path: str, part: str) -> str:
-    return f"{path}.{part}" if path else part
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

@@ -31,8 +31,8 @@ def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> 
 
     Raises `Invalid` for what cannot be read, and for JSON that does not fit the field.
     """
-    field = controls.part(name)
-    field.parts["as"] = Input(f"{name}.as", mode)
+    field = controls.child(name)
+    field.children["as"] = Input(f"{name}.as", mode)
     reading = Reading()
     value = field_for(name).read(field, name, reading)
     if reading.issues:

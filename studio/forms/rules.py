@@ -40,11 +40,11 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
 
 def without_unsaid(controls: Input) -> None:
     """Take away the conditions that say nothing, at any depth: rows that were just added."""
-    conditions = controls.part("conditions").parts
+    conditions = controls.child("conditions").children
     for name in [name for name, row in conditions.items() if _is_unsaid(row)]:
         del conditions[name]
-    for part in controls.parts.values():
-        without_unsaid(part)
+    for child in controls.children.values():
+        without_unsaid(child)
 
 
 def _is_unsaid(row: Input) -> bool:

@@ -105,7 +105,7 @@ class PreviewPage(SavedInstructionsPage):
         self.require(Right.SAVE)
         controls = controls_of(request.POST)
         # A row that was just added says nothing yet, and is no reason against a preview of the others.
-        blocks = controls.part("instructions").part("blocks").parts
+        blocks = controls.child("instructions").child("blocks").children
         for name in [name for name, row in blocks.items() if is_unchosen(row)]:
             del blocks[name]
         without_unsaid(controls)

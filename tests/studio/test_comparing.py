@@ -22,7 +22,7 @@ COMPARE = page_of(AGENTS, "compare")
 def fields_on(answer: Any) -> dict[str, list[tuple[str, str]]]:
     """Return what the page tells: the parts of each changed field, as (where, what became of it)."""
     return {
-        field.title: [(part.title, part.op.value) for part in field.parts]
+        field.title: [(change.title, change.op.value) for change in field.changes]
         for field in answer.context["fields"]
     }
 
@@ -260,7 +260,7 @@ def test_a_value_that_came_to_depend_on_conditions_gets_variants(cast: Cast, edg
 def test_what_no_page_knows_is_an_outline(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice)
     edit(cast.alice, {"memory": {"stores": [{"name": "long", "days": 30}, "short"], "on": True}})
-    texts = [row.spans[0].text for row in edgar.get(COMPARE).context["fields"][0].parts[0].sections[0].rows]
+    texts = [row.spans[0].text for row in edgar.get(COMPARE).context["fields"][0].changes[0].sections[0].rows]
     assert texts == ["on: true", "stores:", "  - days: 30", "    name: long", "  - short"]
 
 

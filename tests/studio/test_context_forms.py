@@ -36,7 +36,10 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "tier": {"type": "string", "enum": ["gold", "silver"], "title": "Tier"},
-        "path": {"type": "object", "properties": {"typed": {"type": "string"}, "parts": {"type": "number"}}},
+        "path": {
+            "type": "object",
+            "properties": {"typed": {"type": "string"}, "children": {"type": "number"}},
+        },
         "beta": {"type": "boolean"},
         "with.dot": {"type": "string"},
         "list": {"type": "array"},
@@ -61,7 +64,7 @@ def test_every_plain_value_of_a_schema_has_a_control() -> None:
     assert found == {
         "tier": ("string", "", "Tier"),
         "path.typed": ("string", "path", "typed"),
-        "path.parts": ("number", "path", "parts"),
+        "path.children": ("number", "path", "children"),
         "beta": ("boolean", "", "beta"),
     }
 
@@ -75,10 +78,10 @@ def test_what_is_filled_in_has_the_type_that_the_schema_says() -> None:
     typed = {
         "given__tier": '"gold"',
         "given__path__typed": "5",
-        "given__path__parts": "5",
+        "given__path__children": "5",
         "given__beta": "true",
     }
-    assert read(**typed) == {"tier": "gold", "path": {"typed": "5", "parts": 5}, "beta": True}
+    assert read(**typed) == {"tier": "gold", "path": {"typed": "5", "children": 5}, "beta": True}
 
 
 def test_nothing_filled_in_is_nothing_given() -> None:
@@ -96,7 +99,12 @@ def test_what_is_filled_in_lies_over_the_json() -> None:
 
 @pytest.mark.parametrize(
     "typed",
-    [{"context": "[]"}, {"context": "{"}, {"given__path__parts": "many"}, {"given__path__parts": "true"}],
+    [
+        {"context": "[]"},
+        {"context": "{"},
+        {"given__path__children": "many"},
+        {"given__path__children": "true"},
+    ],
 )
 def test_what_cannot_be_read_is_refused_by_name(typed: dict[str, str]) -> None:
     with pytest.raises(Invalid) as refusal:
@@ -172,9 +180,14 @@ def test_any_context_is_shown_in_fields_and_json_and_read_back_the_same(context:
 
 def test_what_a_control_cannot_hold_stays_json() -> None:
     controls = controls_of_schema({"properties": {**SCHEMA["properties"], **DAY["properties"]}})
-    context = {"tier": "tin", "beta": "yes", "day": "1.5.2026", "path": {"typed": "two\nlines", "parts": 5}}
+    context = {
+        "tier": "tin",
+        "beta": "yes",
+        "day": "1.5.2026",
+        "path": {"typed": "two\nlines", "children": 5},
+    }
     shown = shown_context(context, controls)
-    assert shown.at("given.path.parts").typed == "5"
+    assert shown.at("given.path.children").typed == "5"
     assert json.loads(shown["context"].typed) == context | {"path": {"typed": "two\nlines"}}
 
 

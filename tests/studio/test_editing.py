@@ -332,7 +332,7 @@ def test_posts_that_no_page_made_are_refused_and_never_crash(cast: Cast, kind: K
         {"name": "\x00"},
         {"base": "nonsense", "name": "x"},
         {"tag": "nonsense", "name": "x"},
-        {"typed.path.parts": "x"},
+        {"typed.path.children": "x"},
         {"": "x"},
     ]
     for typed in odd:

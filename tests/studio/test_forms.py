@@ -45,7 +45,7 @@ def posted(form: Input) -> Iterator[tuple[str, str]]:
     """Yield what a browser posts for the form: line ends are its own, and a line has none."""
     for part in form.rows:
         yield from posted(part)
-    if not form.parts:
+    if not form.children:
         multiline = form.path.rpartition(".")[2] in {"content", "text", "json", "description"}
         yield form.path, form.as_text.replace("\n", "\r\n") if multiline else form.as_line
 
@@ -130,7 +130,7 @@ def test_what_is_missing_in_a_variant_is_said_at_its_control() -> None:
     reading = Reading()
     changes(config, AGENT.schema.names, controls, reading)
     assert reading.attach([Issue("model.1.value.name", "must not be blank")]) == []
-    assert controls["model"]["variants"]["1"]["value"].part("name").errors == ["must not be blank"]
+    assert controls["model"]["variants"]["1"]["value"].child("name").errors == ["must not be blank"]
 
 
 def test_a_cleared_field_is_null() -> None:

@@ -69,7 +69,7 @@ def test_a_value_becomes_a_variant_and_a_value_again(config: dict[str, Any]) -> 
 
 def through(name: str, value: Any, mode: str) -> Any:
     """Write a value in a mode, and return what is read from that."""
-    return typed_value(name, Input("", parts={name: rewritten(name, value, mode)}), mode, AGENT.schema)
+    return typed_value(name, Input("", children={name: rewritten(name, value, mode)}), mode, AGENT.schema)
 
 
 @pytest.mark.parametrize(

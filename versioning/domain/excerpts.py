@@ -126,7 +126,7 @@ def _apart(hits: list[_Hit]) -> list[_Hit]:
 
 def _patterns(query: TextQuery, *, inside: bool) -> list[Any]:
     if inside:
-        return [regex.compile(regex.escape(folded(part))) for part in query.parts]
+        return [regex.compile(regex.escape(folded(piece))) for piece in query.pieces]
     return [_pattern(term) for term in query.terms]
 
 

@@ -107,7 +107,7 @@ class TextQuery:
         return self.line[:-1] if self.terms and self.terms[-1].begins else self.line
 
     @cached_property
-    def parts(self) -> tuple[str, ...]:
+    def pieces(self) -> tuple[str, ...]:
         """What was typed between blanks and quotes, punctuation included, for a search inside of words."""
         found = (match[0] if match[1] is None else match[1] for match in _QUOTED_OR_NOT.finditer(self.typed))
         return tuple(dict.fromkeys(part.strip() for part in found if part.strip()))

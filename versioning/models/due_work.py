@@ -64,9 +64,9 @@ class Turns:
         """
         due = list(due)
         with self._lock:
-            known = {part for owner in due for part in _parts(owner)}
+            known = {level for owner in due for level in _levels(owner)}
             self._latest = {
-                part: number for part, number in self._latest.items() if part in known or self._held[part]
+                level: number for level, number in self._latest.items() if level in known or self._held[level]
             }
             free = self._places - self._held[()]
             may = [owner for owner in due if not owner or self._held[owner[:1]] < free]
@@ -76,19 +76,19 @@ class Turns:
         """Note that a place is taken."""
         with self._lock:
             self._number += 1
-            self._held.update(_parts(owner))
-            self._latest.update(dict.fromkeys(_parts(owner), self._number))
+            self._held.update(_levels(owner))
+            self._latest.update(dict.fromkeys(_levels(owner), self._number))
 
     def end(self, owner: Owner) -> None:
         """Note that a place is given back."""
         with self._lock:
-            self._held -= Counter(_parts(owner))
+            self._held -= Counter(_levels(owner))
 
     def _precedence(self, owner: Owner) -> list[tuple[int, int]]:
-        return [(self._held[part], self._latest.get(part, 0)) for part in _parts(owner)]
+        return [(self._held[level], self._latest.get(level, 0)) for level in _levels(owner)]
 
 
-def _parts(owner: Owner) -> list[Owner]:
+def _levels(owner: Owner) -> list[Owner]:
     """Return no owner in particular, the workspace, and what is within it."""
     return [owner[:length] for length in range(len(owner) + 1)]
 

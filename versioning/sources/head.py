@@ -45,7 +45,7 @@ class _Repository:
     """Contains the branches."""
     dot_git: tuple[str, Identity]
     """The `.git` by which the repository was found."""
-    parts: tuple[Identity | None, ...]
+    identities: tuple[Identity | None, ...]
 
 
 class _Files:
@@ -127,11 +127,11 @@ class Head:
         if (
             repository is None
             or repository.dot_git != dot_git
-            or repository.parts != _parts(repository.git_dir, repository.common_dir)
+            or repository.identities != _identities(repository.git_dir, repository.common_dir)
         ):
             self._repository = None
             repository = _located(self.folder, dot_git)
-            if all(map(is_settled, (dot_git[1], *repository.parts))):
+            if all(map(is_settled, (dot_git[1], *repository.identities))):
                 self._repository = repository
         return repository
 
@@ -218,11 +218,11 @@ def _located(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
     if not (is_file or (stat.S_ISDIR(about[0]) and Path(path).samefile(git_dir))):
         raise _Unusual
     return _Repository(
-        git_dir=git_dir, common_dir=common_dir, dot_git=dot_git, parts=_parts(git_dir, common_dir)
+        git_dir=git_dir, common_dir=common_dir, dot_git=dot_git, identities=_identities(git_dir, common_dir)
     )
 
 
-def _parts(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
+def _identities(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
     """Return the identities of everything that makes Git accept the folders as a repository."""
     paths = (
         git_dir,
@@ -232,10 +232,10 @@ def _parts(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
         f"{common_dir}/objects",
         f"{common_dir}/refs",
     )
-    parts = tuple(map(identity_of, paths))
-    if any(part and stat.S_ISLNK(part[0]) for part in parts):
+    identities = tuple(map(identity_of, paths))
+    if any(one and stat.S_ISLNK(one[0]) for one in identities):
         raise _Unusual
-    return parts
+    return identities
 
 
 def _content(path: str, most: int) -> bytes:

@@ -228,23 +228,23 @@ class InsideResults(Results):
 
     def _look_through(self) -> Iterator[Seen]:
         """Yield what code defines."""
-        for unstored in self.catalog.unstored() if self.query.parts else ():
-            if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.parts):
+        for unstored in self.catalog.unstored() if self.query.pieces else ():
+            if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.pieces):
                 yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
 
     def _rows(self, place: Place) -> QuerySet[Any]:
         rows: QuerySet[Any] = self.catalog.stored().order_by()
-        for part in self.query.parts:
+        for part in self.query.pieces:
             viewer = self.catalog.viewer
             in_names = place is Place.NAME
             rows = rows.filter(named(part, viewer)) if in_names else TEXT.narrow(rows, part, viewer)
-        return rows if self.query.parts else rows.none()
+        return rows if self.query.pieces else rows.none()
 
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
         versions: Any = self.catalog.collection.model.version_model._default_manager.filter(
             pk__in=version_ids
         )
-        for part in self.query.parts:
+        for part in self.query.pieces:
             versions = versions.filter(contains("search_text", Value(part.casefold())))
         return set(versions.values_list("pk", flat=True))
 
