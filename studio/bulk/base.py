@@ -109,15 +109,15 @@ class ChosenPage(StudioPage, ABC):
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the page that asks, with what is wrong with what was typed."""
         found = self._drafts(choices)
-        candidates = [self._candidate(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
-        offered = [one for one in candidates if not one.obstacle]
+        resources = [self._judged(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
+        offered = [one for one in resources if not one.obstacle]
         return self.page(
             self.ask_template,
             title=self.question(len(offered)),
             status=400 if error else 200,
             problems=reasons(error),
             offered=offered,
-            left_out=[one for one in candidates if one.obstacle],
+            left_out=[one for one in resources if one.obstacle],
             back_address=self.back_address,
             **self.more(),
         )
@@ -126,7 +126,7 @@ class ChosenPage(StudioPage, ABC):
         """Return what else the templates show."""
         return {}
 
-    def _candidate(self, choice: Choice, draft: Draft | None) -> ChosenResource:
+    def _judged(self, choice: Choice, draft: Draft | None) -> ChosenResource:
         if draft is None:
             return ChosenResource(choice=choice, draft=None, obstacle=translated(NotFound().message))
         return ChosenResource(choice=choice, draft=draft, obstacle=self.obstacle(choice, draft))
