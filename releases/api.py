@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from releases import items
-from releases.editing import tag_of
+from releases.editing import etag_of
 from releases.models import Release, ReleaseItem
 from releases.models.releases import State
 from releases.rules import ReleaseChanged
@@ -27,7 +27,7 @@ from releases.schemas import (
 )
 from releases.verbs import Releases
 from versioning.api import errors, parameters
-from versioning.api.base import EditorViewSet, content_tag, expected_tags, tagged
+from versioning.api.base import EditorViewSet, content_etag, expected_etags, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success
@@ -104,13 +104,13 @@ class ReleaseViewSet(EditorViewSet):
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change a draft release."""
         changes = _cleared(ReleaseUpdate.read(request))
-        changed = self._releases.change(id, **changes, by=self.caller, expect=expected_tags(request))
+        changed = self._releases.change(id, **changes, by=self.caller, expect=expected_etags(request))
         return self._answer(request, changed)
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete a draft release."""
         Nothing.read(request)
-        self._releases.delete(id, by=self.caller, expect=expected_tags(request))
+        self._releases.delete(id, by=self.caller, expect=expected_etags(request))
         return Response(self.dump(f"The release {id} is deleted."))
 
     def check(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -120,7 +120,7 @@ class ReleaseViewSet(EditorViewSet):
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002
         """Publish all of a release, or nothing."""
         options = options_of(ReleasePublish.read(request))
-        published = self._releases.publish(id, by=self.caller, expect=expected_tags(request), **options)
+        published = self._releases.publish(id, by=self.caller, expect=expected_etags(request), **options)
         return self._answer(request, published)
 
     def revert(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -141,7 +141,7 @@ class ReleaseViewSet(EditorViewSet):
         body = self.dump(view)
         # `If-Match` reads what is before the hyphen, so a draft of an item that is saved meanwhile does not
         # keep anybody from changing the release; for `If-None-Match` all of it counts.
-        return tagged(request, body, tag=f"{tag_of(release)}-{content_tag(body)}", **response)
+        return with_etag(request, body, etag=f"{etag_of(release)}-{content_etag(body)}", **response)
 
 
 def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ()) -> list[ReleaseView]:

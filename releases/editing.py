@@ -20,7 +20,7 @@ from releases.rules import ReleaseChanged
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of
-from versioning.editor.locking import ANY_TAG, retry_on_conflict
+from versioning.editor.locking import ANY_ETAG, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.verbs import Verbs
@@ -81,7 +81,7 @@ def change(
 ) -> Release:
     """Change a draft release: what is None stays, `items` replaces all of them.
 
-    Raises `ReleaseChanged` if `expect` names tags and none is the release's, `Conflict` once it is published,
+    Raises `ReleaseChanged` if none of the ETags in `expect` is its own, `Conflict` once it is published,
     and `Forbidden` while it goes live by itself, without the right to publish.
     """
     caller = caller_of(by)
@@ -165,7 +165,7 @@ def changing(
     """
     with events.transaction():
         release = _found(Release.objects.locked(), release_id, by, right)
-        if expect is not None and ANY_TAG not in expect and tag_of(release) not in expect:
+        if expect is not None and ANY_ETAG not in expect and etag_of(release) not in expect:
             raise ReleaseChanged
         refuse_published(release)
         revision = release.revision
@@ -206,7 +206,7 @@ def _content(item: ReleaseItem) -> tuple[object, ...]:
     return item.kind, item.resource_id, item.identity, item.action, item.version_id
 
 
-def tag_of(release: Release) -> str:
+def etag_of(release: Release) -> str:
     """Return a text that changes with the release itself, for `If-Match`."""
     return f"{release.pk.hex}{release.revision:08x}"
 

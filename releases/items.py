@@ -134,9 +134,9 @@ def _still_there(collection: Collection[Any], pins: set[UUID], versions: Version
     return {**{pk: versions[pk] for pk in there}, **missing}
 
 
-def collection_of(editor: Editor, word: str) -> Collection[Any]:
-    """Return the verbs of a kind, by its word."""
-    return editor.collection(KINDS_BY_SLUG[word])
+def collection_of(editor: Editor, slug: str) -> Collection[Any]:
+    """Return the verbs of a kind, by its slug."""
+    return editor.collection(KINDS_BY_SLUG[slug])
 
 
 def moves_of_blocks(items: Iterable[ReleaseItem]) -> dict[str, bool]:
@@ -156,8 +156,8 @@ def is_file(editor: Editor, resource: VersionedResource) -> bool:
 def _by_kind(items: Iterable[ReleaseItem]) -> Iterator[tuple[ResourceKind, list[ReleaseItem]]]:
     """Yield the kinds of the items, those first that are locked first, each with its items in their order."""
     wanted = list(items)
-    for word in dict.fromkeys(item.kind for item in in_order(wanted)):
-        yield KINDS_BY_SLUG[word], [item for item in wanted if item.kind == word]
+    for slug in dict.fromkeys(item.kind for item in in_order(wanted)):
+        yield KINDS_BY_SLUG[slug], [item for item in wanted if item.kind == slug]
 
 
 def _pins(items: Iterable[ReleaseItem]) -> set[UUID]:

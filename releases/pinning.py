@@ -68,12 +68,12 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
 def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem]) -> _Resources:
     """Return the resources that the items name in the workspace of the release."""
     found: dict[tuple[str, str], VersionedResource] = {}
-    for word in KINDS_BY_SLUG:
-        named = [item.resource_id for item in items if item.kind == word]
+    for slug in KINDS_BY_SLUG:
+        named = [item.resource_id for item in items if item.kind == slug]
         wanted = [one for one in named if not ids.problem(one)]
         if wanted:
-            rows = collection_of(editor, word).all.filter(pk__in=wanted, workspace_id=release.workspace_id)
-            found |= {(word, row.pk): row for row in rows}
+            rows = collection_of(editor, slug).all.filter(pk__in=wanted, workspace_id=release.workspace_id)
+            found |= {(slug, row.pk): row for row in rows}
     return found
 
 
@@ -81,11 +81,11 @@ def _versions(editor: Editor, resources: _Resources, items: Items) -> _Versions:
     """Return the versions that items may pin: those that they name, and the latest of each resource."""
     named = {version_id for item in items if (version_id := _uuid(item.get("versionId"))) is not None}
     found: dict[tuple[str, str, UUID], int] = {}
-    for word in dict.fromkeys(word for word, _id in resources):
-        latest = {row.latest_version_id for (kind, _id), row in resources.items() if kind == word}
-        rows = collection_of(editor, word).model.version_model.objects.filter(pk__in=named | latest)
+    for slug in dict.fromkeys(slug for slug, _id in resources):
+        latest = {row.latest_version_id for (kind, _id), row in resources.items() if kind == slug}
+        rows = collection_of(editor, slug).model.version_model.objects.filter(pk__in=named | latest)
         columns = rows.order_by().values_list("resource_id", "pk", "number")
-        found |= {(word, resource_id, pk): number for resource_id, pk, number in columns}
+        found |= {(slug, resource_id, pk): number for resource_id, pk, number in columns}
     return found
 
 

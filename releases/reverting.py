@@ -57,9 +57,9 @@ def revert(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Revert
 def _numbers_before(editor: Editor, items: Sequence[ItemNow]) -> Mapping[UUID, int]:
     """Return the numbers of the versions that were live before; a deleted one has none."""
     found: dict[UUID, int] = {}
-    for word in dict.fromkeys(one.kind for one in items):
-        before = {one.item.active_before for one in items if one.kind == word} - {None}
-        versions = collection_of(editor, word).model.version_model.objects.filter(pk__in=before)
+    for slug in dict.fromkeys(one.kind for one in items):
+        before = {one.item.active_before for one in items if one.kind == slug} - {None}
+        versions = collection_of(editor, slug).model.version_model.objects.filter(pk__in=before)
         found |= dict(versions.order_by().values_list("pk", "number"))
     return found
 

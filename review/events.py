@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.parts import Part, Sentence
+from studio.activity.fragments import Fragment, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str
     version = names.version(event.version_id)
     address = names.subject(event)
     words = version.text if event.version_id else _("a deleted version")
-    values: dict[str, Part | str] = {
-        "version": Part(words, address or version.address, number=version.number),
+    values: dict[str, Fragment | str] = {
+        "version": Fragment(words, address or version.address, number=version.number),
         **more,
     }
     if names.of_one:

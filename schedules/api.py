@@ -13,7 +13,7 @@ from schedules.models import Action, Schedule
 from schedules.schemas import STATES, ScheduleAnswer, ScheduleCreate, SchedulePage, ScheduleUpdate
 from schedules.verbs import Schedules, Times
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing
@@ -93,7 +93,7 @@ class ScheduleViewSet(EditorViewSet):
             about = given["resource"]
             made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
         address = f"/{settings.EDITOR_API_PREFIX}/schedules/{made.pk}"
-        return tagged(request, self.dump(made), status=201, headers={"Location": address})
+        return with_etag(request, self.dump(made), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a schedule."""
@@ -111,7 +111,7 @@ class ScheduleViewSet(EditorViewSet):
 
     def _answer(self, request: Request, schedule: Schedule) -> Response:
         [judged] = self._judged([schedule])
-        return tagged(request, self.dump(judged))
+        return with_etag(request, self.dump(judged))
 
     def _judged(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
         """Return schedules with what would keep them from happening now."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.parts import Part, Sentence
+from studio.activity.fragments import Fragment, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def _sentence(
         if named_release is None:
             return Sentence(release[1], more)
         return Sentence(release[0], {"release": named_release, **more})
-    values: dict[str, Part | str] = dict(more)
+    values: dict[str, Fragment | str] = dict(more)
     sentences = resource
     if event.version_id:
         sentences = version
         named = names.version(event.version_id)
-        values["version"] = Part(named.text, names.subject(event) or named.address, number=named.number)
+        values["version"] = Fragment(named.text, names.subject(event) or named.address, number=named.number)
     if names.of_one:
         return Sentence(sentences[1], values)
     return Sentence(sentences[0], {"resource": names.resource(event), **values})

@@ -23,7 +23,7 @@ from delivery.webhooks.schemas import (
     WebhookUpdate,
 )
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, content_tag, tagged
+from versioning.api.base import EditorViewSet, content_etag, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
 from versioning.models.byte_length import ByteLength, together
@@ -82,12 +82,12 @@ class WebhookViewSet(EditorViewSet):
         arguments = {names.get(name, name): value for name, value in given.items()}
         webhook, secret = administration.create(**arguments, by=self.caller)
         body = WebhookAnswer.dump(webhook)
-        tag = content_tag(body)  # of the webhook as GET returns it, without the secret
+        etag = content_etag(body)  # of the webhook as GET returns it, without the secret
         headers = {
             "Location": f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}",
             "Cache-Control": "private, no-store",  # no cache may store the secret
         }
-        return tagged(request, {**body, "secret": secret}, tag=tag, status=201, headers=headers)
+        return with_etag(request, {**body, "secret": secret}, etag=etag, status=201, headers=headers)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a webhook and the state of its receiver."""
@@ -127,4 +127,4 @@ class WebhookViewSet(EditorViewSet):
         return Response(self.dump(administration.replay(id, delivery, by=self.caller)))
 
     def _answer(self, request: Request, webhook: Webhook) -> Response:
-        return tagged(request, self.dump(webhook))
+        return with_etag(request, self.dump(webhook))

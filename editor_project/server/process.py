@@ -41,7 +41,7 @@ def run(
         raise CommandError(str(error)) from error
     with held:
         _check_database()
-        _let_go_of_the_database()
+        _close_connections()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         # Workers are started afresh and read the settings by this name.
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
@@ -64,7 +64,7 @@ def run(
             server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
 
 
-def _let_go_of_the_database() -> None:
+def _close_connections() -> None:
     """Close open connections, because forked workers must not share them."""
     connections.close_all()
     log_position.close()

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from releases.automatic import changeable
 from releases.checking import problems_of
-from releases.editing import tag_of
+from releases.editing import etag_of
 from releases.items import ItemNow, now
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, Action, State
@@ -113,7 +113,7 @@ class ReleasePage(WorkspacePage):
             release=release,
             state=STATES[release.state],
             is_draft=self.is_draft,
-            tag=tag_of(release),
+            tag=etag_of(release),
             page=page,
             query="",
             count=len(rows),
@@ -170,7 +170,7 @@ class ReleasePage(WorkspacePage):
 
         refusals = dict.fromkeys(one.code for one in problems)
         template = reason_template(refusals, self.workspace.pk, self.caller, passes)
-        hidden = {"tag": tag_of(self.release), "do": "publish"}
+        hidden = {"tag": etag_of(self.release), "do": "publish"}
         return ReasonForm(template=template, action="", hidden=hidden, error=error) if template else None
 
     def _options(self, reason: str) -> gate.Options:

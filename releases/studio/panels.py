@@ -13,7 +13,7 @@ from releases.studio.links import of_adding, of_publishing_together
 from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
-from studio.resources.chosen import tag_field, value_of
+from studio.resources.chosen import etag_field, value_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -41,7 +41,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     context = {
         "address": of_publishing_together(),
         "chosen": [
-            (value_of(kind, one.pk, version_id), tag_field(kind, one.pk), one.tag)
+            (value_of(kind, one.pk, version_id), etag_field(kind, one.pk), one.etag)
             for kind, one, version_id in chosen
         ],
         "count": len(blocks),

@@ -79,8 +79,8 @@ class PublishTogetherPage(ChosenPage):
 
 def has_changed(choice: Choice, draft: Draft) -> bool:
     """Say whether a resource was changed since the page with the choice was opened."""
-    if choice.tag is not None:
-        return choice.tag != draft.resource.tag
+    if choice.etag is not None:
+        return choice.etag != draft.resource.etag
     return choice.version_id != draft.resource.latest_id
 
 

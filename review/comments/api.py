@@ -13,7 +13,7 @@ from review.comments.schemas import CommentAnswer, CommentCreate, CommentPage, C
 from review.comments.verbs import Comments
 from review.texts import MAX_QUOTE
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success
@@ -75,16 +75,16 @@ class CommentViewSet(EditorViewSet):
         place = {_NAMES.get(name, name): value for name, value in given.items() if value is not None}
         comment = self.comments.add(resource["kind"], resource["id"], **place, by=self.caller)
         address = f"/{settings.EDITOR_API_PREFIX}/comments/{comment.pk}"
-        return tagged(request, self.dump(comment), status=201, headers={"Location": address})
+        return with_etag(request, self.dump(comment), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a comment."""
-        return tagged(request, self.dump(self.comments.get(id, by=self.caller)))
+        return with_etag(request, self.dump(self.comments.get(id, by=self.caller)))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Resolve or reopen a thread, or change the text of one's own comment."""
         changes = CommentUpdate.read(request)
-        return tagged(request, self.dump(self.comments.change(id, **changes, by=self.caller)))
+        return with_etag(request, self.dump(self.comments.change(id, **changes, by=self.caller)))
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete one's own comment; replies stay."""

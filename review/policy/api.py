@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from review.models import ReviewPolicy
 from review.policy.administration import ReviewPolicies
 from review.policy.schemas import ReviewPolicyAnswer, ReviewPolicyUpdate
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, with_etag
 
 
 class ReviewPolicyViewSet(EditorViewSet):
@@ -33,4 +33,4 @@ class ReviewPolicyViewSet(EditorViewSet):
         return self._answer(self.policies.set(id, **ReviewPolicyUpdate.read(request), by=self.caller))
 
     def _answer(self, policy: ReviewPolicy) -> Response:
-        return tagged(self.request, self.dump(policy))
+        return with_etag(self.request, self.dump(policy))

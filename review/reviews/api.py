@@ -14,7 +14,7 @@ from review.reviews.records import ReviewRecord
 from review.reviews.schemas import STATES, ReviewAnswer, ReviewCreate, ReviewPage, ReviewUpdate, VerdictCreate
 from review.reviews.verbs import Reviews
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.models.byte_length import ByteLength, together
 
@@ -112,4 +112,4 @@ class ReviewViewSet(EditorViewSet):
         return self._answer(request, review)
 
     def _answer(self, request: Request, review: ReviewRecord, **response: Any) -> Response:
-        return tagged(request, self.dump(review), **response)
+        return with_etag(request, self.dump(review), **response)

@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from studio import extensions
+from studio.activity.fragments import Fragment
 from studio.activity.names import Names, resource_name, version_name
-from studio.activity.parts import Part
 from studio.activity.sentences import sentence_of
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.translation import translated
@@ -28,10 +28,10 @@ class Line:
     """An event as a page tells it."""
 
     event: Event
-    sentence: list[Part]
+    sentence: list[Fragment]
     comparison: str
     """The address of what it changed; empty if there is nothing to compare, or not for the caller."""
-    together: Part | None = None
+    together: Fragment | None = None
     """The release with which it happened, if it did with one and that is there for the caller."""
 
     @property
@@ -42,7 +42,7 @@ class Line:
     @property
     def words(self) -> str:
         """The sentence as plain text."""
-        return "".join(part.text for part in self.sentence)
+        return "".join(fragment.text for fragment in self.sentence)
 
 
 def lines_of(
@@ -109,7 +109,7 @@ class _Found:
         self.subjects = {(event.position, event.ordinal): self._subject(event) for event in events}
         open_events = [event for event in events if self._may_read_drafts(event)]
         self.named = {
-            key: Part(one.title, one.address)
+            key: Fragment(one.title, one.address)
             for key, one in extensions.named_in_events(caller, open_events).items()
         }
 
@@ -140,22 +140,22 @@ class _Found:
         compare = self._kind(event).address("compare", event.resource_id)
         return f"{compare}?{urlencode({'from': before, 'to': now})}"
 
-    def _resource(self, event: Event) -> Part:
+    def _resource(self, event: Event) -> Fragment:
         text = resource_name(event)
         if not self._is_there(event):
-            return Part(text)
+            return Fragment(text)
         page = "history" if self._may_read_drafts(event) else "change"
-        return Part(text, self._kind(event).address(page, event.resource_id))
+        return Fragment(text, self._kind(event).address(page, event.resource_id))
 
-    def _version(self, event: Event, version_id: str) -> Part:
+    def _version(self, event: Event, version_id: str) -> Fragment:
         number = self.numbers.get(version_id)
         if number is None and version_id == event.version_id and _is_uuid(version_id):
             number = event.version_number  # the version itself may be gone
         text = translated(reference_to_id(version_id)) if number is None else version_name(number)
         if not self._is_open(event, version_id):
-            return Part(text, number=number)
+            return Fragment(text, number=number)
         address = self._kind(event).address("version", event.resource_id, version_id)
-        return Part(text, address, number=number)
+        return Fragment(text, address, number=number)
 
     def _subject(self, event: Event) -> str:
         """Return where an application shows what an event is about, if the caller may open that."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from studio.activity.parts import Part
+from studio.activity.fragments import Fragment
 from studio.activity.wording import noun_of
 from studio.kinds import KINDS_BY_SLUG
 from studio.translation import translated
@@ -20,36 +20,36 @@ from versioning.models import Event
 class Names:
     """What the resources and versions of events are called, and where they are."""
 
-    versions: Mapping[str, Part] = field(default_factory=dict)
+    versions: Mapping[str, Fragment] = field(default_factory=dict)
     """By id."""
-    resources: Mapping[tuple[str, str, Any], Part] = field(default_factory=dict)
+    resources: Mapping[tuple[str, str, Any], Fragment] = field(default_factory=dict)
     """By kind, id and identity."""
     subjects: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """Where that is which an event is about besides its resource, such as a review; by position, ordinal."""
-    named: Mapping[tuple[int, int], Part] = field(default_factory=dict)
+    named: Mapping[tuple[int, int], Fragment] = field(default_factory=dict)
     """What events name of other applications, such as a release, in the same way."""
     of_one: bool = False
     """Whether the page is about one resource, which its sentences need not name."""
 
-    def version(self, version_id: str) -> Part:
+    def version(self, version_id: str) -> Fragment:
         """Return the name of a version: `version 3`, `Git 2f7341a`."""
-        return self.versions.get(version_id) or Part(translated(reference_to_id(version_id)))
+        return self.versions.get(version_id) or Fragment(translated(reference_to_id(version_id)))
 
-    def draft(self, version_id: str) -> Part:
+    def draft(self, version_id: str) -> Fragment:
         """Return the name of a version that was a draft when it was saved: `draft 3`."""
         version = self.version(version_id)
         if version.number is None:
             return version
-        return Part(_("draft {number}").format(number=version.number), version.address)
+        return Fragment(_("draft {number}").format(number=version.number), version.address)
 
     def subject(self, event: Event) -> str:
         """Return the address of what an event is about besides its resource; empty if it has no page."""
         return self.subjects.get((event.position, event.ordinal), "")
 
-    def resource(self, event: Event) -> Part:
+    def resource(self, event: Event) -> Fragment:
         """Return the name of the resource that an event is about: `agent writer`."""
         key = event.resource_kind, event.resource_id, event.resource_uuid
-        return self.resources.get(key) or Part(resource_name(event))
+        return self.resources.get(key) or Fragment(resource_name(event))
 
 
 def resource_name(event: Event) -> str:

@@ -1,8 +1,8 @@
 """What happened, as sentences: `ada published version 8 of agent writer in place of version 5`. Pure.
 
 A sentence is written as a whole, with a placeholder for everything that stands for itself, so that a
-translation can put it in any order. It becomes a list of parts, of which some lead somewhere. Types of events
-whose application declares no sentence are told as they are called:
+translation can put it in any order. It becomes a list of fragments, of which some lead somewhere. Types of
+events whose application declares no sentence are told as they are called:
 `ada: pilot ended, agent writer`.
 """
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
 
+from studio.activity.fragments import Fragment, Sentence, as_fragments
 from studio.activity.names import Names
-from studio.activity.parts import Part, Sentence, as_parts
 from studio.activity.wording import name_of, noun_of
 from studio.activity.workspace_sentences import OF_WORKSPACES
 from studio.forms.wording import titles
@@ -37,10 +37,10 @@ def who_of(event: Event) -> str:
     return event.actor or _("The application")
 
 
-def sentence_of(event: Event, names: Names, who: str = "") -> list[Part]:
+def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` is how to call who did it, if not by name."""
     said = _said(event, names)
-    return as_parts(said.sentence, {"who": Part(who or who_of(event), is_who=True), **said.values})
+    return as_fragments(said.sentence, {"who": Fragment(who or who_of(event), is_who=True), **said.values})
 
 
 def _said(event: Event, names: Names) -> Sentence:
@@ -73,7 +73,7 @@ def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords
     return Sentence(sentence, {"resource": names.resource(event)})
 
 
-def _of(event: Event, names: Names, sentence: str, alone: str, **values: Part | str) -> Sentence:
+def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragment | str) -> Sentence:
     """Return the sentence that names the resource, or the one that leaves it out."""
     if names.of_one:
         return Sentence(alone, values)
@@ -144,7 +144,7 @@ def _label_moved(event: Event, names: Names) -> Sentence:
     before, now = event.previous_version_id, event.version_id
     sentences = _label_sentences(released=bool(event.detail.get("released")))
     how = "released" if before == now else "moved" if before else "set"
-    values: dict[str, Part | str] = {"label": event.label, "version": names.version(now)}
+    values: dict[str, Fragment | str] = {"label": event.label, "version": names.version(now)}
     if how == "moved":
         values["previous"] = names.version(before)
     sentence, alone = sentences[how]
@@ -250,7 +250,7 @@ def _as_called(event: Event, names: Names) -> Sentence:
     called = name_of(event.type)
     if subject != event.resource_kind:
         called = f"{noun_of(subject)} {called}"
-    about: dict[str, Part | str] = {"what": called}
+    about: dict[str, Fragment | str] = {"what": called}
     if event.resource_id:
         about["resource"] = names.resource(event)
     if event.version_id:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from studio.activity.parts import Sentence
+from studio.activity.fragments import Sentence
 from studio.workspaces.roles import NAMES as ROLES
 from versioning.models import Event
 

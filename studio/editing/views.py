@@ -144,9 +144,9 @@ class EditPage(EditablePage):
             "by": self.caller,
         }
         if self.resource is not None:
-            tag = submission.controls["tag"].typed
+            etag = submission.controls["tag"].typed
             return self.collection.edit(
-                self.resource_id, submission.changed, expect={tag}, default_message="", **about
+                self.resource_id, submission.changed, expect={etag}, default_message="", **about
             )
         if not submission.changed and not submission.metadata:
             return None
@@ -172,7 +172,7 @@ class EditPage(EditablePage):
             return self.go(further(self.caller, self.kind, saved.resource, saved.version), message)
         if is_new:
             return self.back("change", self.with_next_steps(message, saved.resource, saved.version))
-        if self.resource is not None and saved.resource.tag != self.resource.tag:
+        if self.resource is not None and saved.resource.etag != self.resource.etag:
             return self.back("change", _("Saved. The text is as it was, so there is no new version."))
         return self.back("change", str(UNCHANGED), level=messages.INFO)
 
@@ -206,7 +206,7 @@ class EditPage(EditablePage):
     def _saves_on(self) -> dict[str, Any]:
         """Return the hidden fields that name the version which the form belongs to."""
         return {
-            "tag": self.resource.tag if self.resource else "",
+            "tag": self.resource.etag if self.resource else "",
             "base": self.base.version_id if self.base else "",
         }
 

@@ -68,7 +68,7 @@ class ContextForm:
         has_fields = "given" in self.posted or "context" in self.posted
         if self.chosen is not None and (loads or not has_fields):
             self.posted = shown_context(self.chosen.context, self.controls)
-        elif self.chosen is not None and tag_of(self.chosen) != self.posted["example_tag"].typed:
+        elif self.chosen is not None and etag_of(self.chosen) != self.posted["example_tag"].typed:
             # The fields belong to another state of it, or to another example.
             self.chosen.revision = NEVER
         return self
@@ -114,9 +114,9 @@ class ContextForm:
         return self.examples.all()
 
     @property
-    def tag(self) -> str:
+    def etag(self) -> str:
         """What the form says about the example that it began with."""
-        return tag_of(self.chosen) if self.chosen is not None else ""
+        return etag_of(self.chosen) if self.chosen is not None else ""
 
     @property
     def keeps_open(self) -> bool:
@@ -130,7 +130,7 @@ class ContextForm:
         return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
 
 
-def tag_of(example: Example) -> str:
+def etag_of(example: Example) -> str:
     """Return what tells a state of an example from all others, for the form that begins with it."""
     return f"{example.pk}.{example.revision}"
 

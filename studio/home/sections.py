@@ -114,8 +114,8 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     ).order_by("-position")
     edited: dict[Key, tuple[datetime.datetime, UUID | None]] = {}
     found = edits.values_list("resource_kind", "resource_id", "created_at", "resource_uuid")
-    for word, resource_id, at, identity in found[: 5 * RECENT]:
-        edited.setdefault((word, resource_id), (at, identity))
+    for slug, resource_id, at, identity in found[: 5 * RECENT]:
+        edited.setdefault((slug, resource_id), (at, identity))
     seen = {(one.kind, one.id): one.at for one in opened}
     both = {}
     for key in {*edited, *seen}:
@@ -140,7 +140,7 @@ def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
     """Return a line about each of the resources that are there and that the caller may read."""
     lines: dict[Key, Line] = {}
     for kind in KINDS:
-        ids = [resource_id for word, resource_id in wanted if word == kind.slug]
+        ids = [resource_id for slug, resource_id in wanted if slug == kind.slug]
         found = kind.catalog(caller).some(ids)
         stars = stars_of(kind, [resource.pk for resource, _ in found], caller)
         for resource, entry in found:

@@ -58,7 +58,7 @@ class ConfirmPage(DependentsPage, ABC):
 
     @abstractmethod
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Do it if the resource has one of the expected tags, and redirect."""
+        """Do it if the resource has one of the expected entity tags, and redirect."""
 
     def is_allowed(self) -> bool:
         """Say whether the caller may do it."""
@@ -82,7 +82,7 @@ class ConfirmPage(DependentsPage, ABC):
             "studio/publishing/confirm.html",
             title=self.title,
             status=status,
-            tag=self.record.tag,
+            tag=self.record.etag,
             sentences=self.sentences(),
             dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
             back_address=self.address("change"),

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from studio import extensions
 from studio.forms.wording import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
-from studio.resources.chosen import tag_field, value_of
+from studio.resources.chosen import etag_field, value_of
 from studio.resources.rows import Row
 from studio.versions import message_of
 from versioning.domain.access import Caller, Right
@@ -60,9 +60,9 @@ class Draft:
         return value_of(self.kind, self.resource.pk, self.newest.version_id)
 
     @property
-    def tag_field(self) -> str:
+    def etag_field(self) -> str:
         """The name of the field with its tag."""
-        return tag_field(self.kind, self.resource.pk)
+        return etag_field(self.kind, self.resource.pk)
 
     @property
     def comparison(self) -> str:
@@ -110,7 +110,7 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
     for kind in KINDS:
         found = [
             (resource, entry)
-            for resource, entry in kind.catalog(caller).some([pk for word, pk in wanted if word == kind.slug])
+            for resource, entry in kind.catalog(caller).some([pk for slug, pk in wanted if slug == kind.slug])
             if caller.may(Right.READ_DRAFTS, resource.workspace_id)
         ]
         drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}

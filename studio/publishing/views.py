@@ -100,7 +100,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             ReasonForm(
                 template=template,
                 action=self.address("publish"),
-                hidden={"version": version.version_id, "tag": resource.tag},
+                hidden={"version": version.version_id, "tag": resource.etag},
                 title=title_of(version),
                 error=error,
             )

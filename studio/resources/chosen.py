@@ -1,7 +1,7 @@
 """How forms name the resources that a person has chosen, each with the version that the page showed.
 
 A checkbox of a list is called `chosen` and has the value `agent:team/writer:<version id>`. A page that asks
-for confirmation sends with each the tag of the resource, in a field called `tag:agent:team/writer`.
+for confirmation sends with each the entity tag of the resource, in a field called `tag:agent:team/writer`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
     return f"{kind.slug}:{resource_id}:{version_id}"
 
 
-def tag_field(kind: ResourceKind, resource_id: str) -> str:
-    """Return the name of the field with the tag of a resource."""
+def etag_field(kind: ResourceKind, resource_id: str) -> str:
+    """Return the name of the field with the entity tag of a resource."""
     return f"tag:{kind.slug}:{resource_id}"
 
 
@@ -39,11 +39,11 @@ def chosen(given: QueryDict) -> Sequence[Choice]:
         raise Invalid.field(FIELD, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     choices = {}
     for place, value in enumerate(values):
-        word, _, rest = value.partition(":")
+        slug, _, rest = value.partition(":")
         resource_id, _, version_id = rest.rpartition(":")
-        if word not in KINDS_BY_SLUG or not resource_id or not version_id:
+        if slug not in KINDS_BY_SLUG or not resource_id or not version_id:
             raise Invalid.field(f"{FIELD}.{place}", "must be a kind, an id and a version, joined by colons")
-        kind = KINDS_BY_SLUG[word]
-        tag = given.get(tag_field(kind, resource_id))
-        choices[word, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, tag=tag)
+        kind = KINDS_BY_SLUG[slug]
+        etag = given.get(etag_field(kind, resource_id))
+        choices[slug, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)
     return list(choices.values())

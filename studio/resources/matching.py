@@ -32,10 +32,10 @@ def matching(given: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted
 
     `narrow` may narrow the list further. Raises `Invalid`, which names the field, for another value.
     """
-    word, _, query = given.get(FIELD, "").partition("?")
-    if word not in KINDS_BY_SLUG:
+    slug, _, query = given.get(FIELD, "").partition("?")
+    if slug not in KINDS_BY_SLUG:
         raise Invalid.field(FIELD, "must be a kind and the query of a list")
-    kind = KINDS_BY_SLUG[word]
+    kind = KINDS_BY_SLUG[slug]
     form = FilterForm(QueryDict(query), kind=kind, caller=caller)
     if not form.is_valid():
         raise Invalid.field(FIELD, "must be a kind and the query of a list")

@@ -15,11 +15,11 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
     Those that are gone, or that the caller may not read, are left out.
     """
     wanted: dict[str, set[str]] = {}
-    for word, resource_id in references:
-        wanted.setdefault(word, set()).add(resource_id)
+    for slug, resource_id in references:
+        wanted.setdefault(slug, set()).add(resource_id)
     return {
-        (word, resource.pk): shortened(entry.name or resource.pk)
-        for word, kind in KINDS_BY_SLUG.items()
-        if word in wanted
-        for resource, entry in kind.catalog(caller).some(sorted(wanted[word]))
+        (slug, resource.pk): shortened(entry.name or resource.pk)
+        for slug, kind in KINDS_BY_SLUG.items()
+        if slug in wanted
+        for resource, entry in kind.catalog(caller).some(sorted(wanted[slug]))
     }

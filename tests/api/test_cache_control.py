@@ -63,7 +63,7 @@ def test_an_answer_that_is_given_again_says_the_same(cast: Cast, kind: Kind) -> 
     first = door.get(kind.url("writer"))
     cached = len(get_editor().cache)
     again = door.get(kind.url("writer"))
-    unchanged = [door.request("GET", kind.url("writer"), if_none_match=first.tag) for _ in range(2)]
+    unchanged = [door.request("GET", kind.url("writer"), if_none_match=first.etag) for _ in range(2)]
     assert cached > 0 and [answer.status for answer in (again, *unchanged)] == [200, 304, 304]
     answers = {answer.headers["Cache-Control"] for answer in (first, again, *unchanged)}
     assert answers == {REVALIDATE}

@@ -59,7 +59,7 @@ def test_a_clone_is_an_unpublished_resource_of_its_own(alice: Api, kind: Kind) -
     assert {name: made[name] for name in full(kind)} == full(kind)
     [version] = kind.versions(alice, "team/copy")
     assert version["versionNumber"] == 1 and version["id"] != before.body["latestVersionId"]
-    assert alice.get(kind.url("writer")).tag == before.tag
+    assert alice.get(kind.url("writer")).etag == before.etag
 
 
 @every_selector
@@ -232,4 +232,4 @@ def test_an_export_stores_nothing(alice: Api, kind: Kind) -> None:
     export(alice, kind)
     export(alice, kind, {kind.text: "given", "metadata": {"a": 1}})
     after = alice.get(kind.url("writer"))
-    assert (after.body, after.tag, kind.versions(alice)) == (before.body, before.tag, versions)
+    assert (after.body, after.etag, kind.versions(alice)) == (before.body, before.etag, versions)

@@ -14,11 +14,11 @@ from tests.support.changes import CHANGES, GUARDED, delete
 SELECTIONS = ["", "?status=published", "?status=draft", "?versionId={historical}", "?label=first"]
 
 
-def tag(kind: Kind, api: Api) -> str:
-    """Return the tag of the record."""
+def etag(kind: Kind, api: Api) -> str:
+    """Return the entity tag of the record."""
     answer = api.get(kind.url("writer"))
     assert answer.status == 200
-    return answer.tag
+    return answer.etag
 
 
 def everything(kind: Kind, api: Api) -> tuple[Any, ...]:
@@ -29,7 +29,7 @@ def everything(kind: Kind, api: Api) -> tuple[Any, ...]:
 
 def test_a_change_from_a_stale_base_is_refused_and_changes_nothing(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
-    stale = tag(kind, cast.alice)
+    stale = etag(kind, cast.alice)
     newest = kind.save(cast.edgar, text="of edgar", description="of edgar")["latestVersionId"]
     before = everything(kind, cast.alice)
     for change in GUARDED:
@@ -61,7 +61,7 @@ def test_a_refused_change_learns_that_nothing_is_published(alice: Api, kind: Kin
 
 def test_a_change_from_the_current_base_is_made(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
-    current = tag(kind, alice)
+    current = etag(kind, alice)
     for change in GUARDED:
         with undone():
             assert change(kind, alice, history, if_match=current).status in {200, 201}, change
@@ -84,13 +84,13 @@ def test_what_is_no_tag_of_the_resource_does_not_match(alice: Api, kind: Kind, g
 
 def test_one_tag_of_a_list_that_holds_is_enough(alice: Api, kind: Kind) -> None:
     kind.make(alice)
-    given = f'"other", {tag(kind, alice)}'
+    given = f'"other", {etag(kind, alice)}'
     assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=given).status == 200
 
 
 def test_the_second_tab_of_the_same_person_is_refused(alice: Api, kind: Kind) -> None:
     kind.make(alice, description="there")
-    both_tabs = tag(kind, alice)
+    both_tabs = etag(kind, alice)
     first = alice.patch(kind.url("writer"), {kind.text: "first tab"}, if_match=both_tabs)
     second = alice.patch(kind.url("writer"), {"description": "second tab"}, if_match=both_tabs)
     assert (first.status, second.status, second.body["current"]["savedBy"]) == (200, 412, "alice")
@@ -100,7 +100,7 @@ def test_the_second_tab_of_the_same_person_is_refused(alice: Api, kind: Kind) ->
 
 def test_any_change_in_between_makes_the_base_stale(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
-    stale = tag(kind, alice)
+    stale = etag(kind, alice)
     for between in CHANGES:
         with undone():
             assert between(kind, alice, history).status in {200, 201}
@@ -112,7 +112,7 @@ def test_any_change_in_between_makes_the_base_stale(alice: Api, kind: Kind) -> N
 def test_the_tag_of_any_selector_guards_a_save(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     for query in SELECTIONS:
-        given = alice.get(kind.url("writer") + query.format(**vars(history))).tag
+        given = alice.get(kind.url("writer") + query.format(**vars(history))).etag
         assert alice.patch(kind.url("writer"), {kind.text: f"from {query}"}, if_match=given).status == 200
 
 

@@ -31,12 +31,12 @@ def test_an_event_says_who_did_what_to_which_version(cast: Cast, kind: Kind) -> 
     kind.publish(cast.paula, "writer", history.draft)
     event = read(cast.vera)["events"][-1]
     assert event.pop("id") and event.pop("createdAt").endswith("Z")
-    word = "agent" if kind is AGENTS else "promptBlock"
+    slug = "agent" if kind is AGENTS else "promptBlock"
     assert event == {
         "position": events.position(),
-        "type": f"{word}.published",
+        "type": f"{slug}.published",
         "workspaceId": "acme",
-        "resource": {"kind": word, "id": "writer"},
+        "resource": {"kind": slug, "id": "writer"},
         "versionId": history.draft,
         "versionNumber": 4,
         "previousVersionId": history.published,
@@ -139,7 +139,7 @@ def test_what_may_not_be_read_answers_as_what_is_unknown(cast: Cast) -> None:
     for query in ({"id": "writer"}, {"workspaceId": "acme"}):
         unknown = cast.charlie.get("/events", **dict.fromkeys(query, "unknown"))
         known = cast.charlie.get("/events", **query)
-        assert known.body == unknown.body and known.tag == unknown.tag
+        assert known.body == unknown.body and known.etag == unknown.etag
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_a_caller_without_a_key_reads_no_events(cast: Cast) -> None:
 def test_an_unchanged_page_is_not_sent_again(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     first = cast.alice.get("/events")
-    again = cast.alice.request("GET", "/events", if_none_match=first.tag)
-    assert (again.status, again.body, again.tag) == (304, None, first.tag)
+    again = cast.alice.request("GET", "/events", if_none_match=first.etag)
+    assert (again.status, again.body, again.etag) == (304, None, first.etag)
     AGENTS.save(cast.alice)
-    assert cast.alice.request("GET", "/events", if_none_match=first.tag).status == 200
+    assert cast.alice.request("GET", "/events", if_none_match=first.etag).status == 200
 
 
 # Pruning

@@ -138,7 +138,7 @@ def test_what_cannot_be_read_is_no_favorite(published: Cast) -> None:
 
 
 def test_a_mark_is_no_version_and_no_change_of_the_agent(published: Cast) -> None:
-    tag = published.alice.get(URL).tag
+    tag = published.alice.get(URL).etag
     before = published.alice.get(URL).body
     mark(published.vera)
     assert published.alice.get(URL).body == {**before, "favoriteCount": 1}
@@ -149,9 +149,9 @@ def test_a_mark_is_no_version_and_no_change_of_the_agent(published: Cast) -> Non
 def test_a_tag_read_with_marks_holds_until_the_agent_changes(published: Cast) -> None:
     mark(published.vera)
     mark(published.alice)
-    tag = published.alice.get(URL).tag
+    tag = published.alice.get(URL).etag
     answer = published.alice.patch(URL, {"description": "x"}, if_match=tag)
-    assert (answer.status, answer.tag) == (200, published.alice.get(URL).tag)
+    assert (answer.status, answer.etag) == (200, published.alice.get(URL).etag)
     assert published.alice.patch(URL, {"description": "y"}, if_match=tag).code == "edit_conflict"
 
 
@@ -159,11 +159,11 @@ def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast, ki
     url = kind.url("writer")
     for change in (mark, unmark):
         for who in ("vera", "paula"):
-            tag = published.vera.get(url).tag
+            tag = published.vera.get(url).etag
             change(getattr(published, who), kind=kind)
             answer = published.vera.request("GET", url, if_none_match=tag)
             assert (answer.status, answer.body["favoriteCount"]) == (200, Favorite.objects.count())
-            assert published.vera.request("GET", url, if_none_match=answer.tag).status == 304
+            assert published.vera.request("GET", url, if_none_match=answer.etag).status == 304
 
 
 @pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])

@@ -94,7 +94,7 @@ def test_an_odd_session_opens_nothing(cast: Cast, writer: str, cookie: str) -> N
 )
 def test_an_odd_if_match_does_not_hold(alice: Api, kind: Kind, writer: str, tag: str) -> None:
     record = alice.get(writer)
-    given = tag.replace("{tag}", record.tag.strip('"'))
+    given = tag.replace("{tag}", record.etag.strip('"'))
     version = record.body["activeVersionId"]
     answers = [
         alice.patch(writer, {"name": "Changed"}, if_match=given),

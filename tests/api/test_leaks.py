@@ -136,7 +136,7 @@ def test_a_wrong_call_tells_a_stranger_nothing_either(cast: Cast, kind: Kind) ->
 
 def test_an_entity_tag_does_not_tell_whether_something_exists(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    right = cast.alice.get(kind.url("writer")).tag
+    right = cast.alice.get(kind.url("writer")).etag
     asked = (("GET", None), ("PATCH", {"name": "x"}), ("DELETE", None))
     for (method, body), tag, header in product(asked, (right, "*"), ("if_match", "if_none_match")):
         answers = [
@@ -207,7 +207,7 @@ def test_what_happens_to_drafts_changes_no_answer_to_who_may_read_none(cast: Cas
         found = [call.send(api, kind, history) for api in readers for call in reads]
         return [seen(one) for one in found + [api.get(kind.path, **by) for api in readers for by in orders]]
 
-    before, tags = answers(), [api.get(kind.url("writer")).tag for api in readers]
+    before, tags = answers(), [api.get(kind.url("writer")).etag for api in readers]
     draft = kind.save(cast.edgar, text="newer words")["latestVersionId"]
     assert answers() == before
     cast.alice.put(kind.url("writer", "labels", "inside"), {"versionId": draft})
@@ -245,7 +245,7 @@ def test_what_they_may_see_of_a_change_moves_tag_time_and_place(
     assert newest() == ["other", "writer"]
     assert Call("changing", line, PUBLISH, body).send(cast.alice, kind, history).status in {200, 201}
     after, shows = cast.vera.get(kind.url("writer")), "/restore" not in line
-    assert (after.tag != before.tag, after.body["updatedAt"] > before.body["updatedAt"]) == (shows, shows)
+    assert (after.etag != before.etag, after.body["updatedAt"] > before.body["updatedAt"]) == (shows, shows)
     assert newest() == (["writer", "other"] if shows else ["other", "writer"])
 
 
@@ -287,7 +287,7 @@ def test_a_key_of_a_superuser_that_may_only_read_sees_no_draft(cast: Cast, kind:
 
 def test_a_tag_from_before_does_not_open_a_draft(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    tag = cast.alice.get(kind.url("writer"), status="draft").tag
+    tag = cast.alice.get(kind.url("writer"), status="draft").etag
     answer = cast.vera.request("GET", kind.url("writer"), query={"status": "draft"}, if_none_match=tag)
     assert answer.status == 403
 
@@ -301,7 +301,7 @@ def test_a_refused_write_does_not_show_the_state_that_a_conflict_would_show(cast
 
 def test_a_viewer_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    tag = cast.vera.get(kind.url("writer")).tag
+    tag = cast.vera.get(kind.url("writer")).etag
     answer = cast.edgar.request("GET", kind.url("writer"), if_none_match=tag)
     assert (answer.status, answer.body["hasDraft"]) == (200, True)
 

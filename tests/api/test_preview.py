@@ -84,7 +84,7 @@ def test_a_preview_stores_nothing(alice: Api) -> None:
     published_agent(alice)
     before = alice.get(AGENTS.url("writer"))
     preview(alice, text("x"), reference("writer"))
-    assert alice.get(AGENTS.url("writer")).tag == before.tag
+    assert alice.get(AGENTS.url("writer")).etag == before.etag
     assert alice.get(PROMPT_BLOCKS.path).body["total"] == 0
 
 

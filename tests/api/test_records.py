@@ -181,7 +181,7 @@ def test_a_taken_id_is_409_and_leaves_the_original_untouched(cast: Cast, kind: K
         answer = caller.post(kind.path, kind.body("usurper", id="writer"))
         assert (answer.status, answer.code) == (409, "id_taken")
     after = cast.alice.get(kind.url("writer"))
-    assert (after.body, after.tag, kind.versions(cast.alice)) == (before.body, before.tag, versions)
+    assert (after.body, after.etag, kind.versions(cast.alice)) == (before.body, before.etag, versions)
     assert cast.alice.get(kind.path, status="all").body["total"] == 1
 
 

@@ -138,20 +138,20 @@ def test_releasing_is_said_with_true_or_false(cast: Cast, kind: Kind, history: H
 def test_releasing_and_its_end_are_in_the_audit_log_and_change_the_tag(
     cast: Cast, kind: Kind, history: History
 ) -> None:
-    tags = [cast.vera.get(kind.url("writer")).tag]
+    tags = [cast.vera.get(kind.url("writer")).etag]
     for released in (True, True, False):
         put(kind, cast.paula, "first", history.labelled, released=released)
-        tags.append(cast.vera.get(kind.url("writer")).tag)
+        tags.append(cast.vera.get(kind.url("writer")).etag)
     cast.paula.delete(kind.url("writer", "labels", "stable"))
     assert len(set(tags)) == 3  # saying it twice changes nothing
     entries = Event.objects.filter(type__contains=".label").values_list(
         "type", "version_id", "label", "detail__released", "audience"
     )
-    word = "agent" if kind is AGENTS else "promptBlock"
+    slug = "agent" if kind is AGENTS else "promptBlock"
     assert list(entries)[2:] == [
-        (f"{word}.labelMoved", history.labelled, "first", True, "readers"),
-        (f"{word}.labelMoved", history.labelled, "first", False, "readers"),
-        (f"{word}.labelRemoved", "", "stable", False, "editors"),
+        (f"{slug}.labelMoved", history.labelled, "first", True, "readers"),
+        (f"{slug}.labelMoved", history.labelled, "first", False, "readers"),
+        (f"{slug}.labelRemoved", "", "stable", False, "editors"),
     ]
 
 

@@ -188,8 +188,8 @@ def test_an_agent_is_served_under_its_id(alice: Api, agent_id: str) -> None:
 
 def test_the_tag_is_of_the_answer_alone(alice: Api) -> None:
     published_agent(alice, instructions=[text("Hi {{ name }}.")])
-    tag = ask(alice, context={"name": "Ann"}).tag
-    assert ask(alice, context={"name": "Bob"}).tag != tag
+    tag = ask(alice, context={"name": "Ann"}).etag
+    assert ask(alice, context={"name": "Bob"}).etag != tag
     AGENTS.save(alice, text="a draft that nobody asked for")
     again = alice.request(
         "GET",

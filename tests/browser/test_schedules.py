@@ -24,10 +24,10 @@ def test_what_goes_live_next_week_is_scheduled_in_four_clicks_and_found_in_one(
 ) -> None:
     paula, resource_id = api_of("paula"), f"timed-{width}"
     kind = AGENTS if width == WIDE else PROMPT_BLOCKS
-    word = "agent" if width == WIDE else "promptblock"
+    slug = "agent" if width == WIDE else "promptblock"
     kind.make(paula, resource_id, name=f"Timed {width}", workspaceId="acme", autoPublish=True)
     kind.save(paula, resource_id, "later")
-    page = enter("paula", f"versioning/{word}/{resource_id}/change/", width=width)
+    page = enter("paula", f"versioning/{slug}/{resource_id}/change/", width=width)
     person = Clicks(page)
     person.click(page.get_by_role("button", name="Publish…"))
     person.click(page.get_by_role("link", name="Schedule…"))
@@ -48,7 +48,7 @@ def test_what_goes_live_next_week_is_scheduled_in_four_clicks_and_found_in_one(
     assert person.count == 1
 
     # An edit page that is open hears of a hotfix, and of the end.
-    page.goto(f"versioning/{word}/{resource_id}/change/")
+    page.goto(f"versioning/{slug}/{resource_id}/change/")
     strip = page.locator(".schedule-strip")
     expect(strip).not_to_contain_text("will fail")
     kind.save(paula, resource_id, "mended", autoPublish=True)

@@ -55,7 +55,7 @@ class Conversation:
         self.said.append((method, self._masked(path), answer.status_code, self._masked(found)))
         return answer.json() if found.startswith("{") else {"etag": answer.headers.get("ETag")}
 
-    def tag(self, path: str) -> str:
+    def etag(self, path: str) -> str:
         """Return the entity tag of an answer."""
         answer = self.http.get(f"/api{path}", headers={"Authorization": f"Bearer {self.key}"})
         return answer.headers["ETag"]
@@ -127,7 +127,7 @@ def lifecycle(say: Conversation) -> None:
 def conflicts_and_errors(say: Conversation) -> None:
     say("POST", "/stored/agents", {"id": "writer", "name": "Writer", "instructions": "one"})
     here = "/stored/agents/writer"
-    base = say.tag(here)
+    base = say.etag(here)
     say("PATCH", here, {"instructions": "two"}, If_Match=base)
     for method, path, body in (
         ("PATCH", here, {"instructions": "three"}),
@@ -135,8 +135,8 @@ def conflicts_and_errors(say: Conversation) -> None:
         ("POST", f"{here}/unpublish", None),
     ):
         say(method, path, body, If_Match=base)
-    unchanged = say("GET", here, If_None_Match=say.tag(here))
-    assert unchanged["etag"] == say.tag(here)
+    unchanged = say("GET", here, If_None_Match=say.etag(here))
+    assert unchanged["etag"] == say.etag(here)
     for body in (
         {"id": "x"},
         {"id": "x", "name": " ", "instructions": "one"},

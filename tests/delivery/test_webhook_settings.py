@@ -30,7 +30,7 @@ def test_a_webhook_is_what_it_was_given(alice: Api) -> None:
     assert answer.headers["Cache-Control"] == "private, no-store"
     assert answer.headers["Location"] == f"/api{WEBHOOKS}/{made['id']}"
     found = alice.get(f"{WEBHOOKS}/{made['id']}")
-    assert found.body == made and found.tag == answer.tag
+    assert found.body == made and found.etag == answer.etag
     assert found.body.pop("createdAt").endswith("Z")
     assert found.body == {
         "id": made["id"],
@@ -43,8 +43,8 @@ def test_a_webhook_is_what_it_was_given(alice: Api) -> None:
         "failingSince": None,
         "lastSuccessAt": None,
     }
-    assert alice.get(f"{WEBHOOKS}/{made['id']}").tag == found.tag
-    again = alice.request("GET", f"{WEBHOOKS}/{made['id']}", if_none_match=found.tag)
+    assert alice.get(f"{WEBHOOKS}/{made['id']}").etag == found.etag
+    again = alice.request("GET", f"{WEBHOOKS}/{made['id']}", if_none_match=found.etag)
     assert again.status == 304
 
 

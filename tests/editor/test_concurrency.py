@@ -157,7 +157,7 @@ def test_of_saves_from_one_base_at_once_exactly_one_holds(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     kind.make(api, "guarded")
-    tag = api.get(kind.url("guarded"), status="draft").tag
+    tag = api.get(kind.url("guarded"), status="draft").etag
 
     def sender(name: int) -> Callable[[RemoteApi], Answer]:
         return lambda api: api.patch(kind.url("guarded"), {kind.text: f"by {name}"}, if_match=tag)

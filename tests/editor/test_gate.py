@@ -147,14 +147,14 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
 # Code that goes past the gate
 
 POINTERS = {"active_version", "active_version_id", "released"}
-MOVERS = {"activate", "point", "_move"}
+MOVERS = {"activate", "set_active", "_move"}
 WRITES = {"create", "update", "update_or_create", "get_or_create", "bulk_create", "bulk_update", "setattr"}
 
 BEHIND_THE_GATE = {
     # What moves a pointer when it is told to.
     ("models/versioned.py", "VersionedResource.activate"),
-    ("editor/backends/rows.py", "Rows.point"),
-    ("editor/backends/override_files.py", "OverrideFiles.point"),
+    ("editor/backends/rows.py", "Rows.set_active"),
+    ("editor/backends/override_files.py", "OverrideFiles.set_active"),
     # Serves nothing.
     ("editor/publishing.py", "deactivate"),
     # Changes a copy, which is only asked about.

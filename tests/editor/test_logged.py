@@ -29,7 +29,7 @@ def watched() -> Iterator[list[Event]]:
     found.extend(events.entries(known))
 
 
-def word(kind: Kind) -> str:
+def slug(kind: Kind) -> str:
     return "agent" if kind is AGENTS else "promptBlock"
 
 
@@ -99,8 +99,8 @@ def test_an_action_leaves_one_entry(cast: Cast, kind: Kind, action: Action, expe
         assert action(cast.paula, kind, history).status == 200
     assert [summary(entry) for entry in entries] == [("paula", *expected(history))]
     [entry] = entries
-    assert entry.type.startswith(f"{word(kind)}.")
-    assert (entry.resource_kind, entry.resource_id, entry.workspace_id) == (word(kind), "writer", "acme")
+    assert entry.type.startswith(f"{slug(kind)}.")
+    assert (entry.resource_kind, entry.resource_id, entry.workspace_id) == (slug(kind), "writer", "acme")
     assert cast.paula.key.startswith(entry.key_prefix) and len(entry.key_prefix) > 3
     assert before <= entry.created_at <= timezone.now()
 
@@ -143,9 +143,9 @@ def test_a_save_that_outgrows_the_history_tells_of_each_version_that_went(
     with watched() as entries:
         kind.save(cast.edgar, text="three")
     assert [(entry.actor, entry.type, entry.version_number) for entry in entries] == [
-        ("edgar", f"{word(kind)}.versionCreated", 3),
-        ("edgar", f"{word(kind)}.versionDeleted", 1),
-        ("edgar", f"{word(kind)}.versionDeleted", 2),
+        ("edgar", f"{slug(kind)}.versionCreated", 3),
+        ("edgar", f"{slug(kind)}.versionDeleted", 1),
+        ("edgar", f"{slug(kind)}.versionDeleted", 2),
     ]
 
 

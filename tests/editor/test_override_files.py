@@ -277,10 +277,10 @@ def test_what_only_the_file_held_is_kept_as_a_version(admin: Api, folder: Folder
 
 def test_the_tag_changes_with_the_file(admin: Api, folder: Folder) -> None:
     made(admin, instructions="one", autoPublish=True)
-    tag = admin.get(URL).tag
-    assert admin.get(URL).tag == tag
+    tag = admin.get(URL).etag
+    assert admin.get(URL).etag == tag
     folder.put({"instructions": "by hand"})
-    assert admin.get(URL).tag != tag
+    assert admin.get(URL).etag != tag
     refused = admin.patch(URL, {"instructions": "stale"}, if_match=tag)
     assert (refused.status, refused.code) == (412, "edit_conflict")
     assert refused.body["current"]["activeVersionId"].startswith("file-")

@@ -214,7 +214,7 @@ def test_history_outlives_the_file(admin: Api, repo: Repository, history: list[s
     assert record(admin)["activeVersionId"] == history[1]
 
 
-def test_a_removed_override_can_be_restored_or_begun_anew(
+def test_a_removed_override_can_be_restored_or_started_over(
     admin: Api, repo: Repository, history: list[str]
 ) -> None:
     repo.path().unlink()
@@ -259,7 +259,7 @@ def test_only_readers_of_drafts_see_history(admin: Api, history: list[str]) -> N
 
 
 def test_a_conflict_says_who_committed(admin: Api, repo: Repository, history: list[str]) -> None:
-    tag = admin.get(URL).tag
+    tag = admin.get(URL).etag
     newest = committed(repo, "four", 30)
     answer = admin.patch(URL, {"instructions": "stale"}, if_match=tag)
     assert (answer.status, answer.code) == (412, "edit_conflict")

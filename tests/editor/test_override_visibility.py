@@ -90,13 +90,13 @@ def test_an_agent_that_turns_public_is_there_for_strangers_at_once(team: Cast, r
 def test_the_record_says_what_the_code_says_and_its_tag_with_it(team: Cast, release: Release) -> None:
     before = team.vera.get(URL)
     release("private")
-    after = team.vera.request("GET", URL, if_none_match=before.tag)
+    after = team.vera.request("GET", URL, if_none_match=before.etag)
     assert (before.body["visibility"], after.status, after.body["visibility"]) == ("public", 200, "private")
     found = {
         word: team.vera.get(AGENTS.path, visibility=word).body["total"] for word in ("public", "private")
     }
     assert found == {"public": 0, "private": 1}
-    assert team.alice.patch(URL, {"name": "x"}, if_match=team.alice.get(URL).tag).status == 200
+    assert team.alice.patch(URL, {"name": "x"}, if_match=team.alice.get(URL).etag).status == 200
 
 
 def test_a_draft_of_an_override_changes_no_answer_to_who_may_read_none(team: Cast) -> None:
@@ -104,7 +104,7 @@ def test_a_draft_of_an_override_changes_no_answer_to_who_may_read_none(team: Cas
 
     def answers() -> list[Any]:
         found = [(api.get(URL), api.get(AGENTS.path, **{"orderBy[field]": "updatedAt"})) for api in readers]
-        return [(one.body, one.tag, listed.body) for one, listed in found]
+        return [(one.body, one.etag, listed.body) for one, listed in found]
 
     before = answers()
     drafted = AGENTS.save(team.alice, "answers", "newer")

@@ -145,7 +145,7 @@ def test_an_update_heeds_rights_and_what_it_expects(cast: Cast, editor: Editor) 
     with pytest.raises(Invalid):
         update(editor, AGENTS, {"name": ""})
     assert state(AGENTS, cast.alice) == before
-    update(editor, AGENTS, {"description": "x"}, expect={Agent.objects.get().tag})
+    update(editor, AGENTS, {"description": "x"}, expect={Agent.objects.get().etag})
     assert record(AGENTS, cast.alice)["description"] == "x"
 
 

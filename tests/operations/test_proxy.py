@@ -138,9 +138,9 @@ def test_an_id_arrives_as_it_was_sent(api: RemoteApi) -> None:
 def test_a_tag_that_came_through_holds(api: RemoteApi) -> None:
     AGENTS.make(api, "tagged")
     read = api.request("GET", AGENTS.url("tagged"), accept_encoding="gzip", query={"status": "draft"})
-    assert read.tag.startswith('"')
-    assert api.patch(AGENTS.url("tagged"), {"name": "Once"}, if_match=read.tag).status == 200
-    assert api.patch(AGENTS.url("tagged"), {"name": "Twice"}, if_match=read.tag).status == 412
+    assert read.etag.startswith('"')
+    assert api.patch(AGENTS.url("tagged"), {"name": "Once"}, if_match=read.etag).status == 200
+    assert api.patch(AGENTS.url("tagged"), {"name": "Twice"}, if_match=read.etag).status == 412
 
 
 @pytest.mark.parametrize("size", [1 << 20, 5 << 20], ids=["the service's limit", "nginx's limit"])

@@ -196,8 +196,8 @@ def test_approvals_that_are_required_since_the_check_count(cast: Cast, pair: Pai
 def test_approved_items_go_live_together(cast: Cast, pair: Pair) -> None:
     assert cast.alice.put("/workspaces/acme/review-policy", {"required": 1}).status == 200
     for kind, name in ((AGENTS, "writer"), (PROMPT_BLOCKS, "tone")):
-        word = "agent" if kind is AGENTS else "promptBlock"
-        review = cast.edgar.post("/reviews", {"resource": {"kind": word, "id": name}}).body
+        slug = "agent" if kind is AGENTS else "promptBlock"
+        review = cast.edgar.post("/reviews", {"resource": {"kind": slug, "id": name}}).body
         verdict = {"versionId": pair.new[name], "verdict": "approve"}
         assert cast.paula.post(f"/reviews/{review['id']}/verdicts", verdict).status in {200, 201}
     assert publish(cast.paula, make(cast.edgar, *pair.items())).status == 200

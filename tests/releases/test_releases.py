@@ -48,7 +48,7 @@ def test_every_change_of_a_release_leaves_an_entry_and_what_changes_nothing_none
     for change in ({"title": "Winter"}, {"description": "Cold.", "title": "Winter"}, {"items": old}):
         changed = cast.edgar.patch(address, change)
         again = cast.edgar.patch(address, change)
-        assert (changed.status, again.tag) == (200, changed.tag)
+        assert (changed.status, again.etag) == (200, changed.etag)
     assert cast.edgar.patch(address, {"items": list(reversed(old))}).status == 200
     told = [
         (event["type"], event["detail"].get("fields"))
@@ -191,14 +191,14 @@ def test_if_match_is_about_the_release_and_not_about_its_items(cast: Cast, pair:
     address = f"/releases/{release['id']}"
     read = cast.edgar.get(address)
     AGENTS.save(cast.edgar, "writer")
-    again = cast.edgar.request("GET", address, if_none_match=read.tag)
+    again = cast.edgar.request("GET", address, if_none_match=read.etag)
     assert again.status == 200  # `newer` is another by now
-    assert cast.edgar.request("GET", address, if_none_match=again.tag).status == 304
-    assert cast.edgar.patch(address, {"title": "Winter"}, if_match=read.tag).status == 200
+    assert cast.edgar.request("GET", address, if_none_match=again.etag).status == 304
+    assert cast.edgar.patch(address, {"title": "Winter"}, if_match=read.etag).status == 200
     for answer in (
-        cast.edgar.patch(address, {"title": "Spring"}, if_match=read.tag),
-        cast.edgar.delete(address, if_match=read.tag),
-        cast.paula.post(f"{address}/publish", if_match=read.tag),
+        cast.edgar.patch(address, {"title": "Spring"}, if_match=read.etag),
+        cast.edgar.delete(address, if_match=read.etag),
+        cast.paula.post(f"{address}/publish", if_match=read.etag),
     ):
         assert (answer.status, answer.code) == (412, "edit_conflict")
     assert cast.edgar.get(address).body["title"] == "Winter"

@@ -44,7 +44,7 @@ def test_a_comment_is_about_a_version_of_either_kind(cast: Cast, kind: Kind) -> 
     assert {name: comment[name] for name in nothing} == dict.fromkeys(nothing)
     assert comment["createdAt"] == comment["updatedAt"]
     read = cast.paula.get(f"/comments/{comment['id']}")
-    assert (read.body, read.tag) == (comment, answer.tag)
+    assert (read.body, read.etag) == (comment, answer.etag)
     [event] = cast.alice.get("/events", type="comment.added").body["events"]
     assert event["resource"] == comment["resource"] and event["detail"] == {"commentId": comment["id"]}
     assert (event["versionId"], event["versionNumber"]) == (made["latestVersionId"], 1)

@@ -36,8 +36,8 @@ def test_who_may_save_asks_for_a_review_of_the_latest_version(cast: Cast, kind: 
     }
     assert cast.vera.get(path(answer.body)).status == 404
     again = cast.paula.get(path(answer.body))
-    assert (again.body, again.tag) == (answer.body, answer.tag)
-    assert cast.paula.request("GET", path(answer.body), if_none_match=again.tag).status == 304
+    assert (again.body, again.etag) == (answer.body, answer.etag)
+    assert cast.paula.request("GET", path(answer.body), if_none_match=again.etag).status == 304
 
 
 def test_a_resource_has_one_open_review(cast: Cast, kind: Kind) -> None:

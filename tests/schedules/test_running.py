@@ -49,10 +49,10 @@ def test_it_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, d
     done = run(made, cast.edgar)
     assert (live(cast.paula, kind), done["state"], done["code"]) == (draft, "done", None)
     assert done["executedAt"] is not None
-    word = reference(kind)["kind"]
+    slug = reference(kind)["kind"]
     assert events_of(cast)[:2] == [
         ("schedule.done", "paula", "schedule"),
-        (f"{word}.published", "paula", "schedule"),
+        (f"{slug}.published", "paula", "schedule"),
     ]
     kind.publish(cast.paula, "writer", first)
     run_due()
@@ -308,7 +308,7 @@ def test_only_who_may_publish_changes_or_deletes_what_goes_live_by_itself(
     before = cast.edgar.get(waiting)
     assert CHANGES[what](cast.edgar, waiting, others) == 403
     after = cast.edgar.get(waiting)
-    assert (after.body, after.tag) == (before.body, before.tag)
+    assert (after.body, after.etag) == (before.body, before.etag)
     assert cast.edgar.get(f"/schedules/{made[0]}").body["state"] == "scheduled"
     assert CHANGES[what](cast.paula, waiting, others) == 200
     assert CHANGES[what](cast.edgar, cancelled, others) == 200

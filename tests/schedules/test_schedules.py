@@ -112,13 +112,13 @@ def test_lists_are_narrowed_and_leave_out_what_may_not_be_read(cast: Cast, kind:
     made = scheduled(cast.paula, kind, draft)
     other = kind.make(cast.edgar, "other")["latestVersionId"]
     scheduled(cast.paula, kind, other, resource_id="other")
-    word = reference(kind)["kind"]
+    slug = reference(kind)["kind"]
 
     def total(api: Api, **narrowed: str) -> int:
         return int(api.get("/schedules", **narrowed).body["total"])
 
     assert [total(api) for api in (cast.edgar, cast.vera, cast.charlie, cast.root)] == [2, 0, 0, 2]
-    assert total(cast.edgar, kind=word, id="writer") == 1
+    assert total(cast.edgar, kind=slug, id="writer") == 1
     assert total(cast.edgar, state="done") == total(cast.edgar, workspaceId="elsewhere") == 0
     assert total(cast.charlie, workspaceId="acme") == 0
     assert cast.edgar.get("/schedules", releaseId=NOWHERE).body["total"] == 0

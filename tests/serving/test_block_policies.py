@@ -82,11 +82,11 @@ def test_a_fallback_to_a_draft_is_live_and_holds_published_blocks_only(alice: Ap
 def test_publishing_a_block_changes_what_is_live_at_once(cast: Cast) -> None:
     _, draft = block_with_draft(cast.alice)
     published_agent(cast.alice, instructions=[reference("tone")])
-    tag = ask(cast.vera).tag
+    tag = ask(cast.vera).etag
     PROMPT_BLOCKS.publish(cast.alice, "tone", draft)
     after = ask(cast.vera)
     assert after.body["instructions"] == SECRET
-    assert after.tag != tag
+    assert after.etag != tag
 
 
 @pytest.mark.parametrize(

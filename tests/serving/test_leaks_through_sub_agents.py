@@ -202,13 +202,13 @@ def test_a_sub_agent_that_is_made_later_is_granted_by_publishing_anew(cast: Cast
     agent(cast.alice, "helper", "ours")
     assert "ours" in ran(cast.vera, "lead")["text"]  # who may run it anyway
     assert "ours" not in ran(cast.charlie, "lead")["text"]
-    tag = cast.alice.get(AGENTS.url("lead")).tag
+    tag = cast.alice.get(AGENTS.url("lead")).etag
     AGENTS.publish(cast.alice, "lead", version)
     assert "ours" in ran(cast.charlie, "lead")["text"]
-    assert cast.alice.get(AGENTS.url("lead")).tag != tag
-    tag = cast.alice.get(AGENTS.url("lead")).tag
+    assert cast.alice.get(AGENTS.url("lead")).etag != tag
+    tag = cast.alice.get(AGENTS.url("lead")).etag
     AGENTS.publish(cast.alice, "lead", version)
-    assert cast.alice.get(AGENTS.url("lead")).tag == tag
+    assert cast.alice.get(AGENTS.url("lead")).etag == tag
 
 
 # What code defines

@@ -186,7 +186,7 @@ def test_an_unknown_form_is_refused_and_a_context_plays_no_part(alice: Api) -> N
     for form in ("whole", ""):
         answer = ask(alice, form=form)
         assert (answer.status, answer.fields) == (400, ["form"])
-    assert ask(alice, context={"a": "x"}, form="parts").tag == ask(alice, form="parts").tag
+    assert ask(alice, context={"a": "x"}, form="parts").etag == ask(alice, form="parts").etag
     assert ask(alice, requestContext="?", form="parts").fields == ["requestContext"]
     assert alice.get("/agents", form="parts").fields == ["form"]
 
@@ -195,10 +195,10 @@ def test_a_publish_of_a_block_is_in_the_next_parts(alice: Api) -> None:
     published_block(alice, "tone", "Be kind.")
     published_agent(alice, "writer", [reference("tone")])
     first = ask(alice, form="parts")
-    unchanged = alice.request("GET", "/agents/writer", query={"form": "parts"}, if_none_match=first.tag)
+    unchanged = alice.request("GET", "/agents/writer", query={"form": "parts"}, if_none_match=first.etag)
     assert (unchanged.status, unchanged.body) == (304, None)
     PROMPT_BLOCKS.save(alice, "tone", "Be brief.", autoPublish=True)
-    second = alice.request("GET", "/agents/writer", query={"form": "parts"}, if_none_match=first.tag)
+    second = alice.request("GET", "/agents/writer", query={"form": "parts"}, if_none_match=first.etag)
     assert (second.status, second.body["promptBlocks"]["tone"]["content"]) == (200, "Be brief.")
 
 

@@ -231,7 +231,7 @@ def test_processes_agree_on_the_tag_of_a_resource(
 ) -> None:
     kind.make(here, resource_id, autoPublish=True)
     address = kind.url(resource_id)
-    tag = here.get(address).tag
+    tag = here.get(address).etag
     assert there.request("GET", address, if_none_match=tag).status == 304
     kind.save(here, resource_id)
     assert there.request("GET", address, if_none_match=tag).status == 200

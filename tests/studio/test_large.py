@@ -143,7 +143,7 @@ def test_of_many_warnings_the_first_are_shown(cast: Cast) -> None:
     paula = Visitor("paula")
     answer = paula.get(page_of(AGENTS, "publish"))
     assert "And 50 more." in words_of(answer)
-    form = {"version": AGENTS.versions(cast.alice)[0]["id"], "tag": answer.context["resource"].tag}
+    form = {"version": AGENTS.versions(cast.alice)[0]["id"], "tag": answer.context["resource"].etag}
     assert "And 90 more." in words_of(paula.post(page_of(AGENTS, "publish"), **form))
 
 

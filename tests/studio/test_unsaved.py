@@ -23,12 +23,12 @@ def test_text_comes_back_into_the_form_and_nothing_is_saved(cast: Cast, kind: Ki
     make_history(kind, cast.alice)
     edgar = Person("edgar")
     typed = edgar.form(kind) | {"description": "typed", "requestContextSchema": "{", "then": "restore"}
-    before = cast.alice.get(kind.url("writer"), status="draft").tag
+    before = cast.alice.get(kind.url("writer"), status="draft").etag
     answer = edgar.post(kind, typed)
     assert answer.status_code == 200 and b"Your text is back in the form" in answer.content
     back = of_the_form(answer)
     assert (back["description"], back["requestContextSchema"]) == ("typed", "{")
-    assert cast.alice.get(kind.url("writer"), status="draft").tag == before
+    assert cast.alice.get(kind.url("writer"), status="draft").etag == before
     assert edgar.post(kind, back | {"requestContextSchema": ""}).status_code == 302
     assert cast.alice.get(kind.url("writer"), status="draft").body["description"] == "typed"
 

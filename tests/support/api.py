@@ -30,7 +30,7 @@ class Answer:
         return sorted(issue["field"] for issue in self.body["issues"])
 
     @property
-    def tag(self) -> str:
+    def etag(self) -> str:
         """The entity tag."""
         return str(self.headers["ETag"])
 

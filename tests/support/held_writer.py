@@ -127,7 +127,7 @@ def _in_the_studio(name: str, key: str) -> Write:
     agent = Agent.objects.get(pk=name)
 
     def write() -> Answer:
-        response = client.post(address, {"version": str(agent.latest_version_id), "tag": agent.tag})
+        response = client.post(address, {"version": str(agent.latest_version_id), "tag": agent.etag})
         return {"status": response.status_code, "location": response.headers.get("Location", "")}
 
     return write

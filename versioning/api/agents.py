@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.agents import (
     AgentAnswer,
     AgentPartsAnswer,
@@ -60,7 +60,7 @@ class ServedAgentViewSet(EditorViewSet):
         selector = parameters.selector(request.query_params)
         if "form" not in request.query_params and context:
             agent = get_editor().serve(id, selector, context=context, by=self.caller, identity=None)
-            return tagged(request, ResolvedAgentAnswer.dump(agent))
+            return with_etag(request, ResolvedAgentAnswer.dump(agent))
         return self.about(id, partial(_in_parts if "form" in request.query_params else _resolved, selector))
 
 

@@ -117,11 +117,11 @@ class EditorViewSet(ViewSet):
         renderer, media_type = self.request.accepted_renderer, self.request.accepted_media_type
 
         def render(data: Json) -> tuple[bytes, str]:
-            return cast("bytes", renderer.render(data, media_type)), content_tag(data)
+            return cast("bytes", renderer.render(data, media_type)), content_etag(data)
 
         data = make(resource_id, self.caller, self.depends_on)
         leave_template(self.request._request, Template(resource_id, make, render))  # noqa: SLF001
-        return tagged(self.request, data)
+        return with_etag(self.request, data)
 
     def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
         """Return the answer with a page of a list, made as in `Page.of`; raises `PageTooLarge`."""
@@ -163,33 +163,33 @@ class EditorViewSet(ViewSet):
         depends_on(request, self.caller, *dependencies, is_personal=is_personal)
 
 
-def tagged(request: Request, data: Any, *, tag: str | None = None, **response: Any) -> Response:
+def with_etag(request: Request, data: Any, *, etag: str | None = None, **response: Any) -> Response:
     """Return an answer with its `ETag`, or 304 to a read if the caller has it already.
 
-    Without a `tag` it is derived from the content.
+    Without an `etag` it is derived from the content.
     """
-    etag = f'"{tag or content_tag(data)}"'
-    held = _given_tags(request.headers.get("If-None-Match", ""))
-    if request.method in SAFE_METHODS and (etag in held or held == ["*"]):
-        return Response(status=304, headers={"ETag": etag})
+    quoted = f'"{etag or content_etag(data)}"'
+    known = _given_etags(request.headers.get("If-None-Match", ""))
+    if request.method in SAFE_METHODS and (quoted in known or known == ["*"]):
+        return Response(status=304, headers={"ETag": quoted})
     answer = Response(data, **response)
-    answer["ETag"] = etag
+    answer["ETag"] = quoted
     return answer
 
 
-def content_tag(data: Any) -> str:
-    """Return a tag that is the same for equal answers."""
+def content_etag(data: Any) -> str:
+    """Return an entity tag that is the same for equal answers."""
     return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
 
 
-def expected_tags(request: Request) -> frozenset[str] | None:
-    """Return the tags in `If-Match`; None if there is no such header."""
+def expected_etags(request: Request) -> frozenset[str] | None:
+    """Return the entity tags in `If-Match`; None if there is no such header."""
     given = request.headers.get("If-Match")
     if given is None:
         return None
-    return frozenset(tag.strip('"').partition("-")[0] for tag in _given_tags(given))
+    return frozenset(etag.strip('"').partition("-")[0] for etag in _given_etags(given))
 
 
-def _given_tags(header: str) -> list[str]:
+def _given_etags(header: str) -> list[str]:
     # Weak tags count as strong ones: a proxy that compresses an answer weakens its tag.
-    return [tag.removeprefix("W/") for tag in parse_etags(header)]
+    return [etag.removeprefix("W/") for etag in parse_etags(header)]

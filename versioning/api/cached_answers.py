@@ -195,10 +195,10 @@ def render(cache: AnswerCache, asked: Asked, met: TimedKey, now: Moment) -> Cach
             usual, template = found
             draft = PendingAnswer(cache, now)
             try:
-                content, tag = template.render(template.make(resource_id, key.caller, draft.depends_on))
+                content, etag = template.render(template.make(resource_id, key.caller, draft.depends_on))
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
                 return None
-            own = _as_bytes([("ETag", f'"{tag}"'), ("Content-Length", str(len(content)))])
+            own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
             answer = (HTTPStatus.OK.value, asked.path.decode(), usual, own, content)
             draft.finish(asked.digest + asker, answer)
             return CachedResponse._make(answer)

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api.base import EditorViewSet, tagged
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import KIND, RESOURCE_ID, WORKSPACE, query
 from versioning.api.schemas.events import EventPage
 from versioning.conf import get_editor
@@ -71,7 +71,9 @@ class EventViewSet(EditorViewSet):
             by=self.caller,
             **filter_of(given)._asdict(),
         )
-        return self.bounded(tagged(request, EventPage.dump(page)), "limit", together=itemgetter("position"))
+        return self.bounded(
+            with_etag(request, EventPage.dump(page)), "limit", together=itemgetter("position")
+        )
 
 
 def filter_of(given: QueryDict) -> EventFilter:

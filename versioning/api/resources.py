@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, Parameters, expected_tags, tagged
+from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.api.schemas.base import RequestSchema, body_of
@@ -179,7 +179,7 @@ class ResourceViewSet(EditorViewSet):
         rows = history.versions.none() if source == "git" else history.versions
         commits = () if source == "database" else history.commits
         if source is None and commits:
-            page = page.ordered_by("created_at", "number")  # two separate counts have no common tag
+            page = page.ordered_by("created_at", "number")  # two separate counts have no common entity tag
         return self.page_of(
             page,
             rows.defer("search_text", "excerpt"),
@@ -199,7 +199,7 @@ class ResourceViewSet(EditorViewSet):
         """Read one version."""
         self._depends_on(id)
         found = self.collection.version(id, version, by=self.caller)
-        return tagged(request, self.dump(*versions_of(found.resource, [found.version])))
+        return with_etag(request, self.dump(*versions_of(found.resource, [found.version])))
 
     def compare(self, request: Request, id: str) -> Response:  # noqa: A002
         """Show the fields in which two versions differ."""
@@ -212,8 +212,8 @@ class ResourceViewSet(EditorViewSet):
         """Publish exactly this version."""
         options = options_of(Activate.read(request))
         published = self.collection.publish(id, version, by=self.caller, expect=self._expected, **options)
-        tag = record_of(self.collection, published, self.caller).tag
-        return Response(self.dump(published), headers={"ETag": f'"{tag}"'})
+        etag = record_of(self.collection, published, self.caller).etag
+        return Response(self.dump(published), headers={"ETag": f'"{etag}"'})
 
     def restore(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
         """Save a copy of this version as a new draft."""
@@ -248,7 +248,7 @@ class ResourceViewSet(EditorViewSet):
             **options_of(body),
         )
         [record] = self._records([resource])
-        return tagged(request, self.dump(label), tag=record.tag)
+        return with_etag(request, self.dump(label), etag=record.etag)
 
     def remove_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
         """Remove a label."""
@@ -273,11 +273,11 @@ class ResourceViewSet(EditorViewSet):
 
     @property
     def _expected(self) -> frozenset[str] | None:
-        return expected_tags(self.request)
+        return expected_etags(self.request)
 
     def _record(self, found: Resolved[Any]) -> Response:
         record = record_of(self.collection, found, self.caller)
-        return tagged(self.request, self.dump(record), tag=record.tag)
+        return with_etag(self.request, self.dump(record), etag=record.etag)
 
     def _favorited(self, resource: VersionedResource, favorited: Favorited) -> Response:
         record = RecordView(
@@ -287,7 +287,7 @@ class ResourceViewSet(EditorViewSet):
             code=self.collection.code,
             favorited=favorited,
         )
-        return tagged(self.request, self.dump(favorited), tag=record.tag)
+        return with_etag(self.request, self.dump(favorited), etag=record.etag)
 
     def _records(self, rows: Any) -> Any:
         return records_of(self.collection, rows, self.caller)
@@ -295,7 +295,7 @@ class ResourceViewSet(EditorViewSet):
     def _saved(self, saved: Resolved[Any], **response: Any) -> Response:
         record = record_of(self.collection, saved, self.caller)
         record.warnings = saved.warnings
-        return tagged(self.request, self.dump(record), tag=record.tag, **response)
+        return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
@@ -304,7 +304,7 @@ class ResourceViewSet(EditorViewSet):
     def _made_version(self, made: Resolved[Any]) -> Response:
         headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}
         [version] = versions_of(made.resource, [made.version])
-        return tagged(self.request, self.dump(version), status=201, headers=headers)
+        return with_etag(self.request, self.dump(version), status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:
         return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.path}/{ids.encode(resource.pk)}"

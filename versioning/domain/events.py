@@ -100,7 +100,7 @@ class EventType:
     """What it is called beside its subject, lazily translated; without, it is called by its name."""
     sentence: Callable[[Any, Any], Any] | None = None
     """Tells people of an event. It is given the event and the `studio.activity.names.Names` of what the event
-    names, and returns a `studio.activity.parts.Sentence`."""
+    names, and returns a `studio.activity.fragments.Sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)

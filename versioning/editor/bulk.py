@@ -31,8 +31,8 @@ class Choice:
     id: str
     version_id: str
     """The version that they saw as its newest."""
-    tag: str | None = None
-    """The tag that the resource had, as for `If-Match`; None if they saw the version alone."""
+    etag: str | None = None
+    """The entity tag that the resource had, as for `If-Match`; None if they saw the version alone."""
 
 
 class Result(StrEnum):
@@ -91,7 +91,7 @@ def publish_chosen(
 ) -> list[Outcome]:
     """Publish the chosen versions; see `change_chosen`.
 
-    Exactly the version that was seen goes live. A resource that has changed since is refused: with its tag,
+    Exactly the version that was seen goes live. A resource that has changed since is refused: with its ETag,
     whatever has changed; without it, if there is a newer version.
     """
     return change_chosen(collection_of, choices, _publish, by=by)
@@ -102,10 +102,10 @@ def _publish(collection: Collection[Any], choice: Choice, by: Caller) -> Sequenc
     by.require(Right.PUBLISH, resource.workspace_id)
     if choice.version_id == resource.active_id:
         return None
-    if choice.tag is None and choice.version_id != resource.latest_id:
+    if choice.etag is None and choice.version_id != resource.latest_id:
         raise EditConflict(current_state(resource))
-    # Without a tag it is the one just read: a change from now on is refused, too.
-    expect = {resource.tag if choice.tag is None else choice.tag}
+    # Without one it is the one just read: a change from now on is refused, too.
+    expect = {resource.etag if choice.etag is None else choice.etag}
     try:
         done = collection.publish(choice.id, choice.version_id, by=by, expect=expect)
     except EditConflict as conflict:

@@ -66,8 +66,8 @@ def _label(
     version_id = resource.active_id if live else choice.version_id
     if version_id is None:
         raise Invalid.field("versionId", "nothing of it is live")
-    expect = None if choice.tag is None else {choice.tag}
-    if expect is None or resource.tag in expect:
+    expect = None if choice.etag is None else {choice.etag}
+    if expect is None or resource.etag in expect:
         held = next((one for one in collection.labels(choice.id, by=by) if one.name == name), None)
         if held is not None and held.version_id == version_id:
             return None
@@ -94,7 +94,7 @@ def _tag(
             raise Invalid.field("tags", Message("would have more than {limit} tags", limit=tags.MAX_TAGS))
         try:
             metadata = {tags.MEMBER: after or None}
-            collection.edit(choice.id, metadata=metadata, by=by, expect={resource.tag})
+            collection.edit(choice.id, metadata=metadata, by=by, expect={resource.etag})
         except EditConflict:
             if attempt == _ATTEMPTS - 1:
                 raise

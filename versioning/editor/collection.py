@@ -36,7 +36,7 @@ class Collection(Resources[R]):
     """The resources of a kind: `editor.agent.publish("writer", version_id, by=user)`.
 
     `by` is who acts, with their rights; the default is the application. `expect` is the value of
-    `If-Match`, a list of tags: if none of them is the resource's, the verb raises `EditConflict`. Callers
+    `If-Match`, a list of ETags: if none of them is the resource's, the verb raises `EditConflict`. Callers
     only get what they may read, and every change is logged.
     """
 

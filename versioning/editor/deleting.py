@@ -64,7 +64,7 @@ def delete_version(
         if obstacle is not None:
             raise Invalid.field("versionId", obstacle, code="version_in_use")
         record(resources, "versionDeleted", resource, by, version=version)
-        resources.backend.forget(resource, version)
+        resources.backend.delete_version(resource, version)
         return resource
 
 

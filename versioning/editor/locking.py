@@ -20,7 +20,7 @@ from versioning.sources.files import OverrideChanged
 R = TypeVar("R", bound=VersionedResource)
 V = TypeVar("V", bound=Callable[..., Any])
 
-ANY_TAG: Final = "*"
+ANY_ETAG: Final = "*"
 _ATTEMPTS: Final = 3
 
 
@@ -37,7 +37,7 @@ def changing(
 ) -> Iterator[R]:
     """Lock a resource for this transaction and save it at the end.
 
-    Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names tags and none of
+    Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names ETags and none of
     them is the resource's. `include_deleted` takes one too of which nothing but history is left.
     """
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
@@ -53,7 +53,7 @@ def changing_locked(
 ) -> Iterator[None]:
     """Save a resource at the end that this transaction has locked already; otherwise as `changing`."""
     by.require(right, resource.workspace_id)
-    if expect is not None and ANY_TAG not in expect and resource.tag not in expect:
+    if expect is not None and ANY_ETAG not in expect and resource.etag not in expect:
         raise EditConflict(current_state(resource))
     revision, last_number = resource.revision, resource.last_number
     yield

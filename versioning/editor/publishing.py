@@ -77,11 +77,11 @@ def activate(
     if not gate.check(request, resources.code):
         return
     record(resources, "published", resource, by, version=version, previous=resource.active_id, **detail)
-    resources.backend.point(resource, version, by)
+    resources.backend.set_active(resource, version, by)
 
 
 def deactivate(resources: Resources[R], resource: R, by: Caller, **detail: Any) -> None:
     """Stop serving any version of a locked resource; `detail` goes into the entry of the log."""
     if resource.active_id is not None:
         record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
-        resources.backend.point(resource, None, by)
+        resources.backend.set_active(resource, None, by)

@@ -78,7 +78,7 @@ class RecordView:
         return self.resource.changed_at(drafts=self.reads_drafts)
 
     @property
-    def tag(self) -> str:
+    def etag(self) -> str:
         """The entity tag of the record, the same for all selectors.
 
         A caller who may not read drafts gets another tag, which no draft changes; it is never that of an
@@ -87,16 +87,16 @@ class RecordView:
         the record too. All this follows the first `-` of the tag and is ignored in `If-Match`, because it
         is no change of the resource.
         """
-        tag = self.resource.tag if self.reads_drafts else self.resource.published_tag
+        etag = self.resource.etag if self.reads_drafts else self.resource.published_etag
         ownership = CodeOwnership(self.resource.kind, self.code)
         agent = ownership.overridden_by(self.resource)
         if agent is not None:
-            tag += f"-{agent.visibility}"
+            etag += f"-{agent.visibility}"
         if not self.reads_drafts:
-            tag += _WITHOUT_DRAFTS
+            etag += _WITHOUT_DRAFTS
         if self.favorited.count:
-            tag += f"-{'own' if self.favorited.by_caller else 'others'}-{self.favorited.count}"
-        return tag
+            etag += f"-{'own' if self.favorited.by_caller else 'others'}-{self.favorited.count}"
+        return etag
 
 
 @dataclass(kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` says why, in up to 500
 characters. Keywords can be options too that the checks of the gate understand (`gate.options`), for what is
-published. `expect` is what `If-Match` says: the tags of which one must be the resource's.
+published. `expect` is what `If-Match` says: the entity tags of which one must be the resource's.
 """
 
 from __future__ import annotations

@@ -165,19 +165,19 @@ class DueWork(models.Model):
 
         In the same transaction as the work itself, this completes the work exactly once.
         """
-        self._let_go(due_at=None, **changes)
+        self._end_lease(due_at=None, **changes)
 
     def postpone(self, seconds: float, **changes: Any) -> None:
         """Make it due again in so many seconds, and set other fields; raises `LeaseLost`."""
         # On SQLite a sum has three digits more than `Now()`: it would be due only a millisecond later.
         due_at = Now() + timedelta(seconds=seconds) if seconds else Now()
-        self._let_go(due_at=due_at, **changes)
+        self._end_lease(due_at=due_at, **changes)
 
     def release(self) -> None:
         """Give up the lease and leave the row due as it was; raises `LeaseLost`."""
-        self._let_go(attempts=F("attempts") - 1)
+        self._end_lease(attempts=F("attempts") - 1)
 
-    def _let_go(self, **changes: Any) -> None:
+    def _end_lease(self, **changes: Any) -> None:
         rows = type(self)._default_manager.filter(
             pk=self.pk, leased_by=self.leased_by, attempts=self.attempts
         )

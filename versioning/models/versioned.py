@@ -212,14 +212,14 @@ class VersionedResource(models.Model):
         return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
 
     @property
-    def tag(self) -> str:
+    def etag(self) -> str:
         """A text that changes with anything about the resource, for `ETag` and `If-Match`."""
         state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     @property
-    def published_tag(self) -> str:
-        """The tag for who may read no drafts: it changes with what may be seen without them."""
+    def published_etag(self) -> str:
+        """The entity tag for who may read no drafts: it changes with what may be seen without them."""
         state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
@@ -300,7 +300,7 @@ class VersionedResource(models.Model):
         self.was_ever_published = self.was_ever_published or version_id is not None
         self.touch()
 
-    def forget(self, version: Version) -> None:
+    def delete_version(self, version: Version) -> None:
         """Delete a version that nothing points at; the draft falls back to the newest one left."""
         if version.pk == self.latest_version_id:
             self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]

@@ -89,29 +89,29 @@ def schema(request: HttpRequest) -> HttpResponse:
     if media_type is None:
         return errors.error_response(406, "not_acceptable", "The document is JSON or YAML.")
     form = _TYPES[media_type]
-    content, tag = _texts.get(form, lambda: _tagged(_RENDER[form](document())))
-    return _answer(request, content, tag, f"{media_type}; charset=utf-8", filename=f"schema.{form}")
+    content, etag = _texts.get(form, lambda: _with_etag(_RENDER[form](document())))
+    return _answer(request, content, etag, f"{media_type}; charset=utf-8", filename=f"schema.{form}")
 
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """Answer with the page that shows the document, or 304 if the client has it already."""
-    content, tag = _texts.get(("docs", get_script_prefix()), lambda: _tagged(_page()))
-    return _answer(request, content, tag, "text/html; charset=utf-8")
+    content, etag = _texts.get(("docs", get_script_prefix()), lambda: _with_etag(_page()))
+    return _answer(request, content, etag, "text/html; charset=utf-8")
 
 
 def _answer(
-    request: HttpRequest, content: bytes, tag: str, content_type: str, *, filename: str | None = None
+    request: HttpRequest, content: bytes, etag: str, content_type: str, *, filename: str | None = None
 ) -> HttpResponse:
     # Clients may cache it but must revalidate it, because an upgrade changes it.
-    headers = {"ETag": tag, "Cache-Control": "public, no-cache", "Vary": "Accept"}
+    headers = {"ETag": etag, "Cache-Control": "public, no-cache", "Vary": "Accept"}
     if filename is not None:
         headers["Content-Disposition"] = f'inline; filename="{filename}"'
     response = HttpResponse(content, content_type=content_type, headers=headers)
-    return get_conditional_response(request, etag=tag, response=response) or response
+    return get_conditional_response(request, etag=etag, response=response) or response
 
 
-def _tagged(content: bytes) -> tuple[bytes, str]:
+def _with_etag(content: bytes) -> tuple[bytes, str]:
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 

@@ -62,10 +62,10 @@ class Backend(Protocol[R]):
     def store(self, resource: R) -> None:
         """Save the record of a locked resource."""
 
-    def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
+    def set_active(self, resource: R, version: Snapshot | None, by: Caller) -> None:
         """Make this version of a locked resource the active one, or none."""
 
-    def forget(self, resource: R, version: Version) -> None:
+    def delete_version(self, resource: R, version: Version) -> None:
         """Delete a version of a locked resource to which no pointer leads."""
 
     def is_last_trace(self, resource: R, version: Version) -> bool:

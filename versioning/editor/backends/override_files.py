@@ -153,10 +153,10 @@ class OverrideFiles:
             self._copy_into_row(resource, resource.base)
         self.rows.store(resource)
 
-    def point(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
+    def set_active(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
         """Move the pointer of the row; `locked` writes the file. The row keeps what only the file held."""
         if self.code.overridden_by(resource.pk, resource.workspace_id) is None:
-            self.rows.point(resource, version, by)
+            self.rows.set_active(resource, version, by)
             return
         replaced = resource.active
         if replaced is not None and (
@@ -165,18 +165,18 @@ class OverrideFiles:
             self._copy_into_row(resource, replaced)
         if version is not None and version.read_only:
             if resource.is_stored:
-                self.rows.point(resource, None, by)
+                self.rows.set_active(resource, None, by)
         else:
-            self.rows.point(resource, version, by)
+            self.rows.set_active(resource, version, by)
         latest = version or resource.latest
         resource.pointers = VersionPointers(active=version, latest=latest, base=latest)
 
-    def forget(self, resource: Agent, version: Version) -> None:
+    def delete_version(self, resource: Agent, version: Version) -> None:
         """Delete the version. If it was the last one in the row of an override, only the file remains."""
         if self.rows.is_last_trace(resource, version):
             resource.drop_row()
         else:
-            self.rows.forget(resource, version)
+            self.rows.delete_version(resource, version)
 
     def is_last_trace(self, resource: Agent, version: Version) -> bool:
         """Say whether it is the only version and no file holds another one."""

@@ -106,13 +106,13 @@ class Rows(Generic[R]):
         """Save the row, with the entries of the log."""
         events.at_end(resource.store)
 
-    def point(self, resource: R, version: Snapshot | None, by: Caller) -> None:
+    def set_active(self, resource: R, version: Snapshot | None, by: Caller) -> None:
         """Move the active pointer of the row."""
         resource.activate(cast("Version", version).pk if version else None, by_id=by.user_id)
 
-    def forget(self, resource: R, version: Version) -> None:
+    def delete_version(self, resource: R, version: Version) -> None:
         """Delete the version."""
-        resource.forget(version)
+        resource.delete_version(version)
 
     def is_last_trace(self, resource: R, version: Version) -> bool:
         """Say whether it is the only version."""

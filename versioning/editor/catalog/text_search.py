@@ -39,7 +39,7 @@ class TextSearch:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many were found of each kind, by its word."""
+        """How many were found of each kind, by its slug."""
         return {part.kind.slug: part.count for part in self._parts}
 
     def hits(self, start: int, stop: int, kind: ResourceKind | None = None) -> list[Hit]:

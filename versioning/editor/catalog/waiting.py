@@ -72,7 +72,7 @@ class Waiting(Sequence[Waits]):
         found = {
             (catalog.collection.kind.slug, waits.resource.pk): waits
             for catalog in self._catalogs
-            for waits in _of(catalog, [pk for word, pk in wanted if word == catalog.collection.kind.slug])
+            for waits in _of(catalog, [pk for slug, pk in wanted if slug == catalog.collection.kind.slug])
         }
         return [found[key] for key in wanted if key in found]
 
@@ -85,8 +85,8 @@ class Waiting(Sequence[Waits]):
         places += [(place, one.pk, one.updated_at) for place, one in unstored]
         places.sort(key=lambda one: one[1])
         places.sort(key=lambda one: one[2], reverse=True)
-        words = [catalog.collection.kind.slug for catalog in self._catalogs]
-        return [(words[place], pk) for place, pk, _ in places[start - first : stop - first]]
+        slugs = [catalog.collection.kind.slug for catalog in self._catalogs]
+        return [(slugs[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
         rows = criteria.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion

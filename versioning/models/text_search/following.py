@@ -98,8 +98,8 @@ def _read_some_of_the_log() -> None:
     changed = _changed(progress.position, until)
     progress.position = until
     progress.is_whole = progress.is_whole and changed is not None
-    for word, ids in (changed or {}).items():
-        _index(word, ids)
+    for slug, ids in (changed or {}).items():
+        _index(slug, ids)
     progress.save()
 
 
@@ -112,7 +112,7 @@ def _compare_some() -> None:
     stale = {model: list(_stale(model)) for model in MODELS} if is_last else {}
     with transaction.atomic():
         progress = _locked_progress()
-        added = sum(_index(word, ids) for word, ids in lacking.items())
+        added = sum(_index(slug, ids) for slug, ids in lacking.items())
         for model, gone in stale.items():
             documents = model.document_model._default_manager
             for first in range(0, len(gone), AT_ONCE):
@@ -156,8 +156,8 @@ def _bytes_of(changed: Missing) -> int:
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
     total = sum((Coalesce(Sum(one), 0) for one in lengths), start=Value(0))
     found = (
-        MODELS_BY_SLUG[word]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
-        for word, ids in changed.items()
+        MODELS_BY_SLUG[slug]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
+        for slug, ids in changed.items()
         if ids
     )
     return sum(found)

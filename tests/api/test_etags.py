@@ -26,13 +26,13 @@ def record(kind: Kind, api: Api) -> Answer:
     return answer
 
 
-def tag(kind: Kind, api: Api) -> str:
-    """Return the tag of the record."""
-    return record(kind, api).tag
+def etag(kind: Kind, api: Api) -> str:
+    """Return the entity tag of the record."""
+    return record(kind, api).etag
 
 
 def read_again(api: Api, path: str, given: str) -> Answer:
-    """Read unless the tag is still the given one."""
+    """Read unless the entity tag is still the given one."""
     return api.request("GET", path, if_none_match=given)
 
 
@@ -40,36 +40,36 @@ def test_a_record_has_one_tag_for_all_selectors(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     answers = [alice.get(kind.url("writer") + query.format(**vars(history))) for query in READS]
     assert len({answer.body["resolvedVersionId"] for answer in answers}) == 4
-    [shared] = {answer.tag for answer in answers}
+    [shared] = {answer.etag for answer in answers}
     assert STRONG_TAG.fullmatch(shared)
 
 
 def test_the_answers_to_changes_carry_the_tag_of_the_record(alice: Api, kind: Kind) -> None:
     made = alice.post(kind.path, kind.body(id="writer"))
-    assert made.tag == tag(kind, alice)
+    assert made.etag == etag(kind, alice)
     saved = alice.patch(kind.url("writer"), {kind.text: "two"})
-    assert saved.tag == tag(kind, alice)
+    assert saved.etag == etag(kind, alice)
     label = alice.put(kind.url("writer", "labels", "stable"), {"versionId": saved.body["resolvedVersionId"]})
-    assert label.tag == tag(kind, alice)
-    assert alice.post(kind.url("writer", "unpublish")).tag == tag(kind, alice)
+    assert label.etag == etag(kind, alice)
+    assert alice.post(kind.url("writer", "unpublish")).etag == etag(kind, alice)
     copy = alice.post(kind.url("writer", "clone"), {"newId": "copy"})
-    assert copy.tag == alice.get(kind.url("copy")).tag
+    assert copy.etag == alice.get(kind.url("copy")).etag
 
 
 def test_the_tag_of_a_save_is_good_for_the_next_one(alice: Api, kind: Kind) -> None:
     made = alice.post(kind.path, kind.body(id="writer"))
-    second = alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=made.tag)
-    third = alice.patch(kind.url("writer"), {kind.text: "three"}, if_match=second.tag)
+    second = alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=made.etag)
+    third = alice.patch(kind.url("writer"), {kind.text: "three"}, if_match=second.etag)
     assert (second.status, third.status) == (200, 200)
 
 
 def test_the_tag_changes_with_anything_about_the_resource(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
-    before = tag(kind, alice)
+    before = etag(kind, alice)
     for change in CHANGES:
         with undone():
             assert change(kind, alice, history).status in {200, 201}
-            after = tag(kind, alice)
+            after = etag(kind, alice)
             assert after != before, change
             assert read_again(alice, kind.url("writer"), before).status == 200, change
             assert read_again(alice, kind.url("writer"), after).status == 304, change
@@ -77,28 +77,28 @@ def test_the_tag_changes_with_anything_about_the_resource(alice: Api, kind: Kind
 
 def test_the_tag_changes_with_the_visibility(alice: Api) -> None:
     made = alice.post(AGENTS.path, AGENTS.body(id="writer"))
-    assert alice.patch(AGENTS.url("writer"), {"visibility": "public"}).tag != made.tag
+    assert alice.patch(AGENTS.url("writer"), {"visibility": "public"}).etag != made.etag
 
 
 def test_the_tag_stays_while_nothing_changes(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice, metadata={"a": 1})
-    before = tag(kind, alice)
+    before = etag(kind, alice)
     kind.publish(alice, "writer", history.published)
     assert save_metadata(kind, alice, history).status == 200
-    assert alice.patch(kind.url("writer"), {kind.text: "draft words"}).tag == before
+    assert alice.patch(kind.url("writer"), {kind.text: "draft words"}).etag == before
     kind.make(alice, "other")
-    assert tag(kind, alice) == before
+    assert etag(kind, alice) == before
 
 
 def test_a_tag_never_comes_back(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
-    seen = {tag(kind, alice)}
+    seen = {etag(kind, alice)}
     for version_id in (history.draft, history.published, history.draft):
         kind.publish(alice, "writer", version_id)
-        seen.add(tag(kind, alice))
+        seen.add(etag(kind, alice))
     for value in (1, None, 1, None):
         alice.patch(kind.url("writer"), {"metadata": {"a": value}})
-        seen.add(tag(kind, alice))
+        seen.add(etag(kind, alice))
     assert len(seen) == 8
 
 
@@ -107,23 +107,23 @@ def test_what_is_made_again_under_the_same_id_has_another_tag(alice: Api, kind: 
     before = alice.post(kind.path, body)
     assert alice.delete(kind.url("writer")).status == 200
     after = alice.post(kind.path, body)
-    assert after.tag != before.tag
-    assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=before.tag).status == 412
-    assert read_again(alice, kind.url("writer"), before.tag).status == 200
+    assert after.etag != before.etag
+    assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=before.etag).status == 412
+    assert read_again(alice, kind.url("writer"), before.etag).status == 200
 
 
 def test_resources_that_are_alike_have_different_tags(alice: Api, kind: Kind) -> None:
-    assert alice.post(kind.path, kind.body(id="a")).tag != alice.post(kind.path, kind.body(id="b")).tag
+    assert alice.post(kind.path, kind.body(id="a")).etag != alice.post(kind.path, kind.body(id="b")).etag
 
 
 @pytest.mark.parametrize("query", READS)
 def test_a_read_with_the_current_tag_is_304_without_a_body(alice: Api, kind: Kind, query: str) -> None:
     history = make_history(kind, alice)
     path = kind.url("writer") + query.format(**vars(history))
-    current = tag(kind, alice)
+    current = etag(kind, alice)
     for given in (current, f'"other", {current}', f"W/{current}"):
         answer = read_again(alice, path, given)
-        assert (answer.status, answer.body, answer.tag) == (304, None, current)
+        assert (answer.status, answer.body, answer.etag) == (304, None, current)
         assert answer.headers.get("Content-Length", "0") == "0"
 
 
@@ -143,7 +143,7 @@ def test_a_read_with_another_tag_is_answered(alice: Api, kind: Kind, given: str)
 
 def test_knowing_an_entity_tag_gives_no_right_to_read(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    for given in (tag(kind, cast.alice), "*"):
+    for given in (etag(kind, cast.alice), "*"):
         assert read_again(cast.charlie, kind.url("writer"), given).status == 404
         assert read_again(cast.vera, f"{kind.url('writer')}?status=draft", given).status == 403
         assert cast.charlie.patch(kind.url("writer"), {"name": "Mine"}, if_match=given).status == 404
@@ -154,15 +154,15 @@ def test_a_reader_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: C
     before = record(kind, cast.vera)
     assert before.body["hasDraft"] is None
     give_role("vera", "acme", "editor")
-    answer = read_again(cast.vera, kind.url("writer"), before.tag)
+    answer = read_again(cast.vera, kind.url("writer"), before.etag)
     assert (answer.status, answer.body["hasDraft"]) == (200, True)
 
 
 def test_a_version_has_a_tag_of_its_own(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     paths = [kind.url("writer", "versions", version_id) for version_id in (history.historical, history.draft)]
-    tags = [alice.get(path).tag for path in paths]
-    assert len({*tags, tag(kind, alice)}) == 3
+    tags = [alice.get(path).etag for path in paths]
+    assert len({*tags, etag(kind, alice)}) == 3
     assert [read_again(alice, path, given).status for path, given in zip(paths, tags, strict=True)] == [
         304,
         304,
@@ -176,17 +176,17 @@ def test_the_versions_that_are_made_carry_their_tag(alice: Api, kind: Kind) -> N
     for make in (restore, add_version):
         made = make(kind, alice, history)
         path = kind.url("writer", "versions", made.body["id"])
-        assert (made.status, read_again(alice, path, made.tag).status) == (201, 304)
+        assert (made.status, read_again(alice, path, made.etag).status) == (201, 304)
 
 
 def test_the_tag_of_a_served_agent_is_of_that_answer_alone(alice: Api) -> None:
     history = make_history(AGENTS, alice)
     published, draft = alice.get("/agents/writer"), alice.get("/agents/writer", status="draft")
-    assert len({published.tag, draft.tag, tag(AGENTS, alice)}) == 3
-    assert read_again(alice, "/agents/writer", published.tag).status == 304
-    assert read_again(alice, "/agents/writer", draft.tag).status == 200
+    assert len({published.etag, draft.etag, etag(AGENTS, alice)}) == 3
+    assert read_again(alice, "/agents/writer", published.etag).status == 304
+    assert read_again(alice, "/agents/writer", draft.etag).status == 200
     AGENTS.save(alice, text="another draft")
-    assert alice.get("/agents/writer").tag == published.tag
-    assert read_again(alice, "/agents/writer?status=draft", draft.tag).status == 200
+    assert alice.get("/agents/writer").etag == published.etag
+    assert read_again(alice, "/agents/writer?status=draft", draft.etag).status == 200
     assert publish(AGENTS, alice, history).status == 200
-    assert read_again(alice, "/agents/writer", published.tag).body["instructions"] == "draft words"
+    assert read_again(alice, "/agents/writer", published.etag).body["instructions"] == "draft words"

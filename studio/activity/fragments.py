@@ -1,4 +1,4 @@
-"""Sentences with placeholders as lists of parts, of which some lead somewhere. Pure."""
+"""Sentences with placeholders as lists of fragments, of which some lead somewhere. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a sentence."""
+class Fragment:
+    """A fragment of a sentence."""
 
     text: str
     address: str = ""
@@ -28,14 +28,14 @@ class Sentence:
     """A sentence with placeholders (`{who} published {version}`), and what stands for them."""
 
     sentence: str
-    values: Mapping[str, Part | str] = field(default_factory=dict)
+    values: Mapping[str, Fragment | str] = field(default_factory=dict)
 
 
-def as_parts(sentence: str, values: Mapping[str, Part | str]) -> list[Part]:
-    """Return a sentence in parts; a placeholder without a value stays as it is."""
-    parts = []
+def as_fragments(sentence: str, values: Mapping[str, Fragment | str]) -> list[Fragment]:
+    """Return a sentence in fragments; a placeholder without a value stays as it is."""
+    fragments = []
     for place, text in enumerate(_PLACEHOLDER.split(sentence)):
         value = values.get(text, f"{{{text}}}") if place % 2 else text
         if value:
-            parts.append(value if isinstance(value, Part) else Part(value))
-    return parts
+            fragments.append(value if isinstance(value, Fragment) else Fragment(value))
+    return fragments
