@@ -20,7 +20,7 @@ from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publishing import activate, deactivate
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.models.statements import one_round_trip, update
+from versioning.models.statements import update
 from versioning.verbs import Verbs
 
 _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if field.name != "active_before")
@@ -74,9 +74,8 @@ def _publish_items(
                 activate(collection, resource, one.version, by, blocks=blocks, options=options, **about)
             else:
                 deactivate(collection, resource, by, **about)
-    with one_round_trip():
-        for one in items:
-            update(one.item, _FIXED)
+    for one in items:
+        update(one.item, _FIXED)
 
 
 def _note_reverted(reverted: Release, by_release: Release, by: Caller) -> None:

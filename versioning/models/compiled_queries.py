@@ -7,7 +7,6 @@ resource with its versions and their authors that takes ten times as long as the
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from contextlib import nullcontext
 from typing import Any, Final, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
@@ -16,7 +15,7 @@ from django.db import connections, models
 from versioning.domain.access import Caller, Right
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.registry import Registry
-from versioning.models.statements import one_round_trip, prepared_cursor
+from versioning.models.statements import prepared_cursor
 
 M = TypeVar("M", bound=models.Model)
 Q = TypeVar("Q")
@@ -40,7 +39,6 @@ class OneByKey(Generic[M]):
     def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
         self._model: Any = rows.model
         self._alias = rows.db
-        self._locks = rows.query.select_for_update
         compiler: Any = rows.filter(**{found_by: _Key()}).query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
@@ -60,8 +58,7 @@ class OneByKey(Generic[M]):
         row = None
         if self._sql is not None:
             with prepared_cursor() as cursor:
-                with one_round_trip() if self._locks else nullcontext():  # it may begin a transaction
-                    cursor.execute(self._sql, [pk if isinstance(one, _Key) else one for one in self._params])
+                cursor.execute(self._sql, [pk if isinstance(one, _Key) else one for one in self._params])
                 row = cursor.fetchone()
         if row is None:
             raise self._model.DoesNotExist

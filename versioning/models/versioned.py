@@ -29,7 +29,7 @@ from versioning.domain.kinds import ResourceKind
 from versioning.domain.registry import Registry
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
-from versioning.models.statements import insert_new, one_round_trip, update
+from versioning.models.statements import insert_new, update
 from versioning.models.versions import Version
 from versioning.models.workspaces import Workspace
 
@@ -278,14 +278,13 @@ class VersionedResource(models.Model):
             created_at=created_at or timezone.now(),
         )
         self.latest_version = version
-        with one_round_trip():
-            if self.is_stored:
-                self.touch(published=False)
-            else:
-                insert_new(self)
-            insert_new(version)
-            for reference in self.version_model.reference_models:
-                reference.write(version)
+        if self.is_stored:
+            self.touch(published=False)
+        else:
+            insert_new(self)
+        insert_new(version)
+        for reference in self.version_model.reference_models:
+            reference.write(version)
         return version
 
     def store(self) -> None:
