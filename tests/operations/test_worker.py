@@ -377,7 +377,7 @@ def test_the_heartbeats_say_since_when_no_worker_runs() -> None:
     WorkerHeartbeat.objects.update(seen_at=ended)
     assert WorkerHeartbeat.objects.silence() == Silence(since=ended)
     WorkerHeartbeat.objects.create(worker="older", seen_at=timezone.now() - datetime.timedelta(days=30))
-    WorkerHeartbeat.objects.forget(datetime.timedelta(minutes=1))
+    WorkerHeartbeat.objects.delete_expired(datetime.timedelta(minutes=1))
     assert [row.worker for row in WorkerHeartbeat.objects.all()] == ["one"]
 
 

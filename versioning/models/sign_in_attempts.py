@@ -91,7 +91,7 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
                 row.count(now)
         return Attempt(rows)
 
-    def forget(self) -> None:
+    def delete_expired(self) -> None:
         """Delete all counters that are too old to matter, some at a time."""
         while self._clean():
             pass

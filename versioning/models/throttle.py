@@ -31,7 +31,7 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
             row.save(update_fields=["window", "requests"])
             return row.requests
 
-    def forget(self, rate: str) -> None:
+    def delete_expired(self, rate: str) -> None:
         """Delete the counters of past windows, or all of them if nothing is limited."""
         over = self.all()
         if rate:

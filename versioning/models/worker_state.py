@@ -41,7 +41,7 @@ class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
         if not self.filter(pk=worker).update(seen_at=Now()):
             self.create(worker=worker, seen_at=timezone.now())
 
-    def forget(self, age: datetime.timedelta) -> None:
+    def delete_expired(self, age: datetime.timedelta) -> None:
         """Delete the heartbeats of workers last seen that long ago, but never the newest one."""
         newest = self.order_by("-seen_at").values_list("pk", flat=True).first()
         self.filter(seen_at__lt=timezone.now() - age).exclude(pk=newest).delete()

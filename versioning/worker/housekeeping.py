@@ -22,9 +22,9 @@ HEARTBEATS: Final = datetime.timedelta(days=7)
 
 def remove_waste() -> None:
     """Delete expired counters, expired sessions and old heartbeats."""
-    SignInAttempts.objects.forget()
-    ThrottleWindow.objects.forget(settings.EDITOR_THROTTLE)
-    WorkerHeartbeat.objects.forget(HEARTBEATS)
+    SignInAttempts.objects.delete_expired()
+    ThrottleWindow.objects.delete_expired(settings.EDITOR_THROTTLE)
+    WorkerHeartbeat.objects.delete_expired(HEARTBEATS)
     if apps.is_installed("django.contrib.sessions"):
         session_store().clear_expired()
 
