@@ -38,16 +38,16 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
     return {"operator": operator, "conditions": conditions}
 
 
-def without_unsaid(controls: Input) -> None:
+def drop_empty_conditions(controls: Input) -> None:
     """Take away the conditions that say nothing, at any depth: rows that were just added."""
     conditions = controls.child("conditions").children
-    for name in [name for name, row in conditions.items() if _is_unsaid(row)]:
+    for name in [name for name, row in conditions.items() if _is_empty(row)]:
         del conditions[name]
     for child in controls.children.values():
-        without_unsaid(child)
+        drop_empty_conditions(child)
 
 
-def _is_unsaid(row: Input) -> bool:
+def _is_empty(row: Input) -> bool:
     said = row["field"].typed + row["value"].typed
     return row["kind"].typed == "rule" and not said.strip()
 

@@ -20,7 +20,7 @@ from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.forms.inputs import controls_of
 from studio.forms.instructions import is_unchosen
-from studio.forms.rules import without_unsaid
+from studio.forms.rules import drop_empty_conditions
 from studio.preview.explained import Preview
 from studio.preview.overlays import OverlayOnPage, named_overlay
 from studio.resources.blocks import BlockOnPage, blocks_on_page
@@ -108,7 +108,7 @@ class PreviewPage(SavedInstructionsPage):
         blocks = controls.child("instructions").child("blocks").children
         for name in [name for name, row in blocks.items() if is_unchosen(row)]:
             del blocks[name]
-        without_unsaid(controls)
+        drop_empty_conditions(controls)
         submission = self.submission(controls)
         try:
             submission.check(self.schema)

@@ -269,7 +269,7 @@ def test_a_pruned_log_is_no_loss(cast: Cast) -> None:
     assert ids("parrots") == ["new"] and indexed() == {"new"}
 
 
-def test_the_index_can_be_made_anew(cast: Cast, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_index_can_be_rebuilt(cast: Cast, capsys: pytest.CaptureFixture[str]) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
     following.follow()
     with connection.cursor() as cursor:

@@ -227,7 +227,7 @@ def test_an_odd_version_is_refused_like_an_unknown_one(cast: Cast, kind: Kind, v
         *("/studio/%2e%2e/api/", "/studio/search/..\\../api/", "/studio/.%2E/", "/studio/.."),
     ],
 )
-def test_the_way_back_leads_to_the_studio_alone(cast: Cast, address: str) -> None:
+def test_the_next_url_leads_to_the_studio_alone(cast: Cast, address: str) -> None:
     assert Window.of("paula").post(PUBLISH, next=address).headers["Location"] == WAITING
     assert (
         Window.of("paula").post(PUBLISH, next=f"{WAITING}?page=2").headers["Location"] == f"{WAITING}?page=2"
