@@ -1,4 +1,4 @@
-"""The WSGI application that `manage.py serve_events` runs: that of `serve`, but with few addresses."""
+"""The WSGI application that `manage.py serve_events` runs: that of `serve`, but with few URLs."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class ResourceAdmin(EditorAdmin):
         return True
 
     def get_urls(self) -> list[Any]:
-        """Return the addresses of the pages about the kind, and of those that other applications add."""
+        """Return the URLs of the pages about the kind, and of those that other applications add."""
         kind = self.kind
 
         def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
@@ -157,7 +157,7 @@ class WorkspaceAdmin(EditorAdmin):
         return False
 
     def get_urls(self) -> list[Any]:
-        """Return the addresses of the pages about workspaces, and of those that other applications add."""
+        """Return the URLs of the pages about workspaces, and of those that other applications add."""
 
         def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
             return path(route, view.as_view(), name=f"versioning_workspace_{name}")

@@ -178,7 +178,7 @@ class Extension:
     own_urls: str = ""
     """The module with those of pages that belong to no workspace, directly below the studio."""
     resource_urls: str = ""
-    """The path of a function that is given a `StudioKind`, and returns the addresses below those of its
+    """The path of a function that is given a `StudioKind`, and returns the URLs below those of its
     resources, such as `<str:resource>/reviews/`."""
     tabs: Sequence[WorkspaceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
@@ -218,7 +218,7 @@ def registered() -> Sequence[Extension]:
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
-    """Return the addresses that were added below those of the resources of a kind."""
+    """Return the URLs that were added below those of the resources of a kind."""
     found = (import_string(one.resource_urls) for one in _registered if one.resource_urls)
     return [added for urls in found for added in urls(kind)]
 

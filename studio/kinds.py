@@ -23,7 +23,7 @@ from versioning.models.versioned import model_of
 
 @dataclass(frozen=True, kw_only=True)
 class StudioKind(ResourceKind):
-    """A kind of resource with its verbs, its words, and the addresses of its pages."""
+    """A kind of resource with its verbs, its words, and the URLs of its pages."""
 
     @classmethod
     def of(cls, kind: ResourceKind) -> Self:

@@ -9,7 +9,7 @@ from editor_client.stored_agents import AGENTS, StoredAgentMethods
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS, StoredPromptBlockMethods
 
 KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {kind.segment: kind for kind in (PROMPT_BLOCKS, AGENTS)}
-"""By their segment of addresses. What others refer to comes first, so that it is published before them."""
+"""By their segment in URLs. What others refer to comes first, so that it is published before them."""
 SEGMENTS = {kind.slug: kind.segment for kind in KINDS.values()}
 
 

@@ -51,7 +51,7 @@ class Kind(Generic[R, A, V, L, C]):
     slug: str
     """As events and bodies name it."""
     segment: str
-    """As addresses name it."""
+    """As URLs name it."""
     text: str
     """The snapshot field that a new resource needs, besides the name."""
     record: type[R]

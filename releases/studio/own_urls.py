@@ -1,4 +1,4 @@
-"""The addresses to which chosen resources are sent, of any workspace."""
+"""The URLs to which chosen resources are sent, of any workspace."""
 
 from __future__ import annotations
 

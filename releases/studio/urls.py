@@ -1,4 +1,4 @@
-"""The addresses of the pages about releases, below that of a workspace."""
+"""The URLs of the pages about releases, below that of a workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The addresses of the pages about reviews, below those of a workspace and of a resource."""
+"""The URLs of the pages about reviews, below those of a workspace and of a resource."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ urlpatterns = [
 
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the addresses below those of a resource."""
+    """Yield the URLs below those of a resource."""
     for name, route, view in (
         ("review_ask", "ask/", AskPage),
         ("review", "<str:review>/", ReviewPage),

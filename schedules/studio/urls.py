@@ -1,4 +1,4 @@
-"""The addresses of the pages about schedules, below those of a workspace and of a resource."""
+"""The URLs of the pages about schedules, below those of a workspace and of a resource."""
 
 from __future__ import annotations
 

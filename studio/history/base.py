@@ -29,7 +29,7 @@ class VersionLinksPage(ResourcePage):
         return f"{self.address('publish')}?{urlencode({'version': version.version_id})}"
 
     def links(self, resource: VersionedResource, entry: Entry) -> dict[str, str]:
-        """Return the addresses of all pages and actions of a version."""
+        """Return the URLs of all pages and actions of a version."""
         version = entry.version
         names = ("version", "restore", "labels", "download", "version_delete")
         return {

@@ -28,7 +28,7 @@ OLD_STATES: Final = {
     "Changed": ResourceState.CHANGED.value,
     "Draft": NOT_LIVE,
 }
-"""The words that stood in the addresses of filtered lists before, with what stands there now."""
+"""The words that stood in the URLs of filtered lists before, with what stands there now."""
 ORDERS: Final = {
     "changed": ("-seen_at", gettext_lazy("Changed last")),
     "oldest": ("seen_at", gettext_lazy("Not changed for longest")),

@@ -29,7 +29,7 @@ PER_PAGE: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A member in the list, with the addresses of the buttons."""
+    """A member in the list, with the URLs of the buttons."""
 
     membership: Membership
     role: str
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Pending:
-    """An invitation in the list, with the addresses of the buttons."""
+    """An invitation in the list, with the URLs of the buttons."""
 
     state: PendingInvitation
     role: str

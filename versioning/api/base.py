@@ -69,7 +69,7 @@ class EditorViewSet(ViewSet):
     errors: ClassVar[Mapping[str, tuple[int, ...]]] = {}
     """The errors of single actions, besides those of all."""
     paths: ClassVar[Mapping[str, PathParameter]] = {}
-    """The parts of the addresses that mean something else than usual."""
+    """The parts of the URLs that mean something else than usual."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the method, then authenticate, then check the query parameters."""

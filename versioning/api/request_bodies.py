@@ -61,7 +61,7 @@ def limits_for(request: HttpRequest) -> BodyLimits | None:
 
     The API reads bodies only from callers with a valid key or session; a key that was valid within the last
     minute will do, because the view finds out what it may do now. The sign-in form is sent by people who are
-    not signed in yet, so all other addresses have small limits.
+    not signed in yet, so all other URLs have small limits.
     """
     try:
         is_known = _is_known(request)

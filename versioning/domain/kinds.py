@@ -27,7 +27,7 @@ class ResourceKind:
     singular: str
     plural: str
     path: str
-    """The folder of its addresses (`/stored/agents`) and of its exported files."""
+    """The folder of its URLs (`/stored/agents`) and of its exported files."""
     icon: str
     """The Material symbol by which people recognise it."""
     text_field: str

@@ -88,7 +88,7 @@ def _open_in(threads: list[Thread]) -> int:
 
 
 def _pager(request: HttpRequest, page: ThreadPage) -> dict[str, str]:
-    """Return the addresses of the pages before and after; empty where there is none."""
+    """Return the URLs of the pages before and after; empty where there is none."""
 
     def address(number: int) -> str:
         if not 1 <= number <= page.pages:

@@ -69,7 +69,7 @@ def _generator_settings() -> dict[str, Any]:
 
 
 def _generated() -> dict[str, Any]:
-    # Only the addresses of the API, not those of the project.
+    # Only the URLs of the API, not those of the project.
     patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
     with patched_settings(_generator_settings()):
         made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]

@@ -36,7 +36,7 @@ class Filter:
     parse: Callable[[str], Any] = str
     """Makes the value for the criterion of the text of the parameter; raises `Invalid`."""
     field: str = ""
-    """The field of the studio's form and addresses; empty if the studio does not offer it."""
+    """The field of the studio's form and URLs; empty if the studio does not offer it."""
     label: Any = ""
     """What the field is called in the studio; empty if only links set it."""
     choices: Sequence[tuple[str, Any]] | None = None
