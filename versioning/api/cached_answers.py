@@ -118,7 +118,7 @@ class CacheMiss:
     def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
         self.asked = asked
         self.asker = b""
-        self.draft = PendingAnswer(cache, now)
+        self.pending = PendingAnswer(cache, now)
         self.template: Template | None = None
 
     def cache(self, path: str, response: HttpResponse) -> None:
@@ -131,10 +131,10 @@ class CacheMiss:
         if usual is None:
             return
         answer = (response.status_code, path, usual, own, response.content)
-        self.draft.finish(self.asked.digest + self.asker, answer)
+        self.pending.finish(self.asked.digest + self.asker, answer)
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
-            similar_answers.store(about[0] + self.asker, self.draft.begun, usual, self.template)
+            similar_answers.store(about[0] + self.asker, self.pending.begun, usual, self.template)
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
@@ -152,9 +152,9 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
         cached = found.response(cache, now) if found else None
         if cached is not None:
             return _response(request, cached, started)
-        question = request.question = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
+        miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
         response = get_response(request)
-        question.cache(request.path, response)
+        miss.cache(request.path, response)
         return response
 
     return middleware
@@ -189,18 +189,18 @@ def render(cache: AnswerCache, asked: Asked, met: TimedKey, now: Moment) -> Cach
     about = asked.about
     if about is None or not keys.is_right(met, now):
         return None
-    (question, resource_id), (key, _) = about, met
+    (about_digest, resource_id), (key, _) = about, met
     for asker in (key.rights, key.person):
-        if found := similar_answers.find(question + asker, now):
+        if found := similar_answers.find(about_digest + asker, now):
             usual, template = found
-            draft = PendingAnswer(cache, now)
+            pending = PendingAnswer(cache, now)
             try:
-                content, etag = template.render(template.make(resource_id, key.caller, draft.depends_on))
+                content, etag = template.render(template.make(resource_id, key.caller, pending.depends_on))
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
                 return None
             own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
             answer = (HTTPStatus.OK.value, asked.path.decode(), usual, own, content)
-            draft.finish(asked.digest + asker, answer)
+            pending.finish(asked.digest + asker, answer)
             return CachedResponse._make(answer)
     return None
 
@@ -212,18 +212,18 @@ def depends_on(
 
     `is_personal` is an answer that depends on who the caller is, and not only on what it may do.
     """
-    question: CacheMiss | None = getattr(request, "question", None)
-    if question is not None:
-        question.draft.depends_on(*dependencies)
-        question.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
+    miss: CacheMiss | None = getattr(request, "cache_miss", None)
+    if miss is not None:
+        miss.pending.depends_on(*dependencies)
+        miss.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
 
 
 def leave_template(request: HttpRequest, template: Template) -> None:
     """Say how answers about other resources are made, when the same is asked about them."""
-    question: CacheMiss | None = getattr(request, "question", None)
+    miss: CacheMiss | None = getattr(request, "cache_miss", None)
     # With an entity tag of the caller's the content decides the status.
-    if question is not None and "If-None-Match" not in request.headers:
-        question.template = template
+    if miss is not None and "If-None-Match" not in request.headers:
+        miss.template = template
 
 
 def _asked(request: HttpRequest) -> Asked | None:

@@ -62,7 +62,7 @@ class PendingAnswer:
             if one not in self._found:
                 self._found[one] = self._cache.fingerprint(one)
 
-    def finish(self, question: Hashable, answer: Any) -> None:
+    def finish(self, key: Hashable, answer: Any) -> None:
         """Cache the answer, made of Python's plain values, if it is known what it depends on."""
         if not self._found or None in self._found.values():
             return
@@ -70,13 +70,13 @@ class PendingAnswer:
         packed = marshal.dumps((*self.begun, tuple(self._found), answer))
         if len(packed) <= COMPRESSED_BYTES:
             packed = zlib.compress(packed, 1)
-        self._cache.put(question, packed, fingerprints)
+        self._cache.put(key, packed, fingerprints)
 
 
 class AnswerCache:
-    """Answers by question, for all threads of a process, bounded by the bytes that they take.
+    """Answers by key, for all threads of a process, bounded by the bytes that they take.
 
-    A question holds what an answer can depend on besides what is stored, such as the rights of
+    A key holds what an answer can depend on besides what is stored, such as the rights of
     whoever asks. `fingerprint` says what the log does not tell: `versioning.editor.dependencies`.
     """
 
@@ -101,12 +101,12 @@ class AnswerCache:
         """The bytes in use."""
         return self._packed.used + self._unpacked.used
 
-    def find(self, question: Hashable) -> CachedAnswer | None:
+    def find(self, key: Hashable) -> CachedAnswer | None:
         """Return the answer that is cached, right or not."""
-        found = self._unpacked.get(question)
+        found = self._unpacked.get(key)
         if found is not None:
             return found
-        held = self._packed.get(question)
+        held = self._packed.get(key)
         if held is None:
             return None
         packed, fingerprints = (held, ()) if isinstance(held, bytes) else held
@@ -114,7 +114,7 @@ class AnswerCache:
             packed = zlib.decompress(packed)
         step, made_at, dependencies, content = marshal.loads(packed)  # noqa: S302  was packed above
         found = CachedAnswer(Moment(step, made_at), dependencies, fingerprints, content)
-        self._unpacked.put(question, found, len(packed) + ENTRY_BYTES)
+        self._unpacked.put(key, found, len(packed) + ENTRY_BYTES)
         return found
 
     def is_right(
@@ -130,36 +130,34 @@ class AnswerCache:
             taken(one) == found for one, found in fingerprints
         )
 
-    def get(self, question: Hashable, now: Moment) -> Any:
+    def get(self, key: Hashable, now: Moment) -> Any:
         """Return the content of the answer, if it is right at this moment; else None."""
-        found = self.find(question)
+        found = self.find(key)
         return found.content if found is not None and self.is_right(found, now) else None
 
-    def put(self, question: Hashable, packed: bytes, fingerprints: Fingerprints) -> None:
-        """Cache an answer as a draft has packed it."""
+    def put(self, key: Hashable, packed: bytes, fingerprints: Fingerprints) -> None:
+        """Cache an answer as a `PendingAnswer` has packed it."""
         # Objects of Python take more than most answers, and there can be many: so each is one of bytes.
-        self._packed.put(
-            question, (packed, fingerprints) if fingerprints else packed, len(packed) + ENTRY_BYTES
-        )
-        self._unpacked.pop(question)
+        self._packed.put(key, (packed, fingerprints) if fingerprints else packed, len(packed) + ENTRY_BYTES)
+        self._unpacked.pop(key)
 
     def clear(self) -> None:
         """Forget everything."""
         self._packed.clear()
         self._unpacked.clear()
 
-    def remembered(self, question: Hashable, dependency: Dependency, make: Callable[[], Any]) -> Any:
+    def remembered(self, key: Hashable, dependency: Dependency, make: Callable[[], Any]) -> Any:
         """Return an answer of Python's plain values, made or cached until its one dependency changes."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
-        held = self.get(question, now)
+        held = self.get(key, now)
         if held is not None:
             return held
-        draft = PendingAnswer(self, now)
-        draft.depends_on(dependency)
+        pending = PendingAnswer(self, now)
+        pending.depends_on(dependency)
         made = make()
-        draft.finish(question, made)
+        pending.finish(key, made)
         return made
 
     def resolved(self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]) -> ResolvedAgent:
@@ -167,16 +165,16 @@ class AnswerCache:
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
-        question = agent_id, asked
-        pickled: bytes | None = self.get(question, now)
+        key = agent_id, asked
+        pickled: bytes | None = self.get(key, now)
         if pickled is not None:
             held: ResolvedAgent = pickle.loads(pickled)  # noqa: S301  was made below
             return held
-        draft = PendingAnswer(self, now)
-        draft.depends_on((AGENT.slug, agent_id))
+        pending = PendingAnswer(self, now)
+        pending.depends_on((AGENT.slug, agent_id))
         made = make()
-        draft.depends_on(*dependencies_of(made))
-        draft.finish(question, pickle.dumps(made))
+        pending.depends_on(*dependencies_of(made))
+        pending.finish(key, pickle.dumps(made))
         return made
 
     def parts(
@@ -186,21 +184,21 @@ class AnswerCache:
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
-        question = agent_id, asked, choice.arms(AGENT, [agent_id], context)
+        key = agent_id, asked, choice.arms(AGENT, [agent_id], context)
         is_varied = choice.speaks_of(PROMPT_BLOCK)  # then it has to be known which blocks the agent shows
-        shown = self.get((question, _SHOWN), now) if is_varied else ()
+        shown = self.get((key, _SHOWN), now) if is_varied else ()
         if shown is not None:
-            pickled = self.get((question, choice.arms(PROMPT_BLOCK, shown, context)), now)
+            pickled = self.get((key, choice.arms(PROMPT_BLOCK, shown, context)), now)
             if pickled is not None:
                 held: AgentParts = pickle.loads(pickled)  # noqa: S301  was made below
                 return held
-        draft = PendingAnswer(self, now)
-        draft.depends_on((AGENT.slug, agent_id))
+        pending = PendingAnswer(self, now)
+        pending.depends_on((AGENT.slug, agent_id))
         made = make()
-        draft.depends_on(*made.depends_on)
+        pending.depends_on(*made.depends_on)
         if is_varied:
-            draft.finish((question, _SHOWN), tuple(made.texts))
-        draft.finish((question, choice.arms(PROMPT_BLOCK, made.texts, context)), pickle.dumps(made))
+            pending.finish((key, _SHOWN), tuple(made.texts))
+        pending.finish((key, choice.arms(PROMPT_BLOCK, made.texts, context)), pickle.dumps(made))
         return made
 
 
