@@ -65,7 +65,7 @@ hold about 20 000 answers of 1 KB; what is read at random among more is made aga
 Of the 95 MiB with which a worker begins, it shares 40 with the process that has started it and with its
 siblings; 8 are the driver for PostgreSQL, which REST framework loads in any case. It grows by the cache and
 by the connections of its threads. A worker that runs agents loads the agent library in its first run: that
-takes half a second and 36 MiB, which it shares with nobody.
+takes half a second and 36 MiB, which it does not share.
 
 A write takes authentication, validation, one locked transaction with its entries in the log, and on SQLite
 one `fsync` before the answer. Writers wait for each other from taking the lock until the end of the `fsync`,
