@@ -18,6 +18,7 @@ class ReviewConfig(EditorApp):
         "review.comments.verbs.FOLLOWER",
     )
     api = "review.api_urls"
+    error_members = "review.policy.schemas.ReviewErrorMembers"
     verbs = {
         "comments": "review.comments.verbs.Comments",
         "review_policy": "review.policy.administration.ReviewPolicies",

@@ -32,6 +32,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "filters": "versioning.editor.catalog.filters.register",
     "jobs": "versioning.worker.jobs.register",
     "notifications": "versioning.editor.notifications.register",
+    "error_members": "versioning.api.schemas.base.register_error_members",
     "system_checks": "django.core.checks.register",
     "studio": "studio.extensions.register",
 }
@@ -69,6 +70,8 @@ class EditorApp(AppConfig):
     """What workers do: `versioning.worker.jobs.Periodic` or `Queue`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
+    error_members: Paths = ()
+    """Schemas whose members errors of the API may have: `versioning.api.schemas.base.ResponseSchema`."""
     verbs: Mapping[str, str] = MappingProxyType({})
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()

@@ -28,3 +28,21 @@ class ReviewPolicyAnswer(ResponseSchema):
 
     required: _REQUIRED
     bypass: _BYPASS
+
+
+class MissingReview(ResponseSchema):
+    """What a version lacks that needs approvals to go live."""
+
+    id: Annotated[
+        str | None,
+        Field(description="The open review, if there is one.", json_schema_extra={"format": "uuid"}),
+    ]
+    missing: Annotated[int, Field(ge=0, description="How many approvals are missing.")]
+    changes_requested_by: Annotated[list[str], Field(description="Who asks for changes, by user name.")]
+
+
+class ReviewErrorMembers(ResponseSchema):
+    """What errors about reviews tell programs."""
+
+    review: MissingReview | None = None
+    review_id: Annotated[str | None, Field(description="The review that is open already.")] = None

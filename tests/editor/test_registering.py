@@ -25,6 +25,7 @@ FAULTS: dict[str, Any] = dict.fromkeys(
         "keeps_versions",
         "follows",
         "jobs",
+        "error_members",
         "notifications",
         "studio",
     ),

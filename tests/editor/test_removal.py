@@ -81,6 +81,9 @@ def test_the_api_lacks_its_routes_events_and_options_and_nothing_else(
         assert alice.get(route.partition(" ")[2].replace("{}", "x")).status == 404, route
     checks = [check for app in removed for check in named(app, "checks")]
     assert not [one for one in options(checks) if f'"{one.member}"' in str(document).replace("'", '"')]
+    described = document["components"]["schemas"]["ErrorAnswer"]["properties"]
+    for members in (members for app in removed for members in named(app, "error_members")):
+        assert not {field.alias for field in members.model_fields.values()} & set(described)
     for subject in (subject for app in removed for subject in named(app, "events")):
         assert alice.get("/events", type=f"{subject.name}.*").fields == ["type"]
     service.manage("work", "--once")

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable
 from functools import cache
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_origin
 
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
@@ -70,6 +70,17 @@ Time = Annotated[str, SerializedBy(utc), Field(json_schema_extra={"format": "dat
 TimeOrNull = Annotated[str | None, SerializedBy(utc), Field(json_schema_extra={"format": "date-time"})]
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 UuidOrNull = Annotated[str | None, Field(json_schema_extra={"format": "uuid"})]
+
+
+ERROR_MEMBERS: Final[list[type[ResponseSchema]]] = []
+"""The members that applications add to the schema of errors; all of them have defaults."""
+
+
+def register_error_members(members: object) -> None:
+    """Add members to the schema of errors; raises `TypeError` for what is no subclass of `ResponseSchema`."""
+    if not (isinstance(members, type) and issubclass(members, ResponseSchema)):
+        raise TypeError(f"error_members takes subclasses of ResponseSchema, and {members!r} is none")
+    ERROR_MEMBERS.append(members)
 
 
 class ResponseSchema(Shape):

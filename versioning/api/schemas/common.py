@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from editor_client.shared.configurations import MAX_MESSAGE
-from pydantic import Field, GetJsonSchemaHandler
+from pydantic import Field, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
+from versioning.api.schemas.base import ERROR_MEMBERS, RequestSchema, ResponseSchema, Source, Time
 from versioning.domain.config import ResourceId
 from versioning.domain.kinds import KINDS_BY_SLUG
 
@@ -103,18 +103,7 @@ class ProblemAnswer(ResponseSchema):
     message: str
 
 
-class MissingReview(ResponseSchema):
-    """What a version lacks that needs approvals to go live."""
-
-    id: Annotated[
-        str | None,
-        Field(description="The open review, if there is one.", json_schema_extra={"format": "uuid"}),
-    ]
-    missing: Annotated[int, Field(ge=0, description="How many approvals are missing.")]
-    changes_requested_by: Annotated[list[str], Field(description="Who asks for changes, by user name.")]
-
-
-class ErrorAnswer(ResponseSchema):
+class _ErrorAnswer(ResponseSchema):
     """What went wrong: a sentence for people, a stable code for programs."""
 
     error: str
@@ -124,8 +113,6 @@ class ErrorAnswer(ResponseSchema):
     dependents: list[Named] = []
     hidden_count: int = 0
     names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
-    review: MissingReview | None = None
-    review_id: Annotated[str | None, Field(description="The review that is open already.")] = None
     problems: list[ProblemAnswer] = []
     per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
     limit: Annotated[int, Field(description="The same, of events.")] = 0
@@ -134,3 +121,12 @@ class ErrorAnswer(ResponseSchema):
     detail: Annotated[
         Literal["yours"] | None, Field(description="`yours`: the streams that are too many are the caller's.")
     ] = None
+
+
+if TYPE_CHECKING:
+    ErrorAnswer = _ErrorAnswer
+else:
+    ErrorAnswer = create_model(
+        "ErrorAnswer", __base__=(*ERROR_MEMBERS, _ErrorAnswer), __doc__=_ErrorAnswer.__doc__
+    )
+    """With the members that applications declare (`EditorApp.error_members`)."""
