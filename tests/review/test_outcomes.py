@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from review.models import PublishedConfiguration, Review, Verdict
-from review.policy.judged_versions import question
+from review.policy.judged_versions import judged_version
 from review.policy.outcomes import outcome_of, outcomes_of
 from review.policy.rules import Outcome, under_review
 from tests.conftest import Cast
@@ -27,10 +27,10 @@ def resource_of(kind: Kind, resource_id: str = "writer") -> Any:
 
 
 def asked(kind: Kind, number: int | None = None) -> Any:
-    """Return the question whether a version of `writer` may go live; the latest by default."""
+    """Return a version of `writer` as it is judged before it goes live; the latest by default."""
     resource = resource_of(kind)
     version = resource.versions.get(number=number) if number else resource.latest
-    return question(resource, version, target_of(resource, get_editor().code))
+    return judged_version(resource, version, target_of(resource, get_editor().code))
 
 
 def say(kind: Kind, who: str, verdict: str = "approve", number: int | None = None) -> None:
@@ -176,7 +176,7 @@ def test_many_are_answered_in_the_statements_of_one(
         kind.make(cast.edgar, f"other-{number}")
     code = get_editor().code
     rows = [resource_of(kind, one) for one in ("writer", *(f"other-{number}" for number in range(5)))]
-    questions = [question(row, row.latest, target_of(row, code)) for row in rows]
-    for several in (questions[:1], questions):
+    versions = [judged_version(row, row.latest, target_of(row, code)) for row in rows]
+    for several in (versions[:1], versions):
         with django_assert_num_queries(7 if kind is AGENTS else 6):  # only agents name other resources
             assert [one.missing for one in outcomes_of(several)] == [0, 1, 1, 1, 1, 1][: len(several)]
