@@ -10,10 +10,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.urls import path as route
 
 from editor_project.environment import Environment
+from releases.verbs import Releases
 from versioning import capabilities
 from versioning.api.urls import added_routes, missing
 from versioning.capabilities import EditorApp
-from versioning.conf import Setting, apply_default
+from versioning.conf import Setting, apply_default, get_editor
+from versioning.verbs import Verbs
 
 FAULTS: dict[str, Any] = dict.fromkeys(
     (
@@ -56,3 +58,9 @@ def test_a_setting_is_read_as_the_project_reads_its_own(
     apply_default(Setting("EDITOR_PILOTS", 3, "how many pilots there are"))
     assert settings.EDITOR_PILOTS == 5
     del settings.EDITOR_PILOTS
+
+
+def test_verbs_have_a_type_as_long_as_their_application_is_installed() -> None:
+    assert Releases.current() is get_editor().releases
+    with pytest.raises(LookupError, match="Verbs"):
+        Verbs.current()
