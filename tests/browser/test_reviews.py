@@ -44,7 +44,7 @@ def test_from_a_draft_to_what_is_live(enter: Enter, newsroom: str, api_of: Apis)
     edgar.click(edgar.page.get_by_role("button", name="Ask for review…"))
     edgar.page.get_by_label("What they should look at").fill("Is that too friendly?")
     edgar.click(edgar.page.get_by_label("paula"))
-    edgar.click(edgar.page.get_by_role("button", name="Ask for review"))
+    edgar.click(edgar.page.get_by_role("button", name="Ask for review", exact=True))
     expect(edgar.page.get_by_text("Needs one more approval.").first).to_be_visible()
     assert edgar.count == 3
 
@@ -97,7 +97,7 @@ def test_the_same_on_a_phone(enter: Enter, newsroom: str, api_of: Apis) -> None:
     edgar = Clicks(enter("edgar", "versioning/agent/reporter/change/", width=NARROW))
     editor(edgar.page).fill("One.\nTwo and a half.")
     edgar.click(edgar.page.get_by_role("button", name="Ask for review…"))
-    edgar.click(edgar.page.get_by_role("button", name="Ask for review"))
+    edgar.click(edgar.page.get_by_role("button", name="Ask for review", exact=True))
     expect(edgar.page.get_by_text("Needs one more approval.").first).to_be_visible()
 
     paula = Clicks(enter("paula", width=NARROW))
