@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from studio.diff.lines import Row
@@ -19,12 +19,19 @@ class Cell:
     """Its pieces: those of both versions, and those of this one alone."""
     shows_break: bool = False
     """Whether to mark its line break, which the other version does not have here."""
+    is_broken_otherwise: bool = False
+    """Whether the line beside it has other pieces, because a line break came or went."""
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return "".join(span.text for span in self.spans)
 
     @property
     def op(self) -> Op:
         """What became of the line: `same`, `removed` or `added` as a whole, or `changed` within."""
         ops = {span.op for span in self.spans}
-        if self.shows_break or len(ops) > 1:
+        if self.shows_break or self.is_broken_otherwise or len(ops) > 1:
             return Op.CHANGED
         return ops.pop() if ops else Op.SAME
 
@@ -88,7 +95,13 @@ def side_by_side(rows: Iterable[Row], before: int = 1, after: int = 1) -> Iterat
 def _paired(before: list[Cell], after: list[Cell]) -> Iterator[Pair]:
     together = []
     if before and after and not {Op.REMOVED, Op.ADDED} & {before[-1].op, after[-1].op}:
-        together = [Pair(before.pop(), after.pop())]
+        together = [_pair(before.pop(), after.pop())]
     for left, right in zip_longest(before, after):
-        yield Pair(left, right)
+        yield _pair(left, right)
     yield from together
+
+
+def _pair(before: Cell | None, after: Cell | None) -> Pair:
+    if before and after and before.op is after.op is Op.SAME and before.text != after.text:
+        before, after = (replace(cell, is_broken_otherwise=True) for cell in (before, after))
+    return Pair(before, after)

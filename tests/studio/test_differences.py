@@ -139,6 +139,12 @@ def test_side_by_side_unchanged_lines_stand_beside_each_other(before: str, after
             assert text_of([pair.before]) == text_of([pair.after])
 
 
+def test_side_by_side_a_line_that_was_split_is_changed_on_both_sides() -> None:
+    *_, last = pairs_of(".be", ".\nbe")
+    assert (text_of([last.before]), text_of([last.after])) == (".be", "be")
+    assert last.before and last.after and last.before.op is last.after.op is Op.CHANGED
+
+
 def test_side_by_side_a_changed_line_stands_beside_what_it_became() -> None:
     found = [
         (text_of([pair.before]), text_of([pair.after]))
