@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
@@ -77,18 +78,32 @@ def _name_of(webhook: Webhook) -> str:
     return f"webhook {webhook.pk}"
 
 
-def state_of(webhooks: QuerySet[Webhook]) -> str:
-    """Return a text that changes with what a page shows of webhooks."""
-    columns = ("pk", "url", "description", "event_types", "enabled", "disabled_reason", "created_by")
-    found = webhooks.values_list(*columns, "failing_since", "last_success_at")
-    return _digest(found)
+def state_of(webhooks: Iterable[Webhook]) -> str:
+    """Return a text that changes with what a page shows of webhooks.
+
+    It is made of the objects that the page shows, so that a change after they were read makes another text.
+    """
+    return _digest(
+        (
+            one.pk,
+            one.url,
+            one.description,
+            one.event_types,
+            one.enabled,
+            one.disabled_reason,
+            one.created_by,
+            one.failing_since,
+            one.last_success_at,
+        )
+        for one in webhooks
+    )
 
 
 def state_of_deliveries(webhook: Webhook) -> str:
     """Return a text that changes with what its page shows of a webhook and its newest deliveries."""
     newest = webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")[:PER_PAGE]
-    return state_of(Webhook.objects.filter(pk=webhook.pk)) + _digest(newest)
+    return state_of([webhook]) + _digest(newest)
 
 
-def _digest(rows: QuerySet[Any, Any]) -> str:
+def _digest(rows: Iterable[Any]) -> str:
     return hashlib.sha256(repr(list(rows)).encode()).hexdigest()[:16]

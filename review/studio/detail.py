@@ -43,8 +43,8 @@ class ReviewPage(DifferencesPage):
 
     def get(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
         """Show it; the open page hears what others do."""
-        self.require(Right.READ_DRAFTS)
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.require(Right.READ_DRAFTS)
         return self.show()
 
     @cached_property

@@ -69,8 +69,8 @@ class HistoryPage(VersionLinksPage):
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show a page of the timeline."""
-        self.require(Right.READ_DRAFTS)
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.require(Right.READ_DRAFTS)
         history = self.collection.versions(self.resource_id, by=self.caller)
         found = history.resource
         if found is None:

@@ -40,8 +40,8 @@ class PublishPage(DifferencesPage, DependentsPage):
 
         The open page hears of what others do, so that it can be published as soon as nothing is missing.
         """
-        self.require(Right.PUBLISH)
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        self.require(Right.PUBLISH)
         return self.show(request.GET.get("version") or self.found.latest_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:

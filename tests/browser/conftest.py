@@ -146,3 +146,10 @@ def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Log in").click()
+
+
+def sign_out(page: Page) -> None:
+    """Sign out as people do."""
+    page.locator(".bar-user > summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="You have signed out")).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from editor_client.shared import instructions
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save
 from tests.browser.test_pages import MISPLACED, serious_problems
@@ -274,8 +274,7 @@ def test_what_can_be_undone_is_nobody_elses(enter: Enter, made: str) -> None:
     page.keyboard.type("Edgar's words. ")
     save(page)
     assert page.evaluate(KEPT) == 1
-    page.locator(".bar-user > summary").click()
     page.once("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page)
     page.goto("login/")
     assert page.evaluate(KEPT) == 0

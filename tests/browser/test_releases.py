@@ -56,6 +56,7 @@ def test_an_agent_goes_live_with_its_block_from_the_page_for_publishing(
     person = Clicks(enter("paula", f"versioning/agent/greeter-{width}/publish/", width=width))
     expect(person.page.get_by_text("This cannot be published yet.")).to_be_visible()
     person.click(person.page.get_by_role("button", name="Publish together"))
+    expect(person.page.get_by_role("heading", name="Publish 2 drafts together?")).to_be_visible()
     person.click(person.page.get_by_role("button", name="Publish together"))
     expect(person.page.get_by_role("heading", name=re.compile("Greeter and 1 more"))).to_be_visible()
     assert person.count == 2

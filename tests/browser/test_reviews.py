@@ -108,15 +108,18 @@ def test_the_same_on_a_phone(enter: Enter, newsroom: str, api_of: Apis) -> None:
     paula.click(field.get_by_role("button", name="Comment", exact=True))
     expect(field.locator(".thread")).to_contain_text("Half of what?")
     paula.click(paula.page.get_by_role("button", name="Request changes"))
+    expect(paula.page.locator(".review-head .chip").first).to_have_text("Changes requested")
 
     edgar.page.goto("versioning/agent/reporter/change/")
     editor(edgar.page).fill("One.\nTwo apples and a half.")
     edgar.click(edgar.page.get_by_role("button", name="Save and move the review"))
+    expect(edgar.page.get_by_role("heading", name="Review of version 3")).to_be_visible()
     assert edgar.count == 3
 
     paula.page.goto("")
     paula.click(paula.page.get_by_role("link", name="Review : Reporter"))
     paula.click(paula.page.get_by_role("button", name="Approve", exact=True))
+    expect(paula.page.locator(".review-head .chip").first).to_have_text("Approved")
     paula.click(paula.page.get_by_role("link", name="Publish…"))
     paula.click(paula.page.get_by_role("button", name="Publish Version 3", exact=True))
     expect(paula.page.get_by_text("Version 3 is live.")).to_be_visible()

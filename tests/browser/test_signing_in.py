@@ -6,15 +6,14 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
 from tests.support.service import Service
 
 
 def test_an_editor_signs_in_and_out(enter: Enter, sessions: dict[str, Any]) -> None:
     page = enter("edgar")
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
-    page.get_by_text("edgar", exact=True).first.click()
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page)
     del sessions["edgar"]
     page.goto("versioning/agent/")
     expect(page.get_by_role("button", name="Log in")).to_be_visible()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
 from tests.browser.test_pages import MISPLACED, serious_problems
@@ -257,10 +257,9 @@ def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: 
     expect(offer(page)).to_have_count(0)
     page.context.clear_cookies()
     sign_in(page, "edgar")
-    page.locator(".bar-user > summary").click()
     asked = []
     page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page)
     page.goto("login/")
     assert "text that you typed and did not save" in asked[0]
     copies(page, 0)

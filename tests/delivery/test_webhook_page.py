@@ -14,9 +14,10 @@ from delivery.models import Delivery, Webhook
 from delivery.webhooks.models import DisabledReason
 from tests.conftest import Cast
 from tests.support.api import AGENTS
+from tests.support.interruptions import read_while
 from tests.support.people import give_role
 from tests.support.receiver import Receiver
-from tests.support.studio import Visitor, words_of, workspace_page
+from tests.support.studio import Visitor, news_of, words_of, workspace_page
 from tests.support.webhook_pages import LIST, NEW, TYPED, made_by, make, page
 from tests.support.webhooks import DeliveryFactory, work
 from versioning.models import Membership
@@ -84,12 +85,22 @@ def test_an_open_page_asks_whether_something_has_changed(alice: Visitor, receive
         (page(webhook), work),
         (LIST, lambda: Webhook.objects.filter(pk=webhook.pk).update(failing_since=timezone.now())),
     ):
-        ask = html.unescape(re.findall(r'data-ask="([^"]+)"', alice.get(address).content.decode())[0])
+        ask = news_of(alice.get(address).content.decode())
         assert alice.get(ask).json()["changed"] is False
         change()
         found = alice.get(ask).json()
         assert found["changed"] is True
         assert alice.get(re.sub("after=.*", f"after={found['next']}", ask)).json()["changed"] is False
+
+
+def test_an_open_page_is_told_of_what_happens_while_it_is_read(alice: Visitor, receiver: Receiver) -> None:
+    webhook = make(url=receiver.url)
+
+    def rename(number: int) -> None:
+        Webhook.objects.filter(pk=webhook.pk).update(description=f"Hook {number}")
+
+    for number, shown in read_while(alice, page(webhook), Webhook, rename):
+        assert f"Hook {number}" in shown or alice.get(news_of(shown)).json()["changed"] is True
 
 
 # Notices

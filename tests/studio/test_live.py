@@ -12,9 +12,11 @@ from tests.conftest import Cast
 from tests.studio.test_activity import ACME, prefix_of, sentences
 from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history
-from tests.support.studio import Visitor, page_of, words_of, workspace_page
+from tests.support.interruptions import read_while
+from tests.support.reviews import ask
+from tests.support.studio import Visitor, news_of, page_of, words_of, workspace_page
 from tests.support.window import KINDS
-from versioning.models import events
+from versioning.models import LogPosition, events
 
 pytestmark = pytest.mark.usefixtures("cast")
 
@@ -137,3 +139,17 @@ def test_a_page_asks_for_news_at_an_address_or_not_at_all(cast: Cast, kind: Kind
     }
     assert asked["change"] and asked["activity"]
     assert all(one.startswith("/studio/activity/live/?") for addresses in asked.values() for one in addresses)
+
+
+@pytest.mark.parametrize("name", ["change", "history", "publish", "reviews/{review}"])
+def test_a_page_is_told_of_what_happens_while_it_is_read(cast: Cast, kind: Kind, name: str) -> None:
+    """The position in the log is taken before anything that the page shows."""
+    kind.make(cast.alice)
+    address = page_of(kind, name.format(review=ask(cast.edgar, kind)["id"]))
+
+    alice, seen = Visitor("alice"), 0
+    rename = lambda number: kind.save(cast.edgar, "writer", name=f"Writer {number}")  # noqa: E731
+    for number, shown in read_while(alice, address, LogPosition, rename):
+        seen += 1
+        assert f"Writer {number}" in shown or alice.get(news_of(shown)).json()["changed"] is True
+    assert seen > 0

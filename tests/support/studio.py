@@ -60,3 +60,9 @@ def tag_on(answer: Any) -> str:
     found = re.search(r'name="tag" value="(\w+)"', answer.content.decode())
     assert found is not None
     return found[1]
+
+
+def news_of(shown: str) -> str:
+    """Return the address at which an open page asks for news."""
+    [address] = re.findall(r'data-ask="([^"]+)"', shown)
+    return unescape(address)
