@@ -39,7 +39,7 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 
 tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing else
 
-test: .venv/.dev ## Run the tests that need no other process, on SQLite
+test: .venv/.dev ## Run the tests that start no server, worker or command, on SQLite
 	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m 'not processes'
 
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite

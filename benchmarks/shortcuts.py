@@ -15,18 +15,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from io import StringIO
-from itertools import count, cycle
+from itertools import cycle
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.in_process import InProcess
 from benchmarks.timing import milliseconds
 
 REPETITIONS = 150
 WARM_UP = 20
-STORED = "/api/stored/agents"
 UNCACHED = 400
 """So many agents are read in turn, of which the cache holds few."""
 
@@ -132,32 +131,16 @@ def _keep_query_sets() -> None:
 
 def requests() -> Mapping[str, Callable[[], object]]:
     """Return what is measured by its name."""
-    from django.core.management import call_command  # noqa: PLC0415  settings come first
-    from django.test import Client  # noqa: PLC0415
-
-    call_command("migrate", verbosity=0)
-    call_command("create_api_key", "bench", workspace="default", role="admin", stdout=(key := StringIO()))
-    client = Client(headers={"authorization": f"Bearer {key.getvalue().strip()}"}, SERVER_NAME="127.0.0.1")
-    number = count()
-
-    def sent(method: str, path: str, **fields: Any) -> None:
-        body = {"instructions": f"Be brief. {next(number)}", **fields}
-        answer = getattr(client, method)(path, body, content_type="application/json")
-        assert answer.status_code < 300, answer.content
-
-    def read(path: str) -> None:
-        answer = client.get(path)
-        assert answer.status_code == 200, answer.content
-
-    for one in range(UNCACHED):
-        sent("post", STORED, id=f"u{one}", name="N", autoPublish=True)
+    api = InProcess.ready()
+    for number in range(UNCACHED):
+        api.create(id=f"u{number}", autoPublish=True)
     uncached = cycle(range(UNCACHED))
     return {
-        "cached read": lambda: read("/api/agents/u0"),
-        "read, not cached": lambda: read(f"/api/agents/u{next(uncached)}"),
-        "create": lambda: sent("post", STORED, id=f"w{next(number)}", name="N"),
-        "save a draft": lambda: sent("patch", f"{STORED}/u1"),
-        "save and publish": lambda: sent("patch", f"{STORED}/u1", autoPublish=True),
+        "cached read": lambda: api.read("/api/agents/u0"),
+        "read, not cached": lambda: api.read(f"/api/agents/u{next(uncached)}"),
+        "create": api.create,
+        "save a draft": lambda: api.save("u1"),
+        "save and publish": lambda: api.save("u1", autoPublish=True),
     }
 
 

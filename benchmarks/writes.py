@@ -15,16 +15,14 @@ import os
 import pstats
 import sys
 from collections.abc import Callable, Mapping
-from io import StringIO
-from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from benchmarks.in_process import InProcess
 from benchmarks.timing import milliseconds
 
 REPETITIONS = 300
 WARM_UP = 30
-AGENTS = "/api/stored/agents"
 
 SHARES: Mapping[str, tuple[str, str]] = {
     "the view, and all that it calls": ("rest_framework/views.py", "dispatch"),
@@ -55,25 +53,13 @@ def statements_of(work: Callable[[], object]) -> int:
 
 def main(repetitions: int) -> None:
     """Measure and print."""
-    from django.core.management import call_command  # noqa: PLC0415  settings come first
-    from django.test import Client  # noqa: PLC0415
-
-    call_command("migrate", verbosity=0)
-    call_command("create_api_key", "bench", workspace="default", role="admin", stdout=(key := StringIO()))
-    client = Client(headers={"authorization": f"Bearer {key.getvalue().strip()}"}, SERVER_NAME="127.0.0.1")
-    number = count()
-
-    def sent(method: str, path: str, **fields: Any) -> None:
-        body = {"instructions": f"Be brief. {next(number)}", **fields}
-        answer = getattr(client, method)(path, body, content_type="application/json")
-        assert answer.status_code < 300, answer.content
-
+    api = InProcess.ready()
     works: dict[str, Callable[[], object]] = {
-        "create": lambda: sent("post", AGENTS, id=f"w{next(number)}", name="N"),
-        "save a draft": lambda: sent("patch", f"{AGENTS}/s"),
-        "save and publish": lambda: sent("patch", f"{AGENTS}/s", autoPublish=True),
+        "create": api.create,
+        "save a draft": lambda: api.save("s"),
+        "save and publish": lambda: api.save("s", autoPublish=True),
     }
-    sent("post", AGENTS, id="s", name="N")
+    api.create(id="s")
     print(f"{'':18}{'statements':>11}{'clock, ms':>11}{'processor, ms':>15}")
     for name, work in works.items():
         milliseconds(work, WARM_UP)

@@ -123,7 +123,6 @@ def add_items(
 
 @retry_on_conflict
 def remove_item(
-    _releases: Verbs,
     release_id: str,
     kind: str,
     resource_id: str,
@@ -145,9 +144,7 @@ def remove_item(
 
 
 @retry_on_conflict
-def delete(
-    _releases: Verbs, release_id: str, *, by: Who = APPLICATION, expect: Collection[str] | None = None
-) -> None:
+def delete(release_id: str, *, by: Who = APPLICATION, expect: Collection[str] | None = None) -> None:
     """Delete a draft release; raises as `change` does."""
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, _changed):

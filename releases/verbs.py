@@ -22,8 +22,8 @@ class Releases(Verbs):
     create = editing.create
     change = editing.change
     add_items = editing.add_items
-    remove_item = editing.remove_item
-    delete = editing.delete
+    remove_item = staticmethod(editing.remove_item)
+    delete = staticmethod(editing.delete)
     check = checking.check
     publish = publishing.publish
     revert = reverting.revert

@@ -78,7 +78,7 @@ class CachedReads:
         read = self._read(watcher, scope, begun)
         if read is None:
             return False
-        found = cached_answers.candidate(self._cache, read.asked, read.key)
+        found = cached_answers.cache_entry(self._cache, read.asked, read.key)
         if found is None:
             return self._make(read)
         with self._lock:
@@ -97,7 +97,7 @@ class CachedReads:
         # Who sends a header twice, or a body, is answered in the ordinary way.
         if authorization is None or len(headers) != len(scope["headers"]):
             return None
-        key = cached_answers.met_key(authorization.decode("latin-1"))
+        key = cached_answers.timed_key(authorization.decode("latin-1"))
         if key is None or not _UNUSUAL.isdisjoint(headers):
             return None
         path = scope["raw_path"]

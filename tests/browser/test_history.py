@@ -204,7 +204,10 @@ def test_a_viewer_sees_no_draft_anywhere(enter: Enter, api_of: ApiOf, library: L
     ]
     for address in guessed:  # with what scripts add to them
         page.goto(address)
-        assert DRAFT_WORDS not in page.content() and DRAFT_WORDS not in _values(page), address
+        content = page.content()
+        assert DRAFT_WORDS not in content and DRAFT_WORDS not in _values(page), address
+        assert draft_id not in content or draft_id in address, address
+        assert "only-a-draft" not in content or "only-a-draft" in address, address
     known = [*library.main_pages.values(), *guessed]
     pending, seen = (
         [urljoin(f"{page.url.partition('/studio/')[0]}/studio/", one) for one in known],

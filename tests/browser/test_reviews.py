@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -13,7 +14,8 @@ from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import editor
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
-from tests.support.service import Service
+from tests.support.service import Service, running_service
+from tests.support.studio_cast import make_cast
 
 Apis = Callable[[str], RemoteApi]
 NEWSROOM = """
@@ -28,7 +30,26 @@ editor.review_policy.set("newsroom", required=1)
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def studio_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server of its own: elsewhere the cast is in one workspace, and need not say in which it works."""
+    with running_service(tmp_path_factory.mktemp("reviews")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def keys(studio_service: Service) -> dict[str, str]:
+    """An API key of each of the cast, by name."""
+    return make_cast(studio_service)
+
+
+@pytest.fixture(scope="module")
+def sessions() -> dict[str, Any]:
+    """What a browser keeps of those who have signed in to that server."""
+    return {}
+
+
+@pytest.fixture(scope="module")
 def newsroom(studio_service: Service, keys: dict[str, str]) -> str:
     """A workspace of the cast that requires an approval; acme requires none."""
     studio_service.manage("shell", "--no-imports", "-c", NEWSROOM)

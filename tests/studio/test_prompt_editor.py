@@ -18,6 +18,8 @@ from tests.support.window import KINDS, Window, page_of
 
 FRONTEND = ROOT / "studio" / "frontend"
 STATIC = ROOT / "studio" / "static" / "studio"
+pytestmark = pytest.mark.processes  # npm's packages are installed for those
+
 BUILT = ("prompt-editor.js", "prompt-editor.licences.txt")
 MAX_COMPRESSED = 200_000
 CONTROLS = {"instructions": "instructions.text", "content": "content"}

@@ -147,9 +147,9 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
             return get_response(request)
         started = time.perf_counter()
         cache = get_editor().cache
-        met = met_key(request.META["HTTP_AUTHORIZATION"])
-        found = candidate(cache, asked, met) if met else None
-        cached = found.response(cache, now) if found else None
+        key = timed_key(request.META["HTTP_AUTHORIZATION"])
+        entry = cache_entry(cache, asked, key) if key else None
+        cached = entry.response(cache, now) if entry else None
         if cached is not None:
             return _response(request, cached, started)
         miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
@@ -171,25 +171,25 @@ def asked_headers() -> tuple[bytes, ...]:
     return (*_ASKED, _name_of(proxy[0])) if proxy else _ASKED
 
 
-def met_key(authorization: str) -> TimedKey | None:
+def timed_key(authorization: str) -> TimedKey | None:
     """Return the key that a request names, if the process has met it, whether it is usable or not."""
     text = bearer_key(authorization)
-    return keys.met(text) if text else None
+    return keys.timed(text) if text else None
 
 
-def candidate(cache: AnswerCache, asked: Asked, met: TimedKey) -> CacheEntry | None:
+def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry | None:
     """Return the answer that is cached for a question and the rights of a key, right or not."""
-    key, digest = met[0], asked.digest
+    key, digest = timed[0], asked.digest
     found = cache.find(digest + key.rights) or cache.find(digest + key.person)
-    return CacheEntry(met, found) if found else None
+    return CacheEntry(timed, found) if found else None
 
 
-def render(cache: AnswerCache, asked: Asked, met: TimedKey, now: Moment) -> CachedResponse | None:
+def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
     """Return an answer that is made by a template, and cache it; None if there is none, or it fails."""
     about = asked.about
-    if about is None or not keys.is_right(met, now):
+    if about is None or not keys.is_right(timed, now):
         return None
-    (about_digest, resource_id), (key, _) = about, met
+    (about_digest, resource_id), (key, _) = about, timed
     for asker in (key.rights, key.person):
         if found := similar_answers.find(about_digest + asker, now):
             usual, template = found

@@ -40,19 +40,19 @@ class FollowedKeys:
         self._log = followed
         self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
 
-    def met(self, text: str) -> TimedKey | None:
+    def timed(self, text: str) -> TimedKey | None:
         """Return the key with this secret text as the process has met it, usable at this moment or not."""
         return self._known.get(digest_of(text))
 
-    def is_right(self, met: TimedKey, now: Moment) -> bool:
+    def is_right(self, timed: TimedKey, now: Moment) -> bool:
         """Say whether a key is usable at this moment, with the same rights as when it was met."""
-        key, made = met
+        key, made = timed
         return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
 
     def known(self, text: str, now: Moment) -> KnownKey | None:
         """Return the usable key with this secret text, if the process knows it without any statement."""
-        met = self.met(text)
-        return met[0] if met is not None and self.is_right(met, now) else None
+        timed = self.timed(text)
+        return timed[0] if timed is not None and self.is_right(timed, now) else None
 
     def was_usable(self, text: str) -> bool:
         """Say whether the key was usable at some moment of the last minute; takes no statement."""
