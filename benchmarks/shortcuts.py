@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import cycle
 from statistics import median
@@ -69,6 +69,10 @@ def shortcuts() -> Iterator[Shortcut]:
         )
     ]
     yield Shortcut("`prepared_cursor`: PostgreSQL plans once", cursors)
+    yield Shortcut(
+        "`one_round_trip`: the end of a transaction sent together",
+        [("versioning.models.event_transaction.one_round_trip", nullcontext)],
+    )
     yield Shortcut(
         "`insert`, `insert_new` and `update`: no `save()`",
         [

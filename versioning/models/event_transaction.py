@@ -23,6 +23,7 @@ from versioning.models.statements import (
     fields_of,
     insert,
     names_of,
+    one_round_trip,
     prepared_cursor,
     table_of,
     values_of,
@@ -207,18 +208,22 @@ def take_positions_and_insert(
 ) -> int:
     """Take so many positions and insert the entries, whose own say how far each is from the one before.
 
-    The last `steps` of the transaction are taken before that. PostgreSQL takes and inserts with one
-    statement, so that the row of the position is locked for no longer than the commit takes.
+    The last `steps` of the transaction are taken before that. PostgreSQL does all of it in one round trip, so
+    that the row of the position is locked for no longer than the commit takes.
 
     Returns the position of the newest change of anybody's rights, which is the last of these positions if
     they are about rights.
     """
     taken = [number, number if is_about_rights else 0]
+    if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
+        with prepared_cursor() as cursor:
+            with one_round_trip():
+                _prepare(steps)
+                parameters = [*taken, number, *values_of(columns_of(Event), entries)]
+                cursor.execute(_both(len(entries)), parameters)
+            return int(cursor.fetchone()[0])
     _prepare(steps)
     with prepared_cursor() as cursor:
-        if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
-            cursor.execute(_both(len(entries)), [*taken, number, *values_of(columns_of(Event), entries)])
-            return int(cursor.fetchone()[0])
         cursor.execute(_TAKEN.format(log=table_of(LogPosition)), taken)
         position, rights_position = cursor.fetchone()
     for entry in entries:

@@ -64,6 +64,22 @@ def prepared_cursor() -> Iterator[Any]:
         yield prepared
 
 
+@contextmanager
+def one_round_trip() -> Iterator[None]:
+    """Send the statements of this block to PostgreSQL together.
+
+    They are executed in order. Their results are there after the block, at whose end errors are raised; so
+    nothing may ask for a result within it, not even for the number of rows.
+    """
+    database: Any = connections[DEFAULT_DB_ALIAS]
+    if database.vendor != "postgresql":
+        yield
+        return
+    database.ensure_connection()
+    with database.wrap_database_errors, database.connection.pipeline():
+        yield
+
+
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, given as their values by attribute; a primary key that counts is not among them."""
     with prepared_cursor() as cursor:
