@@ -49,7 +49,7 @@ test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what
 	$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER)
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
-	env -u DATABASE_URL $(PYTEST) tests/browser
+	env -u DATABASE_URL $(PYTEST) --reruns 1 -rR tests/browser
 
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py

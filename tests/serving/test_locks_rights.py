@@ -242,6 +242,18 @@ def test_a_sub_agent_that_ran_by_the_callers_own_right_needs_it_still(cast: Cast
     assert locked(cast.alice, "lead")["agents"].keys() == {"lead"}
 
 
+def test_a_namesake_of_a_sub_agent_is_not_what_was_granted(cast: Cast) -> None:
+    """`helper` was granted to `lead`; who makes the lock may run the later `helper` of another workspace."""
+    agent(cast.alice, "helper", "Help.")
+    agent(cast.alice, "lead", "Lead.", agents={"helper": {}})
+    assert cast.alice.delete("/stored/agents/helper").status == 200
+    agent(cast.charlie, "helper", SECRET)
+    made = locked(cast.root, "lead")
+    assert made["agents"].keys() == {"lead", "helper"}
+    assert SECRET in str(by_lock(cast.root, made))
+    refused(run(cast.vera, "lead", versions=made), ["helper"])
+
+
 def test_a_block_is_shown_by_no_other_agent_of_the_lock_than_before(cast: Cast) -> None:
     """`theirs` names a block of acme that its publisher could not read, and `ours` shows it."""
     published_block(cast.alice, "tone", SECRET)
