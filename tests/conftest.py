@@ -148,18 +148,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 ABOUT_HTTP = {
+    "test_administration_page",
     "test_connections",
+    "test_embedding",
     "test_examples",
     "test_generated_clients",
     "test_hostile_http",
     "test_npm_client",
     "test_pages",
     "test_proxy",
+    "test_seams",
     "test_serving",
     "test_slow_bodies",
     "test_stream_example",
 }
-"""Modules that have a server, but what they know is HTTP: it is the same before every database."""
+"""Modules that have a server, but know of HTTP, or of a project: it is the same before every database."""
 
 ABOUT_PAGES = {
     "test_comments_in_the_studio",
@@ -182,6 +185,10 @@ ABOUT_FILES = {
     "test_hostile_repositories",
     "test_long_histories",
     "test_openapi_answers",
+    "test_override_crash",
+    "test_override_files",
+    "test_override_history",
+    "test_override_processes",
     "test_request_context_schema",
     "test_stream",
 }

@@ -22,8 +22,6 @@ from tests.support.service import Service, running_service
 from tests.support.streams import served_asynchronously
 from versioning.api.open_streams import IN_THREADS
 
-pytestmark = pytest.mark.database
-
 MANY = 300
 FEW = 3
 
