@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import Any, Literal, NoReturn, TypeVar
 
 from editor_client.cache import OLDEST, Cache, Entry, Key, Scope, Ticket
@@ -67,8 +68,9 @@ class Reads:
         self._disk = disk
         self._exchange = exchange
         self._clock = clock
-        self._is_refused = False
-        """Whether it has been said that the key is refused."""
+        self._refused_at: int | None = None
+        """When it was said that the key is refused, as a ticket of the cache; None while it is let in."""
+        self._refusals = Lock()
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return the cached answer while it is young enough, and else ask the server."""
@@ -154,11 +156,18 @@ class Reads:
 
     def refused(self, error: Unauthorized) -> Flow[None]:
         """Forget everything because the key is refused, or say once that it is served nevertheless."""
+        with self._refusals:  # several threads hear of it at the same moment
+            is_news, self._refused_at = self._refused_at is None, self.cache.number()
         if not self._policy.keeps_unauthorized:
             yield from self.forget()
-        elif not self._is_refused:
+        elif is_news:
             logger.warning("%s What this key has read before is served as stale.", error)
-        self._is_refused = True
+
+    def _let_in(self, ticket: Ticket) -> None:
+        """Note that the key was let in; a question that was asked before it was refused says nothing."""
+        with self._refusals:
+            if self._refused_at is not None and ticket.number > self._refused_at:
+                self._refused_at = None
 
     def forget(self, *about: Resource) -> Flow[None]:
         """Remove what is cached of one resource, or everything."""
@@ -168,6 +177,7 @@ class Reads:
 
     def after_fork(self) -> None:
         """Continue in a forked process: the cache stays, other threads are gone."""
+        self._refusals = Lock()
         self.cache.after_fork()
         if self._disk is not None:
             self._disk.after_fork()
@@ -190,7 +200,8 @@ class Reads:
                 etag=cached.answer.etag if cached else None,
                 wait=cached is None,
             )
-            self._is_refused = self._is_refused and answer.status == UNAUTHORIZED
+            if answer.status != UNAUTHORIZED:
+                self._let_in(ticket)
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket)
             else:
