@@ -10,6 +10,8 @@ SECONDS ?= 5
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+# Where several programs run at once, what fails is tried once more, and the summary names it.
+AGAIN := --reruns 1 -rR
 # A browser and Django's database layer do not go together in one process.
 NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py
@@ -43,13 +45,13 @@ test: .venv/.dev ## Run the tests that start no server, worker or command, on SQ
 	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m 'not processes'
 
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m processes
+	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m processes
 
 test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what it may say otherwise
-	$(PY) -m tests.support.postgres -- $(PYTEST) $(NO_BROWSER)
+	$(PY) -m tests.support.postgres -- $(PYTEST) $(AGAIN) $(NO_BROWSER)
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
-	env -u DATABASE_URL $(PYTEST) --reruns 1 -rR tests/browser
+	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser
 
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py
