@@ -10,8 +10,8 @@ SECONDS ?= 5
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
-# Where several programs run at once, what fails is tried once more, and the summary names it.
-AGAIN := --reruns 1 -rR
+# Where several programs run at once, what fails is tried twice more, and the summary says what it was.
+AGAIN := --reruns 2 --rerun-show-tracebacks
 # A browser and Django's database layer do not go together in one process.
 NO_BROWSER := --ignore=tests/browser
 MANAGE := $(PY) manage.py

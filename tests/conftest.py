@@ -17,6 +17,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+import pytest_rerunfailures
 from django.conf import settings
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
@@ -60,6 +61,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     leave_out_the_other_kind(config, items, first=int(not is_sqlite))
     if not is_sqlite:
         leave_out_what_sqlite_has_said(config, items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a test that is tried once more begin as the first one did, with servers and databases of its own.
+
+    A server that its module or the session shares still has what the first attempt made there.
+    pytest-rerunfailures means to go on with it, and has put aside what would end it.
+    """
+    if getattr(item, "execution_count", 1) > 1:
+        pytest_rerunfailures._restore_suspended_finalizers(item)
+        item.session._setupstate.teardown_exact(None)
 
 
 STARTERS = {

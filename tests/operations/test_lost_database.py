@@ -26,9 +26,9 @@ pytestmark = [
     pytest.mark.skipif(SQLITE, reason="SQLite is a file, which is never away."),
 ]
 
-SECONDS_UNTIL_READYZ = 3
-SECONDS_UNTIL_AN_ANSWER = 5
-SECONDS_UNTIL_BACK = 5
+SECONDS_UNTIL_READYZ = 10
+SECONDS_UNTIL_AN_ANSWER = 15
+SECONDS_UNTIL_BACK = 20
 SECONDS_UNTIL_A_SIGN = 60
 OUTAGE = 8  # seconds: long enough for attempts that become rarer to miss the return
 STATEMENT_SECONDS = 2

@@ -23,8 +23,8 @@ from tests.support.service import Service, running_service
 pytestmark = pytest.mark.database
 
 MANY = 40
-PUNCTUAL = 5
-"""Seconds within which something happens after its minute."""
+PUNCTUAL = 30
+"""Seconds within which something happens after its minute, on a machine that has much else to do."""
 KINDS = (AGENTS, PROMPT_BLOCKS)
 
 # The clock is moved by moving rows: what is scheduled comes due in so many seconds.
@@ -140,6 +140,7 @@ def test_what_a_killed_worker_did_not_do_another_does_within_seconds(
         deadline = time.monotonic() + 60
         while not published(api, ids):
             assert time.monotonic() < deadline
+            time.sleep(0.05)
         os.kill(begun[0].pid, signal.SIGKILL)
         begun[0].wait(60)
         at = time.monotonic()
