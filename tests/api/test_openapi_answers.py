@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import schemathesis
-from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,18 +27,11 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from editor_project.wsgi import application
-from releases.models import Release
-from review.models import Comment, Review
-from schedules.models import Schedule
-from schedules.verbs import Times
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.api import Api, Kind
 from tests.support.door import one_connection
+from tests.support.honest_requests import existing, honest, make_one_of_everything
 from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, route_of
-from tests.support.reviews import ask as ask_for_review
-from tests.support.webhooks import DeliveryFactory, WebhookFactory
-from versioning.conf import get_editor
-from versioning.models import PromptBlock
 
 EXAMPLES = 4
 CHECKS: list[CheckFunction] = [
@@ -102,10 +94,6 @@ NOT_TO_BE_SAID = {
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 ASKED = [route for route in ROUTES if route not in {*STREAMS, *NEVER_SUCCEEDING}]
 
-WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE = (
-    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4", "f5", "f6")
-)
-
 Operations = dict[str, APIOperation]
 
 
@@ -123,44 +111,9 @@ def described() -> Operations:
 def versions(
     stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]
 ) -> dict[Kind, list[str]]:
-    """The versions of the agent and of the block `writer`: a published and labelled one, two more.
-
-    There is a webhook too, with a delivery, a review of an agent that somebody else has saved, a comment, two
-    releases and a schedule.
-    """
+    """The versions of `writer`, beside one of everything."""
     with stored_once():
-        webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
-        DeliveryFactory(pk=DELIVERY, webhook=webhook)
-        edgar = Api(shared_keys["edgar"])
-        AGENTS.make(edgar, "reviewed")
-        Review.objects.filter(pk=ask_for_review(edgar, AGENTS, "reviewed")["id"]).update(id=REVIEW)
-        made = {kind: make_writer(Api(shared_keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
-        alice = User.objects.get(username="alice")
-        comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
-        Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
-        make_releases(made[PROMPT_BLOCKS][1])
-        soon = Times(local_time="2028-12-24T09:00", time_zone="Europe/Berlin")
-        later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][0], by=alice)
-        Schedule.objects.filter(pk=later.pk).update(id=SCHEDULE)
-        return made
-
-
-def make_releases(version_id: str) -> None:
-    """Make a release that can be published, and one that is."""
-    block = PromptBlock.objects.get(pk="writer")
-    for release_id in (RELEASE, PUBLISHED):
-        release = Release.objects.create(pk=release_id, workspace_id="acme", title="Autumn")
-        release.items.create(
-            place=0,
-            kind="promptBlock",
-            resource_id=block.pk,
-            identity=block.uuid,
-            action="publish",
-            version_id=version_id,
-            version_number=2,
-        )
-    get_editor().releases.publish(PUBLISHED)
-    get_editor().prompt.unpublish("writer")
+        return make_one_of_everything(shared_keys)
 
 
 @pytest.fixture(autouse=True)
@@ -173,24 +126,6 @@ def internal_receivers(settings: Any) -> None:
 def cast(shared_cast: Cast) -> Cast:
     """Everybody, as they are in every test of this module."""
     return shared_cast
-
-
-def make_writer(api: Api, kind: Kind) -> list[str]:
-    """Make a resource that has everything, and return its versions, oldest first."""
-    schema = {"type": "object", "properties": {"topic": {"type": "string"}}}
-    rules = {"operator": "AND", "conditions": [{"field": "topic", "operator": "exists"}]}
-    more: dict[str, Any] = {"rules": rules}
-    if kind is AGENTS:
-        reference = [{"type": "prompt_block_ref", "id": "writer"}, {"type": "text", "content": "one"}]
-        tools = [{"value": {"search": {"description": "Finds."}}, "rules": rules}]
-        more = {"instructions": reference, "tools": tools, "agents": {"writer": {}}, "autoPublish": False}
-        more["model"] = {"provider": "echo", "name": "echo"}
-    record = kind.make(api, description="Writes.", requestContextSchema=schema, metadata={"a": 1}, **more)
-    kind.save(api)
-    kind.save(api, text="three")
-    first = record["latestVersionId"]
-    assert api.put(kind.url("writer", "labels", "stable"), {"versionId": first}).status == 200
-    return [version["id"] for version in reversed(kind.versions(api))]
 
 
 def ask(case: Case, api: Api) -> Response:
@@ -218,88 +153,8 @@ def says_what_no_schema_can(response: Response) -> bool:
     )
 
 
-BESIDES_RESOURCES = {
-    "/webhooks": WEBHOOK,
-    "/reviews": REVIEW,
-    "/comments": COMMENT,
-    "/workspaces": "acme",
-    "/revert": PUBLISHED,
-    "/releases": RELEASE,
-    "/schedules": SCHEDULE,
-}
-"""What the id in an address names, where that is neither an agent nor a prompt block."""
-
-
-def existing(operation: APIOperation, route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
-    """Return the path parameters of an operation, all of them naming something that is there."""
-    kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
-    resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
-    values = {"id": resource, "version": versions[kind][1], "name": "stable", "delivery": DELIVERY}
-    return {name: value for name, value in values.items() if f"{{{name}}}" in operation.path}
-
-
-def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
-    """Return the query and the body of a request that succeeds."""
-    kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
-    first, second, _ = versions[kind]
-    method, _, path = route.partition(" ")
-    body = {
-        ("POST", kind.path): kind.body(id="new"),
-        ("PATCH", f"{kind.path}/{{}}"): {"name": "Changed"},
-        ("POST", f"{kind.path}/{{}}/export"): {},
-        ("POST", f"{kind.path}/{{}}/clone"): {"newId": "copy"},
-        ("POST", f"{kind.path}/{{}}/versions"): {"changeMessage": "Again"},
-        ("POST", f"{kind.path}/{{}}/versions/{{}}/restore"): {"changeMessage": "Back"},
-        ("PUT", f"{kind.path}/{{}}/labels/{{}}"): {"versionId": second},
-        ("POST", "/stored/agents/{}/change-request"): {"instructions": "New.", "changeMessage": "Why"},
-        ("POST", "/stored/agents/preview-instructions"): {
-            "blocks": [{"type": "text", "content": "a"}, {"type": "prompt_block_ref", "id": "writer"}]
-        },
-        ("POST", "/agents/{}/generate"): {"messages": "Hello"},
-        ("POST", "/webhooks"): {
-            "workspaceId": "acme",
-            "url": "http://127.0.0.1/hook",
-            "eventTypes": ["agent.*"],
-        },
-        ("PATCH", "/webhooks/{}"): {"eventTypes": ["agent.published"], "idPrefix": None},
-        ("POST", "/webhooks/{}/rotate"): {"keepPreviousHours": 24},
-        ("POST", "/releases"): {"workspaceId": "acme", "title": "Autumn"},
-        ("PATCH", "/releases/{}"): {"title": "Winter"},
-        ("POST", "/releases/{}/publish"): {},
-        ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
-        ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
-        ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
-        ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},
-        ("POST", "/locks"): {"resources": [{"kind": "promptBlock", "id": "writer"}]},
-        ("POST", "/schedules"): {
-            "resource": {"kind": "agent", "id": "writer"},
-            "versionId": second,
-            "runAt": "2028-12-24T08:00:00Z",
-        },
-        ("PATCH", "/schedules/{}"): {"runAt": "2028-12-25T08:00:00Z"},
-        ("POST", "/comments"): {
-            "resource": {"kind": "agent", "id": "writer"},
-            "versionId": first,
-            "field": "name",
-            "line": 1,
-            "body": "Why?",
-        },
-        ("PATCH", "/comments/{}"): {"body": "Why not?", "resolved": True},
-    }.get((method, path))
-    query = {"from": first, "to": second} if path.endswith("/compare") else {}
-    return (
-        {"query": query} if body is None else {"query": query, "body": body, "media_type": "application/json"}
-    )
-
-
-def _version_under_review() -> str:
-    return Review.objects.values_list("version_id", flat=True).get(pk=REVIEW)
-
-
 def honest_case(operation: APIOperation, route: str, versions: dict[Kind, list[str]], **more: Any) -> Case:
-    return operation.Case(
-        path_parameters=existing(operation, route, versions), **honest(route, versions), **more
-    )
+    return operation.Case(path_parameters=existing(route, versions), **honest(route, versions), **more)
 
 
 @pytest.mark.parametrize("route", ASKED)
@@ -328,7 +183,7 @@ def test_an_edit_from_a_stale_base_is_answered_as_described(
 def test_generated_requests_are_answered_as_described(
     described: Operations, alice: Api, versions: dict[Kind, list[str]], route: str
 ) -> None:
-    operation, path = described[route], existing(described[route], route, versions)
+    operation, path = described[route], existing(route, versions)
     strategies = [
         operation.as_strategy(generation_mode=mode, **named)
         for mode in GenerationMode

@@ -1,0 +1,166 @@
+"""Who may call which route: one table for all of them, and what everybody else is told.
+
+What a route does to versions of every sort is in test_roles, what it must not show in test_leaks; the whole
+table of roles and rights is in tests/domain/test_access.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from tests.conftest import Cast
+from tests.support.api import Answer, Api, Kind
+from tests.support.honest_requests import BESIDES_RESOURCES, existing, honest, make_one_of_everything
+from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, of_both_kinds
+from tests.support.people import key_of, person
+from tests.support.unchanged import is_refusal
+from versioning.models import Event
+
+MEMBERS = ["vera", "edgar", "paula", "alice"]
+"""A viewer, an editor, a publisher and an admin of acme, where everything is."""
+
+LISTS = [
+    *of_both_kinds(["GET /stored/{kind}"]),
+    *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
+    *["GET /reviews", "GET /comments"],
+]
+"""Whoever asks gets a page, with what he may read."""
+
+# Nothing here is published, so that a viewer may read none of it.
+WEAKEST = {
+    "vera": [*LISTS, "POST /stored/agents/preview-instructions", "GET /workspaces/{}/review-policy"],
+    "edgar": [
+        *of_both_kinds(
+            [
+                "POST /stored/{kind}",
+                "GET /stored/{kind}/{}",
+                "PATCH /stored/{kind}/{}",
+                "GET /stored/{kind}/{}/dependents",
+                "POST /stored/{kind}/{}/export",
+                "POST /stored/{kind}/{}/clone",
+                "GET /stored/{kind}/{}/versions",
+                "POST /stored/{kind}/{}/versions",
+                "GET /stored/{kind}/{}/versions/{}",
+                "GET /stored/{kind}/{}/versions/compare",
+                "POST /stored/{kind}/{}/versions/{}/restore",
+                "GET /stored/{kind}/{}/labels",
+                "PUT /stored/{kind}/{}/favorite",
+                "DELETE /stored/{kind}/{}/favorite",
+            ]
+        ),
+        *["GET /agents/{}", "POST /agents/{}/generate", "POST /locks", "GET /schedules/{}"],
+        *["POST /releases", "GET /releases/{}", "PATCH /releases/{}", "DELETE /releases/{}"],
+        *["GET /releases/{}/check", "POST /releases/{}/revert"],
+        *["POST /reviews", "GET /reviews/{}", "PATCH /reviews/{}", "POST /comments", "GET /comments/{}"],
+    ],
+    "paula": [
+        *of_both_kinds(
+            [
+                "DELETE /stored/{kind}/{}",
+                "POST /stored/{kind}/{}/unpublish",
+                "POST /stored/{kind}/{}/versions/{}/activate",
+                "DELETE /stored/{kind}/{}/versions/{}",
+                "PUT /stored/{kind}/{}/labels/{}",
+                "DELETE /stored/{kind}/{}/labels/{}",
+            ]
+        ),
+        *["POST /schedules", "PATCH /schedules/{}", "DELETE /schedules/{}"],
+        *["POST /releases/{}/publish", "POST /reviews/{}/verdicts"],
+    ],
+    "alice": [
+        *["PUT /workspaces/{}/review-policy", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}"],
+        *["DELETE /webhooks/{}", "POST /webhooks/{}/rotate", "POST /webhooks/{}/ping"],
+        *["GET /webhooks/{}/deliveries", "POST /webhooks/{}/deliveries/{}/replay"],
+        *["PATCH /comments/{}", "DELETE /comments/{}"],  # which she wrote: the others may not
+    ],
+}
+ROWS = [(route, who) for who, routes in WEAKEST.items() for route in routes]
+NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
+"""Streams need a connection of their own (test_leaks_in_streams)."""
+NO_PLACE = {"POST /stored/agents", "POST /stored/prompt-blocks", "POST /stored/agents/preview-instructions"}
+"""Where a stranger does the same, in his own workspace."""
+ELSEWHERE = {"writer": "missing", "acme": "nowhere"}
+
+World = dict[Kind, list[str]]
+
+
+@pytest.fixture(scope="module")
+def versions(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> World:
+    """The versions of `writer`, beside one of everything."""
+    with stored_once():
+        person("wanda", elsewhere="viewer", acme="admin")
+        return make_one_of_everything(shared_keys)
+
+
+@pytest.fixture
+def cast(shared_cast: Cast) -> Cast:
+    """Everybody, as they are in every test of this module."""
+    return shared_cast
+
+
+@pytest.fixture(autouse=True)
+def internal_receivers(settings: Any) -> None:
+    """Let webhooks be sent to this machine: the names of others cannot be looked up here."""
+    settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
+
+
+def ask(api: Api, route: str, versions: World, *, missing: bool = False) -> Answer:
+    """Send the request and undo what it did; what is refused has to have done nothing."""
+    method, _, path = route.partition(" ")
+    sent = json.dumps([list(existing(route, versions).values()), honest(route, versions)])
+    for there, elsewhere in renamed(versions).items() if missing else ():
+        sent = sent.replace(f'"{there}"', f'"{elsewhere}"')
+    parts, request = json.loads(sent)
+    with transaction.atomic():
+        before = Event.objects.count()
+        answer = api.request(method, path.format(*parts), request.get("body"), query=request["query"])
+        assert answer.status < 400 or Event.objects.count() == before
+        transaction.set_rollback(True)
+    return answer
+
+
+def renamed(versions: World) -> dict[str, str]:
+    """Return what a request that names nothing says instead of each name; texts are as long."""
+    ids = [*BESIDES_RESOURCES.values(), *(one for ids in versions.values() for one in ids)]
+    return {one: one[:-2] + "99" for one in ids} | ELSEWHERE
+
+
+@pytest.mark.parametrize(("route", "weakest"), ROWS)
+def test_a_route_is_for_those_who_have_the_right(
+    cast: Cast, versions: World, route: str, weakest: str
+) -> None:
+    for who in [*MEMBERS, "nobody"]:
+        answer = ask(getattr(cast, who), route, versions)
+        if who == "nobody":
+            assert is_refusal(answer, 401, "unauthorized")
+        elif MEMBERS.index(who) >= MEMBERS.index(weakest):
+            assert answer.status == (201 if route in CREATING else 200), (who, answer.body)
+        else:
+            assert (answer.status, answer.code) in {(403, "forbidden"), (404, "not_found")}, who
+
+
+@pytest.mark.parametrize("route", [route for route, _ in ROWS if route not in {*LISTS, *NO_PLACE}])
+def test_a_stranger_is_told_what_he_would_be_told_if_there_were_nothing(
+    cast: Cast, versions: World, route: str
+) -> None:
+    for stranger in (cast.charlie, key_of("wanda", workspace="elsewhere")):
+        answer, missing = ask(stranger, route, versions), ask(stranger, route, versions, missing=True)
+        assert (answer.status, answer.code) == (404, "not_found")
+        assert answer.body == missing.body
+
+
+@pytest.mark.parametrize("route", LISTS)
+def test_a_stranger_finds_nothing_in_a_list(cast: Cast, versions: World, route: str) -> None:
+    for stranger in (cast.charlie, key_of("wanda", workspace="elsewhere")):
+        text = json.dumps(ask(stranger, route, versions).body)
+        assert not [one for one in (*renamed(versions), "reviewed") if f'"{one}"' in text]
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert sorted(route for route, _ in ROWS) == sorted(set(ROUTES) - NOT_HERE)
