@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import give_role, key_of, person
 from tests.support.receiver import Receiver
-from tests.support.webhooks import NO_SUCH, WEBHOOKS, deliveries, make_webhook, path, read, verify, work
+from tests.support.webhooks import WEBHOOKS, deliveries, make_webhook, path, read, verify, work
 from versioning.domain.access import APPLICATION
 from versioning.models import Membership, Workspace
 
@@ -29,39 +28,7 @@ def internal_receivers(settings: Any) -> None:
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
 
 
-Ask = Callable[[Api, str, str], Answer]
-ROUTES: dict[str, Ask] = {
-    "read": lambda api, one, _: api.get(f"{WEBHOOKS}/{one}"),
-    "change": lambda api, one, _: api.patch(f"{WEBHOOKS}/{one}", {"description": "mine"}),
-    "rotate": lambda api, one, _: api.post(f"{WEBHOOKS}/{one}/rotate", {"keepPreviousHours": 0}),
-    "ping": lambda api, one, _: api.post(f"{WEBHOOKS}/{one}/ping"),
-    "deliveries": lambda api, one, _: api.get(f"{WEBHOOKS}/{one}/deliveries"),
-    "replay": lambda api, one, delivery: api.post(f"{WEBHOOKS}/{one}/deliveries/{delivery}/replay"),
-    "delete": lambda api, one, _: api.delete(f"{WEBHOOKS}/{one}"),
-}
 MAKE = {"workspaceId": "acme", "url": URL, "eventTypes": ["agent.*"]}
-
-
-def state_of_everything() -> list[Any]:
-    return [list(model.objects.order_by("pk").values()) for model in (Webhook, Delivery)]
-
-
-@pytest.mark.parametrize("route", ROUTES)
-def test_members_who_are_not_admins_are_refused_and_strangers_learn_nothing(cast: Cast, route: str) -> None:
-    webhook = make_webhook(cast.alice, URL)
-    delivery = cast.alice.post(path(webhook, "ping")).body
-    before = state_of_everything()
-    unknown = ROUTES[route](cast.alice, NO_SUCH, delivery["id"])
-    assert unknown.status == 404
-    expected = {"paula": 403, "edgar": 403, "vera": 403, "charlie": 404, "nobody": 401}
-    for name, status in expected.items():
-        answer = ROUTES[route](getattr(cast, name), webhook["id"], delivery["id"])
-        assert answer.status == status, name
-        assert status != 404 or answer.body == unknown.body
-    assert state_of_everything() == before
-    for api in (cast.root, cast.alice):
-        if route != "delete" or api is cast.root:
-            assert ROUTES[route](api, webhook["id"], delivery["id"]).status == 200
 
 
 def test_making_and_listing_is_for_admins(cast: Cast) -> None:
@@ -89,17 +56,21 @@ def test_making_and_listing_is_for_admins(cast: Cast) -> None:
     assert cast.root.get(WEBHOOKS, workspaceId="acme").body["total"] == 1
 
 
+def replay(api: Api, webhook_id: str, delivery_id: str) -> Answer:
+    return api.post(f"{WEBHOOKS}/{webhook_id}/deliveries/{delivery_id}/replay")
+
+
 def test_a_delivery_belongs_to_its_webhook(cast: Cast) -> None:
     mine, other = make_webhook(cast.alice, URL), make_webhook(cast.alice, URL)
     theirs = make_webhook(cast.charlie, URL, workspace="elsewhere")
     delivery = cast.alice.post(f"{WEBHOOKS}/{mine['id']}/ping").body["id"]
     for api, webhook in ((cast.alice, other), (cast.charlie, theirs)):
-        assert ROUTES["replay"](api, webhook["id"], delivery).status == 404
+        assert replay(api, webhook["id"], delivery).status == 404
         assert deliveries(api, webhook) == []
     for spelling in (delivery.upper(), delivery.replace("-", ""), f"{{{delivery}}}", "1", "%00"):
-        assert ROUTES["replay"](cast.alice, mine["id"], spelling).status == 404
+        assert replay(cast.alice, mine["id"], spelling).status == 404
     for spelling in (mine["id"].upper(), mine["id"].replace("-", ""), "1", "\N{SNOWMAN}"):
-        assert ROUTES["read"](cast.alice, spelling, delivery).status == 404
+        assert cast.alice.get(f"{WEBHOOKS}/{spelling}").status == 404
 
 
 @pytest.mark.parametrize(
