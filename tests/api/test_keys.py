@@ -66,32 +66,6 @@ def test_keys_are_long_and_no_two_are_alike(cast: Cast) -> None:
     assert all(key.startswith("ek_") and len(key) >= 40 for key in keys)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "Bearer",
-        "Bearer ",
-        "Bearer ek_",
-        "Bearer ek_unknown",
-        "Bearer nonsense",
-        "Bearer ek_\u00fc\u00ff",
-        "Bearer {key} {key}",
-        "Bearer {key}x",
-        "Bearer ek_{key}",
-        "bearer:{key}",
-        "Basic {key}",
-        "Token {key}",
-        "{key}",
-        "",
-    ],
-)
-def test_credentials_that_do_not_hold_are_refused(cast: Cast, header: str) -> None:
-    answer = cast.nobody.request(
-        "GET", "/stored/agents", authorization=header.replace("{key}", cast.alice.key)
-    )
-    assert_unauthorized(answer)
-
-
 def test_the_word_bearer_is_read_whatever_its_case(cast: Cast) -> None:
     for scheme in ("bearer", "BEARER"):
         answer = cast.nobody.request("GET", "/stored/agents", authorization=f"{scheme} {cast.alice.key}")

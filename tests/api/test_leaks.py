@@ -287,9 +287,9 @@ def test_a_key_of_a_superuser_that_may_only_read_sees_no_draft(cast: Cast, kind:
 
 def test_a_tag_from_before_does_not_open_a_draft(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    tag = cast.alice.get(kind.url("writer"), status="draft").etag
-    answer = cast.vera.request("GET", kind.url("writer"), query={"status": "draft"}, if_none_match=tag)
-    assert answer.status == 403
+    for tag in (cast.alice.get(kind.url("writer"), status="draft").etag, "*"):
+        answer = cast.vera.request("GET", kind.url("writer"), query={"status": "draft"}, if_none_match=tag)
+        assert answer.status == 403
 
 
 def test_a_refused_write_does_not_show_the_state_that_a_conflict_would_show(cast: Cast, kind: Kind) -> None:
@@ -297,13 +297,6 @@ def test_a_refused_write_does_not_show_the_state_that_a_conflict_would_show(cast
     answer = cast.vera.patch(kind.url("writer"), {"name": "x"}, if_match='"stale"')
     assert (answer.status, answer.code) == (403, "forbidden")
     assert history.draft not in text_of(answer)
-
-
-def test_a_viewer_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: Cast, kind: Kind) -> None:
-    make_history(kind, cast.alice)
-    tag = cast.vera.get(kind.url("writer")).etag
-    answer = cast.edgar.request("GET", kind.url("writer"), if_none_match=tag)
-    assert (answer.status, answer.body["hasDraft"]) == (200, True)
 
 
 NAMED: list[tuple[str, dict[str, Any] | None]] = [

@@ -237,12 +237,6 @@ def test_an_unknown_query_parameter_is_named(alice: Api, kind: Kind) -> None:
         assert (answer.status, answer.fields) == (400, [name])
 
 
-def test_the_request_context_is_a_parameter_everywhere(alice: Api, kind: Kind) -> None:
-    kind.make(alice)
-    for path in (kind.path, kind.url("writer"), kind.url("writer", "versions"), kind.url("writer", "labels")):
-        assert alice.get(path, requestContext="e30=").status == 200
-
-
 def test_who_may_not_read_drafts_learns_nothing_of_them(cast: Cast, kind: Kind) -> None:
     active = kind.make(cast.alice, text="served", description="served", autoPublish=True)["activeVersionId"]
     kind.save(cast.alice, text="secret", name="Secret", description=None, requestContextSchema={"a": 1})

@@ -186,20 +186,6 @@ def test_an_agent_is_served_under_its_id(alice: Api, agent_id: str) -> None:
     assert served(alice, agent_id)["id"] == agent_id
 
 
-def test_the_tag_is_of_the_answer_alone(alice: Api) -> None:
-    published_agent(alice, instructions=[text("Hi {{ name }}.")])
-    tag = ask(alice, context={"name": "Ann"}).etag
-    assert ask(alice, context={"name": "Bob"}).etag != tag
-    AGENTS.save(alice, text="a draft that nobody asked for")
-    again = alice.request(
-        "GET",
-        "/agents/writer",
-        query={"requestContext": "eyJuYW1lIjogIkFubiJ9"},
-        if_none_match=tag,
-    )
-    assert (again.status, again.body) == (304, None)
-
-
 @pytest.mark.parametrize("agent_id", ["nobody", "..", "a//b", "x" * 300, "a\u200bb"])
 def test_an_agent_that_does_not_exist_is_not_found(alice: Api, agent_id: str) -> None:
     missing = ask(alice, agent_id)
