@@ -221,12 +221,6 @@ def test_prompt_blocks_have_no_change_requests(cast: Cast) -> None:
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-@pytest.mark.parametrize("segment", ["favorite", "change-request", "team/favorite", "change-request/x"])
-def test_the_words_of_these_routes_are_in_no_id(cast: Cast, segment: str) -> None:
-    answer = cast.alice.post(AGENTS.path, AGENTS.body(id=segment))
-    assert (answer.status, answer.fields) == (400, ["id"])
-
-
 def test_the_application_is_no_person(published: Cast) -> None:
     editor = get_editor()
     with pytest.raises(Forbidden):

@@ -185,13 +185,11 @@ def test_a_body_of_another_type_is_refused(alice: Api, kind: Kind, draft: str) -
     assert {name: a.status for name, a in answers.items() if not is_refusal(a, 415, code)} == {}
 
 
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON"]
-)
-def test_json_is_json_however_its_type_is_written(alice: Api, kind: Kind, content_type: str) -> None:
-    body = json.dumps(kind.body("été", id="new")).encode()
-    answer = alice.request("POST", kind.path, body, content_type=content_type)
-    assert (answer.status, answer.body[kind.text]) == (201, "été")
+def test_json_is_json_however_its_type_is_written(alice: Api, kind: Kind) -> None:
+    for number, content_type in enumerate(("application/json; charset=utf-8", "Application/JSON")):
+        body = json.dumps(kind.body("été", id=f"new-{number}")).encode()
+        answer = alice.request("POST", kind.path, body, content_type=content_type)
+        assert (answer.status, answer.body[kind.text]) == (201, "été")
 
 
 def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -> None:
@@ -217,22 +215,19 @@ def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -
     assert [answer.status for answer in reads] == [200, 200, 200, 200, 200, 201, 201]
 
 
-@pytest.mark.parametrize(
-    "number", [10**19, -(2**63) - 1, 10**100, 10**4000, 0.1, 1e308, 5e-324, 1e16, 123456789.123456789]
-)
-def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind, number: float) -> None:
-    kind.make(alice, requestContextSchema={"default": number})
-    [version] = kind.versions(alice)
-    read = version["requestContextSchema"]["default"]
-    assert (read, type(read)) == (number, type(number))
-
-
-@pytest.mark.parametrize("number", [10**19, -(2**63) - 1, 10**100, 10**4000])
-def test_metadata_keep_large_integers(alice: Api, kind: Kind, number: int) -> None:
-    kind.make(alice, metadata={"n": number})
-    assert alice.get(kind.url("writer"), status="draft").body["metadata"] == {"n": number}
-    found = alice.get(kind.path, status="all", metadata=json.dumps({"n": number})).body
-    assert [record["id"] for record in found[kind.list_key]] == ["writer"]
+def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind) -> None:
+    integers = [10**19, -(2**63) - 1, 10**100, 10**4000]
+    fractions = [0.1, 1e308, 5e-324, 1e16, 123456789.123456789]
+    kind.make(alice)
+    for number in integers + fractions:
+        kind.save(alice, requestContextSchema={"default": number})
+        read = kind.versions(alice)[0]["requestContextSchema"]["default"]
+        assert (read, type(read)) == (number, type(number))
+    for number in integers:
+        kind.save(alice, metadata={"n": number})
+        assert alice.get(kind.url("writer"), status="draft").body["metadata"] == {"n": number}
+        found = alice.get(kind.path, status="all", metadata=json.dumps({"n": number})).body
+        assert [record["id"] for record in found[kind.list_key]] == ["writer"]
 
 
 def test_the_parser_reads_no_more_than_a_body_may_have_whatever_stands_before_it(settings: Settings) -> None:

@@ -32,6 +32,7 @@ from tests.support.calls import (
 )
 from tests.support.override_files import define
 from tests.support.people import give_role, key_of, person
+from tests.support.unchanged import everything_stored
 
 pytestmark = pytest.mark.both_kinds
 
@@ -97,12 +98,14 @@ Situation = Callable[[Cast, Kind], tuple[Api, History]]
 @pytest.mark.parametrize("situation", [private_and_published, never_published, public_but_never_published])
 def test_unreadable_is_answered_exactly_like_missing(cast: Cast, kind: Kind, situation: Situation) -> None:
     stranger, history = situation(cast, kind)
+    before = everything_stored()
     # That every call asks is shown where there is most to see.
     for call in calls_of(kind) if situation is private_and_published else calls_of(kind, READ):
         unreadable = call.send(stranger, kind, history)
         missing = call.send(stranger, kind, history, "missing")
         assert unreadable.status == 404, call
         assert seen(unreadable) == seen(missing), call
+    assert everything_stored() == before
 
 
 WRONG: list[tuple[str, dict[str, Any] | None]] = [
@@ -149,10 +152,12 @@ def test_an_entity_tag_does_not_tell_whether_something_exists(cast: Cast, kind: 
 
 def test_nobody_is_asked_to_sign_in_before_anything_else(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
+    before = everything_stored()
     for call in calls_of(kind):
         there, missing = (call.send(cast.nobody, kind, history, name) for name in ("writer", "missing"))
         assert there.status == 401, call
         assert seen(there) == seen(missing), call
+    assert everything_stored() == before
 
 
 def test_the_conflict_over_a_taken_id_says_nothing_about_who_has_it(cast: Cast, kind: Kind) -> None:
@@ -362,14 +367,16 @@ def test_nor_those_of_the_override_of_a_public_agent_in_code(
 
 # Versions of other resources
 
-OF_A_VERSION = [
-    "GET {url}?versionId={draft}",
-    "GET {url}/versions/{draft}",
-    "GET {url}/versions/compare?from={draft}&to={draft}",
-    "POST {url}/export?versionId={draft}",
-    "POST {url}/versions/{draft}/activate",
-    "POST {url}/versions/{draft}/restore",
-    "DELETE {url}/versions/{draft}",
+OF_A_VERSION: list[tuple[str, dict[str, Any] | None]] = [
+    ("GET {url}?versionId={draft}", None),
+    ("GET {url}/versions/{draft}", None),
+    ("GET {url}/versions/compare?from={draft}&to={draft}", None),
+    ("POST {url}/export?versionId={draft}", None),
+    ("POST {url}/versions/{draft}/activate", None),
+    ("POST {url}/versions/{draft}/restore", None),
+    ("DELETE {url}/versions/{draft}", None),
+    ("PUT {url}/labels/ok", {"versionId": "{draft}"}),
+    ("POST {url}/clone?versionId={draft}", {"newId": "copy"}),
 ]
 
 
@@ -377,22 +384,9 @@ def test_a_version_cannot_be_reached_through_another_resource(cast: Cast, kind: 
     history = make_history(kind, cast.alice)
     kind.make(cast.charlie, "theirs", autoPublish=True)
     kind.make(cast.alice, "ours", autoPublish=True)
-    for line in OF_A_VERSION:
-        call = Call("through another one", line, READ)
+    for line, body in OF_A_VERSION:
+        call = Call("through another one", line, READ, body)
         for api, resource_id in ((cast.charlie, "theirs"), (cast.alice, "ours")):
             assert call.send(api, kind, history, resource_id).status == 404, line
+    assert cast.root.get(kind.url("copy")).status == 404
     assert cast.alice.get(kind.url("writer"), status="draft").body["resolvedVersionId"] == history.draft
-
-
-@pytest.mark.parametrize(
-    ("line", "body"),
-    [
-        ("PUT {url}/labels/ok", {"versionId": "{draft}"}),
-        ("POST {url}/clone?versionId={draft}", {"newId": "copy"}),
-    ],
-)
-def test_nor_named_in_a_body_or_a_query(cast: Cast, kind: Kind, line: str, body: dict[str, str]) -> None:
-    history = make_history(kind, cast.alice)
-    kind.make(cast.charlie, "theirs", autoPublish=True)
-    assert Call("", line, READ, body).send(cast.charlie, kind, history, "theirs").status == 404
-    assert cast.charlie.get(kind.url("copy")).status == 404

@@ -312,6 +312,10 @@ def test_an_honest_request_is_answered_as_described_whoever_asks(
         response = ask(case, api)
         check(case, response)
         statuses.append(response.status_code)
+        # What has a tag, and shows no secret, can be asked for again; nobody in between keeps anything.
+        is_kept = "etag" in response.headers and b'"secret"' not in response.content
+        kept = "private, no-cache" if is_kept else "private, no-store"
+        assert response.headers["cache-control"] == [kept]
     expected = 201 if route in CREATING else 400 if route in NEVER_SUCCEEDING else 200
     assert statuses[:2] == [expected, 401]
 

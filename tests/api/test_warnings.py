@@ -45,23 +45,15 @@ def chain(api: Api, length: int) -> str:
     return "agent-1"
 
 
-def test_an_agent_that_refers_to_nothing_is_warned_of_nothing(alice: Api) -> None:
+def test_what_refers_to_nothing_or_to_what_is_there_is_warned_of_nothing(alice: Api) -> None:
+    assert PROMPT_BLOCKS.make(alice)["warnings"] == PROMPT_BLOCKS.save(alice)["warnings"] == []
+    AGENTS.make(alice, "reader")
+    published_agent(alice, "team/editor")
+    assert told(AGENTS.make(alice, "lead", **uses("reader", "team/editor"))) == []
     made = AGENTS.make(alice)
     assert told(made) == []
     assert told(patched(alice, "writer", description="x")) == []
     assert told(activated(alice, "writer", made["latestVersionId"])) == []
-
-
-def test_a_block_is_warned_of_nothing(alice: Api) -> None:
-    made = PROMPT_BLOCKS.make(alice)
-    assert made["warnings"] == []
-    assert PROMPT_BLOCKS.save(alice)["warnings"] == []
-
-
-def test_what_is_there_is_no_cause_for_a_warning(alice: Api) -> None:
-    AGENTS.make(alice, "reader")
-    published_agent(alice, "team/editor")
-    assert told(AGENTS.make(alice, **uses("reader", "team/editor"))) == []
 
 
 def test_unknown_tools_and_sub_agents_are_named_where_they_are(alice: Api) -> None:
@@ -112,18 +104,13 @@ def test_an_agent_that_uses_itself_is_a_cycle(alice: Api) -> None:
     assert told(patched(alice, "writer", agents=variants)) == [("agent_cycle", "agents.1.value.writer")]
 
 
-@pytest.mark.parametrize("length", [2, 3, 12])
-def test_a_cycle_is_found_however_long(alice: Api, length: int) -> None:
+@pytest.mark.parametrize("length", [2, 12])
+def test_a_cycle_is_found_however_long_until_it_is_opened(alice: Api, length: int) -> None:
     second = chain(alice, length)
     closing = patched(alice, "agent-0", **uses(second))
     assert told(closing) == [("agent_cycle", f"agents.{second}")]
     assert told(activated(alice, "agent-0", closing["latestVersionId"])) == told(closing)
-
-
-def test_opening_a_cycle_ends_the_warning(alice: Api) -> None:
-    second = chain(alice, 3)
-    patched(alice, "agent-0", **uses(second))
-    patched(alice, "agent-2", agents=None, autoPublish=True)
+    patched(alice, f"agent-{length - 1}", agents=None, autoPublish=True)
     assert told(patched(alice, "agent-0", instructions="two")) == []
 
 
