@@ -27,14 +27,12 @@ def clone(api: Api, kind: Kind, source: str = "writer", **body: Any) -> Answer:
 
 
 def export(api: Api, kind: Kind, fields: dict[str, Any] | None = None, **selector: str) -> dict[str, Any]:
-    """Return the exported file."""
     answer = api.request("POST", kind.url("writer", "export"), fields, query=selector)
     assert answer.status == 200, answer.body
     return dict(answer.body)
 
 
 def full(kind: Kind) -> dict[str, Any]:
-    """Return a configuration that sets every field."""
     return FULL_AGENT if kind is AGENTS else FULL_BLOCK
 
 
@@ -111,35 +109,16 @@ def test_an_export_names_its_file_by_the_encoded_id(alice: Api) -> None:
 
 
 def test_an_export_is_sorted_indented_unescaped_text_with_a_final_newline(alice: Api, kind: Kind) -> None:
-    kind.make(alice, text="ü\u2028\n", requestContextSchema={"b": [1, {}], "a": {"z": None, "Z": True}})
-    content = export(alice, kind)["content"]
+    schema = b'{"b": [1.0, {}], "a": {"z": null, "Z": 12345678901234567890}}'
+    kind.make(alice, text="ü\u2028\n")
+    alice.patch(kind.url("writer"), b'{"requestContextSchema": ' + schema + b"}")
+    content = export(alice, kind, status="draft")["content"]
     name, text = '  "name": "Writer"', f'  "{kind.text}": "ü\u2028\\n"'
-    schema = (
-        '  "requestContextSchema": {\n    "a": {\n      "Z": true,\n      "z": null\n    },\n'
-        '    "b": [\n      1,\n      {}\n    ]\n  }'
+    lines = (
+        '  "requestContextSchema": {\n    "a": {\n      "Z": 12345678901234567890,\n      "z": null\n    },\n'
+        '    "b": [\n      1.0,\n      {}\n    ]\n  }'
     )
-    assert content == "{\n" + ",\n".join(sorted([name, text, schema])) + "\n}\n"
-
-
-def test_an_export_sorts_keys_by_code_point(alice: Api, kind: Kind) -> None:
-    keys = ["\U0001f98a", "\uffee", "é", "z", "a", "_", "Z", "10", "9", ""]
-    kind.make(alice, requestContextSchema=dict.fromkeys(keys, 0))
-    found = json.loads(export(alice, kind)["content"])["requestContextSchema"]
-    assert list(found) == ["", "10", "9", "Z", "_", "a", "z", "é", "\uffee", "\U0001f98a"]
-
-
-def test_an_export_writes_numbers_as_they_were_given(alice: Api, kind: Kind) -> None:
-    numbers = b'{"requestContextSchema":{"a":1,"b":1.0,"c":12345678901234567890,"d":-0.5,"e":0.1}}'
-    kind.make(alice)
-    assert alice.patch(kind.url("writer"), numbers).status == 200
-    lines = [line.strip(" ,") for line in export(alice, kind, status="draft")["content"].splitlines()]
-    assert [line for line in lines if line[:2] in {'"a', '"b', '"c', '"d', '"e'} and line[2] == '"'] == [
-        '"a": 1',
-        '"b": 1.0',
-        '"c": 12345678901234567890',
-        '"d": -0.5',
-        '"e": 0.1',
-    ]
+    assert content == "{\n" + ",\n".join(sorted([name, text, lines])) + "\n}\n"
 
 
 def test_the_same_input_gives_the_same_bytes_whatever_the_order_of_its_keys(alice: Api, kind: Kind) -> None:

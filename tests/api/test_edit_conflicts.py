@@ -11,14 +11,12 @@ from tests.support.changes import CHANGES, GUARDED, delete
 
 
 def etag(kind: Kind, api: Api) -> str:
-    """Return the entity tag of the record."""
     answer = api.get(kind.url("writer"))
     assert answer.status == 200
     return answer.etag
 
 
 def everything(kind: Kind, api: Api) -> tuple[Any, ...]:
-    """Return all that there is to see of `writer`."""
     addresses = (kind.url("writer"), kind.url("writer", "labels"), kind.url("writer", "versions"))
     return tuple(api.get(address).body for address in addresses)
 

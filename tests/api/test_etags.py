@@ -21,14 +21,12 @@ READS = ["", "?status=published", "?status=draft", "?versionId={historical}", "?
 
 
 def record(kind: Kind, api: Api) -> Answer:
-    """Read the record."""
     answer = api.get(kind.url("writer"))
     assert answer.status == 200
     return answer
 
 
 def etag(kind: Kind, api: Api) -> str:
-    """Return the entity tag of the record."""
     return record(kind, api).etag
 
 

@@ -14,7 +14,6 @@ from tests.support.unchanged import everything_stored, is_refusal
 
 @pytest.fixture
 def writer(alice: Api, kind: Kind) -> str:
-    """The address of a published resource."""
     kind.make(alice, autoPublish=True)
     return kind.url("writer")
 

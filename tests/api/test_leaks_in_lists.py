@@ -31,7 +31,6 @@ EVERY_FILTER: list[dict[str, Any]] = [
 
 
 def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
-    """The ids that a list shows; its total must agree."""
     body = api.get(kind.path, **{"status": "all", **query}).body
     names = sorted(item["id"] for item in body[kind.list_key])
     assert body["total"] == len(names)

@@ -26,14 +26,12 @@ def found(api: Api, kind: Kind, **query: Any) -> list[str]:
 
 
 def refused(api: Api, kind: Kind, **query: Any) -> list[str]:
-    """Return the fields that the refusal of a list names."""
     answer = api.get(kind.path, **query)
     assert (answer.status, answer.code) == (400, "validation_failed"), answer.body
     return answer.fields
 
 
 def make_one_of_each_status(api: Api, kind: Kind) -> None:
-    """Make a draft, a published one, and a published one with a draft."""
     kind.make(api, "draft")
     kind.make(api, "published", autoPublish=True)
     kind.make(api, "both", autoPublish=True)

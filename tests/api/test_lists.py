@@ -22,13 +22,11 @@ def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
 
 
 def place(answer: Answer) -> dict[str, Any]:
-    """Return where in a list an answer stands."""
     assert answer.status == 200, answer.body
     return {name: answer.body[name] for name in ("total", "page", "perPage", "hasMore")}
 
 
 def made_at_the_same_moment(kind: Kind) -> None:
-    """Give everything the same times."""
     model = Agent if kind is AGENTS else PromptBlock
     now = timezone.now()
     model.objects.update(created_at=now, updated_at=now)

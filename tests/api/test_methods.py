@@ -15,7 +15,6 @@ PAGES = ["/studio/", "/studio/login/", "/studio/versioning/agent/", "/studio/not
 
 
 def allowed(answer: Answer) -> set[str]:
-    """Return the methods that an answer says are known."""
     return set(filter(None, str(answer.headers["Allow"]).split(", ")))
 
 

@@ -202,7 +202,6 @@ def ask(case: Case, api: Api) -> Response:
 
 
 def check(case: Case, response: Response, *more: CheckFunction) -> None:
-    """Compare an answer with what the document says of it; more is asked of requests made up."""
     case.validate_response(response, checks=[*CHECKS, *more])
 
 

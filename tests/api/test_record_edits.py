@@ -25,12 +25,10 @@ READ_ONLY = [
 
 
 def full(kind: Kind) -> dict[str, Any]:
-    """Return a configuration that sets every field."""
     return FULL_AGENT if kind is AGENTS else FULL_BLOCK
 
 
 def patch(api: Api, kind: Kind, changes: dict[str, Any]) -> Answer:
-    """Send an edit."""
     return api.patch(kind.url("writer"), changes)
 
 
@@ -65,13 +63,6 @@ def test_an_edit_that_reports_success_is_what_the_next_read_returns(alice: Api, 
     found = alice.get(kind.url("writer"), status="draft").body
     assert {**found, "warnings": answer.body["warnings"]} == answer.body
     assert config(alice, kind) == full(kind) and found["metadata"] == {"a": 1, "b": 2}
-
-
-def test_the_answer_to_an_edit_is_resolved_to_the_latest_version(alice: Api, kind: Kind) -> None:
-    kind.make(alice, text="served", autoPublish=True)
-    kind.save(alice, text="draft")
-    body = patch(alice, kind, {"metadata": {"a": 1}}).body
-    assert body[kind.text] == "draft" and body["resolvedVersionId"] == body["latestVersionId"]
 
 
 def test_an_edit_starts_from_the_draft_and_not_from_what_is_served(alice: Api, kind: Kind) -> None:

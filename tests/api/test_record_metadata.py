@@ -11,12 +11,10 @@ LIMIT = 32 * 1024
 
 
 def edit(api: Api, kind: Kind, metadata: Any) -> Answer:
-    """Edit the metadata alone."""
     return api.patch(kind.url("writer"), {"metadata": metadata})
 
 
 def metadata(api: Api, kind: Kind) -> Any:
-    """Return what the next read shows."""
     return api.get(kind.url("writer")).body["metadata"]
 
 

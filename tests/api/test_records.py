@@ -37,7 +37,6 @@ RECORD_MEMBERS = {
 
 
 def full(kind: Kind) -> dict[str, Any]:
-    """Return a configuration that sets every field."""
     return FULL_AGENT if kind is AGENTS else FULL_BLOCK
 
 

@@ -18,7 +18,6 @@ from versioning.models import Event
 
 
 def put(kind: Kind, api: Api, name: str, version_id: str, **more: Any) -> Answer:
-    """Set, move or release a label of `writer`."""
     return api.put(kind.url("writer", "labels", name), {"versionId": version_id, **more})
 
 
@@ -59,11 +58,6 @@ def test_whoever_may_read_what_is_published_reads_a_version_by_its_released_labe
     assert cast.vera.get(kind.url("writer", "versions", "compare"), **two).status == 403
 
 
-def test_a_label_that_is_not_released_opens_nothing(cast: Cast, kind: Kind, history: History) -> None:
-    for api, status in ((cast.vera, 403), (cast.charlie, 404), (cast.edgar, 200)):
-        assert api.get(kind.url("writer"), label="first").status == status
-
-
 def test_a_released_label_serves_also_while_nothing_is_published(
     cast: Cast, kind: Kind, history: History
 ) -> None:
@@ -77,14 +71,6 @@ def test_a_released_label_serves_also_while_nothing_is_published(
     assert cast.vera.get(kind.url("writer", "labels")).status == 404
     assert cast.vera.get(kind.path, status="all").body["total"] == 0
     assert cast.charlie.get(kind.url("writer"), label="first").status == 404
-
-
-def test_a_released_label_answers_whatever_else_is_published(
-    cast: Cast, kind: Kind, history: History
-) -> None:
-    release(kind, cast.paula, "stable", history.published)
-    kind.publish(cast.paula, "writer", history.draft)
-    assert outcome(cast.vera.get(kind.url("writer"), label="stable"), kind) == "published words"
 
 
 def test_a_moved_label_stays_released_unless_something_else_is_said(

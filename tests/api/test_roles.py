@@ -68,7 +68,6 @@ def refused_outcomes(cast: Cast, api: Api, kind: Kind, history: History, *rights
 
 
 def whole_state(kind: Kind, api: Api, resource_id: str = "writer") -> dict[str, Any]:
-    """Everything that a call could have changed."""
     return {
         "record": api.get(kind.url(resource_id), status="draft").body,
         "versions": kind.versions(api, resource_id),
@@ -79,7 +78,6 @@ def whole_state(kind: Kind, api: Api, resource_id: str = "writer") -> dict[str, 
 
 @pytest.fixture
 def history(cast: Cast, kind: Kind) -> History:
-    """The history of `writer`."""
     return make_history(kind, cast.alice)
 
 

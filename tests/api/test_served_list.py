@@ -128,7 +128,6 @@ def test_a_context_that_is_no_object_in_base64_is_refused(alice: Api) -> None:
 
 
 def test_a_context_grants_nothing(cast: Cast) -> None:
-    """What a caller says about itself in the context is text for templates and nothing more."""
     AGENTS.make(cast.alice)
     pretence = {"user": "alice", "role": "admin", "workspaceId": "acme", "everywhere": "admin"}
     assert ask(cast.vera, context=pretence).status == 404

@@ -15,7 +15,6 @@ SIGN_IN = "/studio/login/"
 
 
 def browser(name: str) -> Api:
-    """A browser in which somebody is signed in, and that is checked for the token as in real life."""
     api = Api("", client=Client(enforce_csrf_checks=True, raise_request_exception=False))
     api.client.get(SIGN_IN)
     api.client.force_login(User.objects.get(username=name))

@@ -15,14 +15,12 @@ pytestmark = pytest.mark.database
 
 
 def history(kind: Kind, api: Api, **query: Any) -> dict[str, Any]:
-    """Return a page of versions."""
     answer = api.get(kind.url("writer", "versions"), **query)
     assert answer.status == 200, answer.body
     return dict(answer.body)
 
 
 def numbers(kind: Kind, api: Api, **query: Any) -> list[int]:
-    """Return the numbers of the versions of a page."""
     return [version["versionNumber"] for version in history(kind, api, **query)["versions"]]
 
 
@@ -34,7 +32,6 @@ def make_many(kind: Kind, api: Api, count: int, resource_id: str = "writer", **m
 
 
 def compare(kind: Kind, api: Api, before: str, after: str) -> Answer:
-    """Compare two versions of `writer`."""
     return api.get(kind.url("writer", "versions", "compare"), **{"from": before, "to": after})
 
 

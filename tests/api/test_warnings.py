@@ -14,7 +14,6 @@ Warnings = list[tuple[str, str]]
 
 
 def uses(*agent_ids: str) -> dict[str, Any]:
-    """Return the sub-agents of an agent that uses these."""
     return {"agents": {agent_id: {} for agent_id in agent_ids}}
 
 

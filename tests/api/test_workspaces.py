@@ -29,7 +29,6 @@ def refusal(answer: Answer, name: str) -> tuple[int, str, str]:
 
 @pytest.fixture
 def dora(cast: Cast) -> Api:
-    """An editor of two workspaces."""
     person("dora", acme="editor", elsewhere="editor")
     return key_of("dora")
 
@@ -118,7 +117,9 @@ def test_a_superusers_key_that_is_limited_to_viewing_reads_what_is_published_eve
     kind.make(cast.alice, "ours", autoPublish=True)
     kind.make(cast.charlie, "theirs", autoPublish=True)
     kind.save(cast.charlie, "theirs")
+    kind.make(cast.charlie, "unborn")
     viewing = key_of("root", role="viewer")
+    assert viewing.get(kind.url("unborn")).status == 404
     assert viewing.get(kind.url("theirs")).body[kind.text] == "one"
     assert viewing.get(kind.path).body["total"] == 2
     assert viewing.get(kind.url("theirs"), status="draft").status == 403
