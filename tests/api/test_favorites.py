@@ -65,13 +65,15 @@ def test_a_favorite_is_a_person_s_own(published: Cast) -> None:
     assert seen(published.alice) == (False, 2)
     assert (favorites(published.vera), favorites(published.alice)) == (["writer"], [])
     assert published.vera.get(AGENTS.path, favoritedOnly="false").body["total"] == 2
-    assert unmark(published.vera).body == {"favorited": False, "favoriteCount": 1}
+    for _ in range(2):
+        assert unmark(published.vera).body == {"favorited": False, "favoriteCount": 1}
     assert (seen(published.vera), favorites(published.vera)) == ((False, 1), [])
 
 
 def test_both_kinds_are_marked_each_for_itself(published: Cast, kind: Kind) -> None:
     [other] = {AGENTS, PROMPT_BLOCKS} - {kind}
-    assert mark(published.vera, kind=kind).body == {"favorited": True, "favoriteCount": 1}
+    for _ in range(2):  # twice is once
+        assert mark(published.vera, kind=kind).body == {"favorited": True, "favoriteCount": 1}
     assert mark(published.edgar, kind=kind).body == {"favorited": True, "favoriteCount": 2}
     assert (seen(published.vera, kind), seen(published.alice, kind)) == ((True, 2), (False, 2))
     assert (favorites(published.vera, kind), favorites(published.vera, other)) == (["writer"], [])
@@ -82,24 +84,6 @@ def test_both_kinds_are_marked_each_for_itself(published: Cast, kind: Kind) -> N
     assert set(Favorite.objects.values_list("kind", "resource_id", "user__username")) == {
         ("agent" if other is AGENTS else "promptBlock", "writer", "vera")
     }
-
-
-def test_a_stranger_is_answered_as_about_what_does_not_exist(published: Cast, kind: Kind) -> None:
-    if kind is AGENTS:
-        assert published.alice.patch(URL, {"visibility": "private"}).status == 200
-    mark(published.vera, kind=kind)
-    for change in (mark, unmark):
-        hidden, missing = (change(published.charlie, name, kind) for name in ("writer", "none"))
-        assert (hidden.status, hidden.body) == (404, missing.body)
-    assert change(published.nobody, "writer", kind).status == 401
-    assert (favorites(published.charlie, kind), seen(published.vera, kind)) == ([], (True, 1))
-
-
-def test_marking_twice_is_marking_once(published: Cast, kind: Kind) -> None:
-    for _ in range(2):
-        assert mark(published.vera, kind=kind).body == {"favorited": True, "favoriteCount": 1}
-    for _ in range(2):
-        assert unmark(published.vera, kind=kind).body == {"favorited": False, "favoriteCount": 0}
 
 
 def test_a_key_marks_for_its_owner(published: Cast) -> None:

@@ -69,15 +69,6 @@ def test_the_answer_holds_everything_and_nothing_else(alice: Api) -> None:
     assert answer["warnings"] == []
 
 
-def test_messages_take_every_form(alice: Api) -> None:
-    agent(alice)
-    hello = {"role": "user", "content": "hello"}
-    parts = {"role": "user", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]}
-    before = [{"role": "user", "content": "before"}, {"role": "assistant", "content": "then"}]
-    for messages in ("hello", hello, parts, [hello], [*before, hello]):
-        assert ran(alice, messages=messages)["text"] == "one\n\nhello"
-
-
 def test_the_messages_of_an_answer_continue_the_conversation(alice: Api) -> None:
     agent(alice)
     said = [*ran(alice)["messages"], {"role": "user", "content": "and now?"}]
@@ -122,12 +113,6 @@ def test_an_unpublished_block_is_left_out_and_named(alice: Api) -> None:
     answer = ran(alice)
     assert answer["text"] == "one\n\nhello"
     assert noticed(answer) == [("block_unpublished", "instructions.1.id")]
-
-
-def test_an_agent_in_a_folder_is_asked_by_either_address(alice: Api) -> None:
-    agent(alice, "team/writer")
-    for path in ("/agents/team%2Fwriter/generate", "/agents/team/writer/generate"):
-        assert alice.post(path, {"messages": "hello"}).body["text"] == "one\n\nhello"
 
 
 # Whom one may ask

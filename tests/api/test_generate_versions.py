@@ -59,31 +59,13 @@ def test_every_place_selects_the_called_agents_own_version(alice: Api) -> None:
     ):
         answer = ran(alice, **own(place, selector))
         assert answer["resolvedVersions"] == {"writer": version_id}, (place, selector)
-
-
-def test_a_version_selected_in_two_places_is_refused(alice: Api) -> None:
-    agent(alice)
-    for place, field in (
-        ("self", "versions.self"),
-        ("entry", "versions.agents.writer"),
-        ("context self", "versions.self"),
-    ):
-        answer = run(alice, **own("query", DRAFT), **own(place, DRAFT))
-        assert (answer.status, answer.fields) == (400, ["status", field]), place
-    answer = run(alice, **asking("writer", DRAFT, self=DRAFT))
-    assert (answer.status, answer.fields) == (400, ["versions.agents.writer", "versions.self"])
-    assert run(alice, query={"status": "draft", "label": "x"}).status == 400
-
-
-def test_the_called_agents_own_version_must_resolve_strict_or_not(alice: Api) -> None:
-    agent(alice, "other")
-    agent(alice)
-    foreign = AGENTS.versions(alice, "other")[0]["id"]
-    selectors = ({"versionId": GONE}, {"versionId": foreign}, {"label": "gone"})
-    for place, strict, selector in product(PLACES, (False, True), selectors):
-        asked = own(place, selector)
-        asked["versions"] = {**asked.get("versions", {}), "strict": strict}
-        assert run(alice, **asked).status == 404, (place, strict, selector)
+    for place in PLACES:
+        strict = own(place, {"label": "gone"})
+        assert run(alice, **strict).status == 404, place
+        strict["versions"] = {**strict.get("versions", {}), "strict": True}
+        assert run(alice, **strict).status == 404, place
+    twice = run(alice, **own("query", DRAFT), **own("entry", DRAFT))
+    assert (twice.status, twice.fields) == (400, ["status", "versions.agents.writer"])
 
 
 def test_a_viewer_may_run_no_draft_and_is_told_which_selector_asked_for_it(cast: Cast) -> None:
@@ -197,15 +179,6 @@ def test_an_unresolved_version_of_a_code_defined_sub_agent_runs_its_code(
     assert "nothing ran" in strict.body["error"] and "it runs" not in strict.body["error"]
 
 
-def test_an_unresolved_version_of_a_stored_sub_agent_runs_what_is_published(alice: Api) -> None:
-    _, published = team(alice)
-    draft(alice)
-    answer = ran(alice, "lead", **asking("writer", {"versionId": GONE}))
-    assert answer["resolvedVersions"]["writer"] == published
-    assert noticed(answer) == [("version_unresolved", "versions.agents.writer")]
-    assert run(alice, "lead", **asking("writer", {"label": "gone"}, strict=True)).status == 424
-
-
 def test_a_stored_sub_agent_that_is_not_published_is_not_available(alice: Api) -> None:
     team(alice)
     assert alice.post("/stored/agents/writer/unpublish").status == 200
@@ -215,13 +188,6 @@ def test_a_stored_sub_agent_that_is_not_published_is_not_available(alice: Api) -
         assert "one" not in answer["text"] and set(answer["resolvedVersions"]) == {"lead"}
         assert ("agent_unavailable", "agents.writer") in noticed(answer)
         assert run(alice, "lead", versions={"agents": agents, "strict": True}).status == 424
-
-
-def test_a_sub_agent_that_does_not_exist_is_not_available(alice: Api) -> None:
-    agent(alice, "lead", "lead", agents={"nobody": {}})
-    answer = ran(alice, "lead")
-    assert "not available" in answer["text"]
-    assert noticed(answer) == [("agent_unavailable", "agents.nobody")]
 
 
 # Precedence, two levels down
@@ -260,15 +226,3 @@ def test_what_the_framework_asks_for_needs_no_right_of_the_caller(cast: Cast, ch
     answer = ran(cast.charlie, "first", **asking("last", {"label": "by-body"}))
     assert answer["resolvedVersions"]["last"] is None
     assert noticed(answer) == [("version_unresolved", "versions.agents.last")]
-
-
-def test_members_of_the_two_maps_are_merged_one_by_one(alice: Api) -> None:
-    _, published = team(alice)
-    expected = {"published": published, "draft": draft(alice)}
-    for outer, inner in product(expected, repeat=2):
-        context = {"versions": {"defaultStatus": inner, "strict": True}}
-        answer = ran(alice, "lead", requestContext=context, versions={"defaultStatus": outer})
-        assert answer["resolvedVersions"]["writer"] == expected[outer], (outer, inner)
-    for more, status in (({}, 424), ({"strict": False}, 200)):
-        missing = asking("writer", {"label": "gone"}, **more)
-        assert run(alice, "lead", requestContext=context, **missing).status == status

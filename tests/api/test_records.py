@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
-from tests.support.configurations import FULL_AGENT, FULL_BLOCK
 from tests.support.remote import connected
 from tests.support.service import Service
 
@@ -34,10 +32,6 @@ RECORD_MEMBERS = {
     "isFavorited",
     "favoriteCount",
 }
-
-
-def full(kind: Kind) -> dict[str, Any]:
-    return FULL_AGENT if kind is AGENTS else FULL_BLOCK
 
 
 def test_a_record_holds_who_made_it_where_and_which_version_is_which(alice: Api, kind: Kind) -> None:
@@ -112,13 +106,6 @@ def test_a_real_server_takes_a_slash_in_an_id_encoded_or_plain(live_service: Ser
             assert api.get(base, status="draft").body["id"] == "team/ü%25/日 本"
             assert api.get(f"{base}/versions/{made}").body[kind.id_key] == "team/ü%25/日 本"
         assert api.delete(kind.url("team/ü%25/日 本")).status == 200
-
-
-def test_every_field_of_a_configuration_is_kept_as_given(alice: Api, kind: Kind) -> None:
-    made = kind.make(alice, **full(kind))
-    found = alice.get(kind.url("writer")).body
-    assert {name: found[name] for name in full(kind)} == full(kind)
-    assert {name: made[name] for name in full(kind)} == full(kind)
 
 
 TEXTS = [
