@@ -20,16 +20,20 @@ def inline(content: str, **more: Any) -> dict[str, Any]:
 
 
 def test_blocks_are_assembled_and_each_is_reported(alice: Api) -> None:
-    published_block(alice, "tone", "Be {{ mood || 'kind' }}.")
+    published_block(alice, "tone", "Be {{ mood || 'kind' }}.", rules=FOR_GOLD)
+    for_silver = {
+        "operator": "AND",
+        "conditions": [{"field": "tier", "operator": "equals", "value": "silver"}],
+    }
     answer = preview(
         alice,
         text("Hi {{ user.name }}, {{ missing }}."),
-        inline("Gold!", rules=FOR_GOLD),
-        inline("Brief.", rules=None),
+        inline("Silver!", rules=for_silver),
+        inline("Brief.", rules=FOR_GOLD),
         text("  "),
         reference("tone"),
         reference("gone"),
-        context={"user": {"name": "Ann"}, "mood": None},
+        context={"user": {"name": "Ann"}, "mood": None, "tier": "gold"},
     )
     assert answer.status == 200
     assert answer.body == {
