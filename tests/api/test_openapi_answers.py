@@ -327,7 +327,8 @@ def test_an_edit_from_a_stale_base_is_answered_as_described(
     check(case, ask(case, alice))
 
 
-@pytest.mark.parametrize("route", ASKED)
+# What is below a prompt block is the code of agents; the answers to honest requests have shapes of their own.
+@pytest.mark.parametrize("route", [route for route in ASKED if "prompt-blocks/{}/" not in route])
 def test_generated_requests_are_answered_as_described(
     described: Operations, alice: Api, versions: dict[Kind, list[str]], route: str
 ) -> None:
