@@ -167,7 +167,6 @@ ABOUT_HTTP = {
     "test_examples",
     "test_generated_clients",
     "test_hostile_http",
-    "test_npm_client",
     "test_pages",
     "test_proxy",
     "test_seams",

@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
-from typing import Any
-
 import pytest
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, Answer, Api, Kind
-from tests.support.calls import undone
+from tests.support.api import Api, Kind
 from tests.support.door import FrontDoor
-from tests.support.openapi import ROUTES
-from tests.support.remote import connected
-from tests.support.runs import agent
-from tests.support.service import Service
-from tests.support.streams import listening
 from versioning.conf import get_editor
 
 NO_STORE = "private, no-store"
 REVALIDATE = "private, no-cache"
-
-
-def rule(answer: Answer) -> str:
-    """Return what an answer has to say: what has a tag can be asked for again."""
-    return REVALIDATE if "ETag" in answer.headers else NO_STORE
-
-
-def ask(api: Api, route: str, **more: Any) -> Answer:
-    """Send a request to a route, with a body where it takes one."""
-    method, _, path = route.partition(" ")
-    body = None if method in {"GET", "DELETE"} else {"name": "Writer", "messages": "hello"}
-    return api.request(method, path.replace("{}", "writer"), body, **more)
-
-
-def test_every_route_says_who_may_store_its_answers(cast: Cast) -> None:
-    agent(cast.alice)
-    for route, api in product(ROUTES, (cast.alice, cast.vera, cast.charlie, cast.nobody)):
-        with undone():
-            answer = ask(api, route)
-        assert answer.headers["Cache-Control"] == rule(answer), (route, answer.status)
 
 
 def test_refusals_that_come_before_a_view_say_who_may_store_them(alice: Api) -> None:
@@ -67,14 +38,6 @@ def test_an_answer_that_is_given_again_says_the_same(cast: Cast, kind: Kind) -> 
     assert cached > 0 and [answer.status for answer in (again, *unchanged)] == [200, 304, 304]
     answers = {answer.headers["Cache-Control"] for answer in (first, again, *unchanged)}
     assert answers == {REVALIDATE}
-
-
-def test_a_stream_is_kept_by_nobody(live_service: Service) -> None:
-    with connected(live_service) as api:
-        if api.get(AGENTS.url("streamed")).status == 404:
-            agent(api, "streamed")
-        with listening(api, "streamed") as stream:
-            assert stream.headers["Cache-Control"] == NO_STORE
 
 
 @pytest.mark.django_db

@@ -29,7 +29,6 @@ def support_and_supervisor(settings: Any) -> None:
 
 @pytest.fixture
 def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment names no provider's key."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -70,26 +69,6 @@ def test_the_answer_holds_everything_and_nothing_else(alice: Api) -> None:
     assert answer["warnings"] == []
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        "hello",
-        {"role": "user", "content": "hello"},
-        {"role": "user", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]},
-        [{"role": "user", "content": "hello"}],
-        [
-            {"role": "user", "content": "before"},
-            {"role": "assistant", "content": "then"},
-            {"role": "user", "content": "hello"},
-        ],
-    ],
-    ids=["text", "message", "parts", "list", "conversation"],
-)
-def test_messages_take_every_form(alice: Api, messages: Any) -> None:
-    agent(alice)
-    assert ran(alice, messages=messages)["text"] == "one\n\nhello"
-
-
 def test_the_messages_of_an_answer_continue_the_conversation(alice: Api) -> None:
     agent(alice)
     said = [*ran(alice)["messages"], {"role": "user", "content": "and now?"}]
@@ -105,12 +84,13 @@ def test_a_call_sets_its_own_instructions_and_settings(alice: Api) -> None:
     assert ran(alice)["text"] == "one\n\nhello"
 
 
-@pytest.mark.parametrize("where", ["call", "defaultOptions"])
-def test_the_steps_are_limited_by_the_call_or_by_the_agent(alice: Api, where: str) -> None:
-    stored = {"defaultOptions": {"maxSteps": 1}} if where == "defaultOptions" else {}
-    team(alice, **stored)
-    answer = ran(alice, "lead", **({"maxSteps": 1} if where == "call" else {}))
-    assert (answer["finishReason"], len(answer["steps"])) == ("tool-calls", 1)
+def test_the_steps_are_limited_by_the_call_or_by_the_agent(alice: Api) -> None:
+    team(alice)
+    assert ran(alice, "lead")["finishReason"] == "stop"
+    by_call = ran(alice, "lead", maxSteps=1)
+    AGENTS.save(alice, "lead", "lead", defaultOptions={"maxSteps": 1}, autoPublish=True)
+    for answer in (by_call, ran(alice, "lead")):
+        assert (answer["finishReason"], len(answer["steps"])) == ("tool-calls", 1)
     assert ran(alice, "lead", maxSteps=2)["finishReason"] == "stop"
 
 
@@ -133,12 +113,6 @@ def test_an_unpublished_block_is_left_out_and_named(alice: Api) -> None:
     answer = ran(alice)
     assert answer["text"] == "one\n\nhello"
     assert noticed(answer) == [("block_unpublished", "instructions.1.id")]
-
-
-@pytest.mark.parametrize("path", ["/agents/team%2Fwriter/generate", "/agents/team/writer/generate"])
-def test_an_agent_in_a_folder_is_asked_by_either_address(alice: Api, path: str) -> None:
-    agent(alice, "team/writer")
-    assert alice.post(path, {"messages": "hello"}).body["text"] == "one\n\nhello"
 
 
 # Whom one may ask
@@ -197,82 +171,50 @@ def test_a_viewer_and_a_public_caller_run_what_is_published(cast: Cast) -> None:
 # What is wrong with a call
 
 
-def selecting(**selector: Any) -> dict[str, Any]:
-    return {"agents": {"writer": selector}}
+WRONG: list[tuple[dict[str, Any], list[str]]] = [
+    ({"messages": None}, ["messages"]),
+    ({"messages": [{"role": "judge"}]}, ["messages.0.content", "messages.0.role"]),
+    ({"bogus": 1, "memory": {}}, ["bogus", "memory"]),
+    ({"versions": "draft"}, ["versions"]),
+    ({"versions": {"writer": {"status": "draft"}}}, ["versions.writer"]),
+    ({"versions": {"agents": {"team/b": "draft"}}}, ["versions.agents.team/b"]),
+    ({"versions": {"self": {}, "defaultStatus": "x"}}, ["versions.defaultStatus", "versions.self"]),
+    ({"requestContext": "x"}, ["requestContext"]),
+    ({"requestContext": {"versions": {"agents": {"a": {}}}}}, ["requestContext.versions.agents.a"]),
+    ({"maxSteps": 0}, ["maxSteps"]),
+    ({"modelSettings": {"heat": 1}}, ["modelSettings.heat"]),
+    ({"instructions": " \n"}, ["instructions"]),
+]
+"""One problem of each member; tests/runtime has the others."""
 
 
-@pytest.mark.parametrize(
-    ("body", "fields"),
-    [
-        ({"messages": None}, ["messages"]),
-        ({"messages": " "}, ["messages"]),
-        ({"messages": []}, ["messages"]),
-        ({"messages": 7}, ["messages"]),
-        ({"messages": [{"role": "judge"}]}, ["messages.0.content", "messages.0.role"]),
-        ({"messages": [{"role": "assistant", "content": "x"}]}, ["messages.0.role"]),
-        ({"messages": [{"role": "user", "content": "x", "id": "1"}]}, ["messages.0.id"]),
-        ({"bogus": 1, "memory": {}}, ["bogus", "memory"]),
-        ({"versions": "draft"}, ["versions"]),
-        ({"versions": {"writer": {"status": "draft"}}}, ["versions.writer"]),
-        ({"versions": {"agents": []}}, ["versions.agents"]),
-        ({"versions": selecting()}, ["versions.agents.writer"]),
-        ({"versions": selecting(status="draft", label="x")}, ["versions.agents.writer"]),
-        ({"versions": selecting(status="archived")}, ["versions.agents.writer"]),
-        ({"versions": selecting(version="1")}, ["versions.agents.writer"]),
-        ({"versions": selecting(versionId="")}, ["versions.agents.writer"]),
-        ({"versions": {"agents": {"team/b": "draft"}}}, ["versions.agents.team/b"]),
-        ({"versions": {"self": {}, "defaultStatus": "x"}}, ["versions.defaultStatus", "versions.self"]),
-        ({"versions": {"strict": "yes"}}, ["versions.strict"]),
-        ({"requestContext": "x"}, ["requestContext"]),
-        ({"requestContext": {"versions": selecting()}}, ["requestContext.versions.agents.writer"]),
-        ({"maxSteps": 0}, ["maxSteps"]),
-        ({"maxSteps": True}, ["maxSteps"]),
-        ({"maxSteps": 1.5}, ["maxSteps"]),
-        ({"modelSettings": []}, ["modelSettings"]),
-        ({"modelSettings": {"heat": 1}}, ["modelSettings.heat"]),
-        ({"modelSettings": {"temperature": "hot"}}, ["modelSettings.temperature"]),
-        ({"instructions": " \n"}, ["instructions"]),
-        ({"instructions": ["x"]}, ["instructions"]),
-    ],
-    ids=str,
-)
-def test_a_wrong_body_is_refused_by_the_name_of_its_problem(
-    alice: Api, body: dict[str, Any], fields: list[str]
-) -> None:
+@both_verbs
+def test_a_wrong_body_is_refused_by_the_name_of_its_problem(alice: Api, verb: str) -> None:
     agent(alice)
-    for verb in ("generate", "stream"):
+    for body, fields in WRONG:
         answer = run(alice, verb=verb, **body)
         assert (answer.status, answer.headers["Content-Type"]) == (400, "application/json")
         assert answer.fields == fields
+    for nothing in ({}, None):
+        assert alice.post(run_path("writer", verb), nothing).fields == ["messages"]
 
 
 @both_verbs
-def test_messages_are_required(alice: Api, verb: str) -> None:
-    agent(alice)
-    assert alice.post(run_path("writer", verb), {}).fields == ["messages"]
-    assert alice.post(run_path("writer", verb)).fields == ["messages"]
-    assert alice.get(run_path("writer", verb)).status == 405
-
-
-@both_verbs
-@pytest.mark.parametrize(
-    ("model", "named"),
-    [
+def test_an_agent_that_cannot_run_here_is_a_422_that_says_what_to_set(
+    alice: Api, no_credentials: None, verb: str
+) -> None:
+    for model, named in (
         (None, "model"),
         ({"provider": "acme", "name": "x"}, "OPENAI_API_KEY"),
         (OPENAI, "OPENAI_API_KEY"),
         ({"provider": "anthropic", "name": "x"}, "ANTHROPIC_API_KEY"),
         ({"provider": "litellm", "name": "x"}, "OPENAI_BASE_URL"),
-    ],
-    ids=["no model", "unknown provider", "no credentials", "not installed", "not of the table"],
-)
-def test_an_agent_that_cannot_run_here_is_a_422_that_says_what_to_set(
-    alice: Api, no_credentials: None, model: Any, named: str, verb: str
-) -> None:
-    agent(alice, model=model)
-    answer = run(alice, verb=verb)
-    assert (answer.status, answer.code) == (422, "provider_unavailable" if model else "no_model")
-    assert named in answer.body["error"]
+    ):
+        agent_id = model["provider"] if model else "without"
+        agent(alice, agent_id, model=model)
+        answer = run(alice, agent_id, verb=verb)
+        assert (answer.status, answer.code) == (422, "provider_unavailable" if model else "no_model")
+        assert named in answer.body["error"]
 
 
 def test_a_providers_failure_is_a_502_with_its_reason_and_without_the_key(

@@ -44,62 +44,35 @@ def asking(agent_id: str, selector: dict[str, str], **more: Any) -> dict[str, An
 # The agent that is asked
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_every_place_selects_the_called_agents_own_version(alice: Api, place: str) -> None:
+def test_every_place_selects_the_called_agents_own_version(alice: Api) -> None:
     old = agent(alice)
     new = draft(alice)
     assert alice.put("/stored/agents/writer/labels/old", {"versionId": old}).status == 200
-    for selector, version_id in (
-        (DRAFT, new),
-        ({"versionId": new}, new),
-        ({"label": "old"}, old),
-        ({"status": "published"}, old),
+    for place, (selector, version_id) in product(
+        PLACES,
+        (
+            (DRAFT, new),
+            ({"versionId": new}, new),
+            ({"label": "old"}, old),
+            ({"status": "published"}, old),
+        ),
     ):
-        assert ran(alice, **own(place, selector))["resolvedVersions"] == {"writer": version_id}
+        answer = ran(alice, **own(place, selector))
+        assert answer["resolvedVersions"] == {"writer": version_id}, (place, selector)
+    for place in PLACES:
+        strict = own(place, {"label": "gone"})
+        assert run(alice, **strict).status == 404, place
+        strict["versions"] = {**strict.get("versions", {}), "strict": True}
+        assert run(alice, **strict).status == 404, place
+    twice = run(alice, **own("query", DRAFT), **own("entry", DRAFT))
+    assert (twice.status, twice.fields) == (400, ["status", "versions.agents.writer"])
 
 
-@pytest.mark.parametrize(
-    ("places", "fields"),
-    [
-        (("query", "self"), ["status", "versions.self"]),
-        (("query", "entry"), ["status", "versions.agents.writer"]),
-        (("query", "context self"), ["status", "versions.self"]),
-    ],
-    ids=str,
-)
-def test_a_version_selected_in_two_places_is_refused(
-    alice: Api, places: tuple[str, str], fields: list[str]
-) -> None:
-    agent(alice)
-    answer = run(alice, **own(places[0], DRAFT), **own(places[1], DRAFT))
-    assert (answer.status, answer.fields) == (400, fields)
-
-
-def test_self_beside_an_entry_for_the_same_agent_is_refused(alice: Api) -> None:
-    agent(alice)
-    answer = run(alice, **asking("writer", DRAFT, self=DRAFT))
-    assert (answer.status, answer.fields) == (400, ["versions.agents.writer", "versions.self"])
-    assert run(alice, query={"status": "draft", "label": "x"}).status == 400
-
-
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("strict", [False, True])
-def test_the_called_agents_own_version_must_resolve(alice: Api, place: str, strict: bool) -> None:
-    agent(alice, "other")
-    agent(alice)
-    foreign = AGENTS.versions(alice, "other")[0]["id"]
-    for selector in ({"versionId": GONE}, {"versionId": foreign}, {"label": "gone"}):
-        asked = own(place, selector)
-        asked["versions"] = {**asked.get("versions", {}), "strict": strict}
-        assert run(alice, **asked).status == 404
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_a_viewer_may_run_no_draft_and_is_told_which_selector_asked_for_it(cast: Cast, place: str) -> None:
+def test_a_viewer_may_run_no_draft_and_is_told_which_selector_asked_for_it(cast: Cast) -> None:
     agent(cast.alice)
     old = draft(cast.alice, instructions="between")
     draft(cast.alice)
-    for selector in (DRAFT, {"versionId": old}, {"label": "latest"}):
+    for place, selector in product(PLACES, (DRAFT, {"versionId": old}, {"label": "latest"})):
         answer = run(cast.vera, **own(place, selector))
         named = next(iter(selector)) if place == "query" else PLACES[place]
         assert (answer.status, answer.code) == (403, "forbidden")
@@ -128,29 +101,20 @@ def test_sub_agents_run_published_unless_something_else_is_asked_for(alice: Api)
         assert answer["warnings"] == []
 
 
-@pytest.mark.parametrize(
-    ("versions", "place"),
-    [
+def test_a_draft_of_a_sub_agent_that_a_viewer_asks_for_is_as_one_that_does_not_exist(cast: Cast) -> None:
+    _, published = team(cast.alice)
+    draft(cast.alice)
+    for versions, place in (
         ({"agents": {"writer": DRAFT}}, "versions.agents.writer"),
         ({"agents": {"writer": {"label": "latest"}}}, "versions.agents.writer"),
         ({"defaultStatus": "draft"}, "versions.defaultStatus"),
-    ],
-    ids=["status", "label", "defaultStatus"],
-)
-@pytest.mark.parametrize("strict", [False, True])
-def test_a_draft_of_a_sub_agent_that_a_viewer_asks_for_is_as_one_that_does_not_exist(
-    cast: Cast, versions: dict[str, Any], place: str, strict: bool
-) -> None:
-    _, published = team(cast.alice)
-    draft(cast.alice)
-    answer = run(cast.vera, "lead", versions={**versions, "strict": strict})
-    if strict:
-        assert (answer.status, answer.code) == (424, "version_unresolved")
-        assert place in answer.body["error"]
-    else:
-        assert answer.status == 200, answer.body
-        assert answer.body["resolvedVersions"]["writer"] == published
-        assert noticed(answer.body) == [("version_unresolved", place)]
+    ):
+        strict = run(cast.vera, "lead", versions={**versions, "strict": True})
+        assert (strict.status, strict.code) == (424, "version_unresolved")
+        assert place in strict.body["error"]
+        answer = ran(cast.vera, "lead", versions=versions)
+        assert answer["resolvedVersions"]["writer"] == published
+        assert noticed(answer) == [("version_unresolved", place)]
 
 
 def test_the_published_version_is_open_however_it_is_named(cast: Cast) -> None:
@@ -194,10 +158,10 @@ def test_a_draft_opens_no_door_to_what_the_caller_cannot_read(cast: Cast) -> Non
 # What cannot be resolved
 
 
-@pytest.mark.parametrize("selector", [{"versionId": GONE}, {"label": "gone"}], ids=str)
 def test_an_unresolved_version_of_a_code_defined_sub_agent_runs_its_code(
-    cast: Cast, settings: Any, caplog: pytest.LogCaptureFixture, selector: dict[str, str]
+    cast: Cast, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    selector = {"versionId": GONE}
     settings.EDITOR_FRAMEWORK = "editor_project.framework.framework"
     code = ran(cast.vera, "support")["text"]
     AGENTS.make(cast.root, "support", "override", autoPublish=True)
@@ -215,35 +179,15 @@ def test_an_unresolved_version_of_a_code_defined_sub_agent_runs_its_code(
     assert "nothing ran" in strict.body["error"] and "it runs" not in strict.body["error"]
 
 
-def test_an_unresolved_version_of_a_stored_sub_agent_runs_what_is_published(alice: Api) -> None:
-    _, published = team(alice)
-    draft(alice)
-    answer = ran(alice, "lead", **asking("writer", {"versionId": GONE}))
-    assert answer["resolvedVersions"]["writer"] == published
-    assert noticed(answer) == [("version_unresolved", "versions.agents.writer")]
-    assert run(alice, "lead", **asking("writer", {"label": "gone"}, strict=True)).status == 424
-
-
-@pytest.mark.parametrize("selector", [None, {"status": "published"}, {"label": "gone"}], ids=str)
-def test_a_stored_sub_agent_that_is_not_published_is_not_available(
-    alice: Api, selector: dict[str, str] | None
-) -> None:
+def test_a_stored_sub_agent_that_is_not_published_is_not_available(alice: Api) -> None:
     team(alice)
     assert alice.post("/stored/agents/writer/unpublish").status == 200
-    asked = asking("writer", selector) if selector else {}
-    answer = ran(alice, "lead", **asked)
-    assert "not available" in answer["toolResults"][0]["result"]
-    assert "one" not in answer["text"] and set(answer["resolvedVersions"]) == {"lead"}
-    assert ("agent_unavailable", "agents.writer") in noticed(answer)
-    strict = {"versions": {**asked.get("versions", {}), "strict": True}}
-    assert run(alice, "lead", **strict).status == 424
-
-
-def test_a_sub_agent_that_does_not_exist_is_not_available(alice: Api) -> None:
-    agent(alice, "lead", "lead", agents={"nobody": {}})
-    answer = ran(alice, "lead")
-    assert "not available" in answer["text"]
-    assert noticed(answer) == [("agent_unavailable", "agents.nobody")]
+    for agents in ({}, {"writer": {"status": "published"}}, {"writer": {"label": "gone"}}):
+        answer = ran(alice, "lead", versions={"agents": agents})
+        assert "not available" in answer["toolResults"][0]["result"]
+        assert "one" not in answer["text"] and set(answer["resolvedVersions"]) == {"lead"}
+        assert ("agent_unavailable", "agents.writer") in noticed(answer)
+        assert run(alice, "lead", versions={"agents": agents, "strict": True}).status == 424
 
 
 # Precedence, two levels down
@@ -260,22 +204,20 @@ def chain(cast: Cast, settings: Any) -> dict[str, str]:
     return made
 
 
-@pytest.mark.parametrize("context", [False, True])
-@pytest.mark.parametrize("body", [False, True])
 def test_the_body_counts_above_the_request_context_and_that_above_the_framework(
-    cast: Cast, chain: dict[str, str], context: bool, body: bool
+    cast: Cast, chain: dict[str, str]
 ) -> None:
-    asked: dict[str, Any] = {}
-    if context:
-        asked["requestContext"] = asking("last", {"label": "by-context"})
-    if body:
-        asked |= asking("last", {"label": "by-body"})
-    winner = "by-body" if body else "by-context" if context else "by-framework"
-    answer = ran(cast.root, "first", **asked)
-    assert answer["text"] == f"first\n\nhello\n\nmiddle\n\nhello\n\n{winner}\n\nhello"
-    assert answer["resolvedVersions"] == {"first": None, "middle": None, "last": chain[winner]}
-    # Nothing of it is left for the next request.
-    assert ran(cast.root, "first")["resolvedVersions"]["last"] == chain["by-framework"]
+    context = {"requestContext": asking("last", {"label": "by-context"})}
+    body = asking("last", {"label": "by-body"})
+    for asked, winner in (
+        (context, "by-context"),
+        (body, "by-body"),
+        ({**context, **body}, "by-body"),
+        ({}, "by-framework"),  # nothing is left of the requests before
+    ):
+        answer = ran(cast.root, "first", **asked)
+        assert answer["text"] == f"first\n\nhello\n\nmiddle\n\nhello\n\n{winner}\n\nhello"
+        assert answer["resolvedVersions"] == {"first": None, "middle": None, "last": chain[winner]}
 
 
 def test_what_the_framework_asks_for_needs_no_right_of_the_caller(cast: Cast, chain: dict[str, str]) -> None:
@@ -284,20 +226,3 @@ def test_what_the_framework_asks_for_needs_no_right_of_the_caller(cast: Cast, ch
     answer = ran(cast.charlie, "first", **asking("last", {"label": "by-body"}))
     assert answer["resolvedVersions"]["last"] is None
     assert noticed(answer) == [("version_unresolved", "versions.agents.last")]
-
-
-@pytest.mark.parametrize(
-    ("outer", "inner"), list(product(["published", "draft"], repeat=2)), ids=lambda status: status
-)
-def test_members_of_the_two_maps_are_merged_one_by_one(alice: Api, outer: str, inner: str) -> None:
-    _, published = team(alice)
-    new = draft(alice)
-    context = {"versions": {"defaultStatus": inner, "strict": True}}
-    answer = ran(alice, "lead", requestContext=context, versions={"defaultStatus": outer})
-    assert answer["resolvedVersions"]["writer"] == (new if outer == "draft" else published)
-    missing = asking("writer", {"label": "gone"})
-    assert run(alice, "lead", requestContext=context, **missing).status == 424
-    assert (
-        run(alice, "lead", requestContext=context, **asking("writer", {"label": "gone"}, strict=False)).status
-        == 200
-    )

@@ -1,4 +1,4 @@
-"""Clients that others generate of the OpenAPI document: complete, without a warning, and they work."""
+"""Clients of others work: the unmodified npm client, and what is generated of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from tests.support.service import Service
 from versioning.api.openapi.document import document
 
 FOLDER = Path(__file__).parent / "generated_clients"
+NPM_CLIENT = Path(__file__).parent / "npm_client"
+MINIMUM_OF_CHECKS = 40
 TIMEOUT_SECONDS = 120
 
 
@@ -33,9 +35,10 @@ def node() -> str:
     """The path of `node`; without it, or without what npm installs, there is nothing to run."""
     path = shutil.which("node")
     if path is None:
-        pytest.skip("`node` is not installed, so no types can be made for TypeScript.")
-    if not (FOLDER / "node_modules").is_dir():
-        pytest.skip("The generator is not installed: run `npm ci` in tests/api/generated_clients.")
+        pytest.skip("`node` is not installed.")
+    for folder in (FOLDER, NPM_CLIENT):
+        if not (folder / "node_modules").is_dir():
+            pytest.skip(f"Its packages are not installed: run `npm ci` in {folder}.")
     return path
 
 
@@ -91,3 +94,9 @@ def test_the_generated_python_client_is_complete_and_works(
     assert made == {operation["operationId"] for operation in operations(document()).values()}
     shutil.copy(FOLDER / "program.py", tmp_path)
     run([sys.executable, "-W", "error", "program.py"], tmp_path, **asked_of(live_service))
+
+
+def test_the_npm_client_works_unmodified(node: str, live_service: Service) -> None:
+    printed = run([node, "drive.mjs"], NPM_CLIENT, **asked_of(live_service))
+    count = re.search(r"^(\d+) checks$", printed, re.MULTILINE)
+    assert count is not None and int(count[1]) >= MINIMUM_OF_CHECKS, printed

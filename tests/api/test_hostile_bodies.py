@@ -32,51 +32,27 @@ def nested_objects(levels: int) -> bytes:
 
 NOT_A_DOCUMENT = {
     "a byte that is no UTF-8": b'{"name": "\xff"}',
-    "Latin-1": '{"name": "é"}'.encode("latin-1"),
     "UTF-16": '{"name": "x"}'.encode("utf-16"),
-    "an overlong NUL": b'{"name": "\xc0\x80"}',
-    "a surrogate in UTF-8": b'{"name": "\xed\xa0\x80"}',
-    "a cut off character": b'{"name": "\xe2\x82"}',
     "a byte order mark": b'\xef\xbb\xbf{"name": "x"}',
     "white space": b" \n ",
     "an open object": b'{"name": "x"',
-    "two documents": b'{"name": "x"} {"name": "y"}',
-    "a trailing comma": b'{"name": "x",}',
-    "single quotes": b"{'name': 'x'}",
-    "a comment": b'{"name": "x"} // why not',
-    "a bare word": b"undefined",
-    "a leading zero": b'{"name": 01}',
-    "a line break inside a text": b'{"name": "a\nb"}',
-    "a raw NUL": b'{"name": "a\x00b"}',
     "an escaped NUL": b'{"name": "a\\u0000b"}',
-    "a NUL in a key": b'{"na\\u0000me": "x"}',
     "half a pair": b'{"name": "\\ud83d"}',
-    "the other half": b'{"name": "\\ude00"}',
-    "both halves in the wrong order": b'{"name": "\\ude00\\ud83d"}',
-    "half a pair in a key": b'{"\\ud83d": "x"}',
     "NaN": b'{"name": NaN}',
-    "Infinity": b'{"name": Infinity}',
-    "minus Infinity": b'{"name": -Infinity}',
     "1e999": b'{"name": 1e999}',
-    "-1e999": b'{"name": [-1e999]}',
     "an integer of 5000 digits": b'{"name": ' + b"7" * 5000 + b"}",
     "a key twice": b'{"name": "x", "name": "y"}',
-    "a key twice, once escaped": b'{"name": "x", "n\\u0061me": "y"}',
-    "a key twice further down": b'{"metadata": {"a": [{"b": 1, "b": 1}]}}',
     "65 levels of lists": nested_lists(DEEPEST + 1),
     "65 levels of objects": nested_objects(DEEPEST + 1),
     "far too many lists": nested_lists(HOPELESS),
     "far too many objects": nested_objects(HOPELESS),
     "far too many open lists": b"[" * HOPELESS,
 }
+"""One of each sort; tests/domain/test_canonical.py has the others."""
 NOT_AN_OBJECT = {
     "null": b"null",
-    "a truth": b"true",
-    "a number": b"0",
     "a text": b'"name"',
-    "an empty text": b'""',
     "an empty list": b"[]",
-    "a list of pairs": b'[["name", "x"]]',
     "a list of objects": b'[{"name": "x"}]',
 }
 
@@ -138,21 +114,17 @@ def wrong_answers(answers: dict[str, Answer]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_what_is_not_exact_json_or_no_object_is_refused(senders: dict[str, Send]) -> None:
+def test_what_is_not_exact_json_or_no_object_is_refused(alice: Api, senders: dict[str, Send]) -> None:
+    preview = "/stored/agents/preview-instructions"
     bodies = NOT_A_DOCUMENT | NOT_AN_OBJECT
     assert wrong_answers({name: senders["edit"](body) for name, body in bodies.items()}) == {}
+    assert wrong_answers({name: alice.post(preview, body) for name, body in bodies.items()}) == {}
 
 
 @pytest.mark.usefixtures("nothing_changes")
 @pytest.mark.parametrize("body", [NOT_A_DOCUMENT["a key twice"], NOT_AN_OBJECT["null"]])
 def test_every_route_reads_its_body_so(senders: dict[str, Send], body: bytes) -> None:
     assert wrong_answers({name: send(body) for name, send in senders.items()}) == {}
-
-
-def test_a_preview_refuses_the_same_bodies(alice: Api) -> None:
-    path = "/stored/agents/preview-instructions"
-    bodies = NOT_A_DOCUMENT | NOT_AN_OBJECT
-    assert wrong_answers({name: alice.post(path, body) for name, body in bodies.items()}) == {}
 
 
 OTHER_TYPES = [
@@ -185,13 +157,11 @@ def test_a_body_of_another_type_is_refused(alice: Api, kind: Kind, draft: str) -
     assert {name: a.status for name, a in answers.items() if not is_refusal(a, 415, code)} == {}
 
 
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON"]
-)
-def test_json_is_json_however_its_type_is_written(alice: Api, kind: Kind, content_type: str) -> None:
-    body = json.dumps(kind.body("été", id="new")).encode()
-    answer = alice.request("POST", kind.path, body, content_type=content_type)
-    assert (answer.status, answer.body[kind.text]) == (201, "été")
+def test_json_is_json_however_its_type_is_written(alice: Api, kind: Kind) -> None:
+    for number, content_type in enumerate(("application/json; charset=utf-8", "Application/JSON")):
+        body = json.dumps(kind.body("été", id=f"new-{number}")).encode()
+        answer = alice.request("POST", kind.path, body, content_type=content_type)
+        assert (answer.status, answer.body[kind.text]) == (201, "été")
 
 
 def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -> None:
@@ -217,22 +187,19 @@ def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -
     assert [answer.status for answer in reads] == [200, 200, 200, 200, 200, 201, 201]
 
 
-@pytest.mark.parametrize(
-    "number", [10**19, -(2**63) - 1, 10**100, 10**4000, 0.1, 1e308, 5e-324, 1e16, 123456789.123456789]
-)
-def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind, number: float) -> None:
-    kind.make(alice, requestContextSchema={"default": number})
-    [version] = kind.versions(alice)
-    read = version["requestContextSchema"]["default"]
-    assert (read, type(read)) == (number, type(number))
-
-
-@pytest.mark.parametrize("number", [10**19, -(2**63) - 1, 10**100, 10**4000])
-def test_metadata_keep_large_integers(alice: Api, kind: Kind, number: int) -> None:
-    kind.make(alice, metadata={"n": number})
-    assert alice.get(kind.url("writer"), status="draft").body["metadata"] == {"n": number}
-    found = alice.get(kind.path, status="all", metadata=json.dumps({"n": number})).body
-    assert [record["id"] for record in found[kind.list_key]] == ["writer"]
+def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind) -> None:
+    integers = [10**19, -(2**63) - 1, 10**100, 10**4000]
+    fractions = [0.1, 1e308, 5e-324, 1e16, 123456789.123456789]
+    kind.make(alice)
+    for number in integers + fractions:
+        kind.save(alice, requestContextSchema={"default": number})
+        read = kind.versions(alice)[0]["requestContextSchema"]["default"]
+        assert (read, type(read)) == (number, type(number))
+    for number in integers:
+        kind.save(alice, metadata={"n": number})
+        assert alice.get(kind.url("writer"), status="draft").body["metadata"] == {"n": number}
+        found = alice.get(kind.path, status="all", metadata=json.dumps({"n": number})).body
+        assert [record["id"] for record in found[kind.list_key]] == ["writer"]
 
 
 def test_the_parser_reads_no_more_than_a_body_may_have_whatever_stands_before_it(settings: Settings) -> None:

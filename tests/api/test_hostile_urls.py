@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
+import json
 from collections.abc import Iterator
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -14,40 +14,29 @@ from tests.support.unchanged import everything_stored, is_refusal
 # As they stand in the URL; each is another text than the id `writer`, or no id at all.
 ODD_IDS = {
     "NUL": "%00",
-    "NUL at the end": "writer%00",
     "the folder": ".",
-    "the folder above": "..",
     "the folder above, encoded": "%2e%2e",
     "a way down and up": "writer/../writer",
     "a way out": "..%2f..%2f..%2fetc%2fpasswd",
     "an empty segment in front": "/writer",
     "an empty segment inside": "writer//writer",
     "a slash at the end": "writer/",
-    "an encoded slash at the end": "writer%2F",
-    "a space in front": "%20writer",
     "a space at the end": "writer%20",
     "a line break at the end": "writer%0A",
     "a line break and more": "writer%0D%0AX-Injected:%201",
-    "a tab": "wri%09ter",
     "a zero-width space": "writer%E2%80%8B",
-    "a byte order mark": "%EF%BB%BFwriter",
-    "a right-to-left mark": "%E2%80%8Fwriter",
-    "a variation selector": "writer%EF%B8%8F",
     "letters that look alike": "wr%D1%96ter",
     "a decomposed letter": "e%CC%81",
     "another case": "WRITER",
     "201 bytes": "x" * 201,
-    "201 bytes once encoded": "%C3%A9" * 34,
     "very many bytes": "x" * 50_000,
     "very many segments": "x/" * 20_000 + "x",
     "a reserved word": "versions",
     "a reserved word inside": "writer/schedule/writer",
     "encoded twice": "wri%2574er",
     "a statement": quote("'; DROP TABLE versioning_agent; --", safe=""),
-    "a condition": quote("writer' OR '1'='1", safe=""),
     "a pattern": "wri%25",
     "a backslash": "writer%5C",
-    "an asterisk": "*",
 }
 ODD_VERSIONS = {
     "NUL": "%00",
@@ -75,71 +64,39 @@ SPELLINGS = {
     "a line break": lambda text: f"{text}%0A",
     "a digit of another script": lambda text: text[:-1] + "%D9%A1",
 }
-ODD_QUERIES = {
-    "page=-1": "page",
-    "page=1.5": "page",
-    "page=1e3": "page",
-    "page=": "page",
-    "page=%20": "page",
-    "page=%D9%A1": "page",
-    "page=%00": "page",
-    "page=99999999999999999999": "page",
-    "page=0&page=0": "page",
-    "perPage=-1": "perPage",
-    "perPage=1001": "perPage",
-    "perPage=all": "perPage",
-    "perPage=NaN": "perPage",
-    "orderBy=createdAt": "orderBy",
-    "orderBy[field]=id": "orderBy[field]",
-    "orderBy[field]=created_at": "orderBy[field]",
-    "orderBy[field]=author__password": "orderBy[field]",
-    "orderBy[field]=createdAt;DROP%20TABLE%20versioning_agent": "orderBy[field]",
-    "orderBy[direction]=asc": "orderBy[direction]",
-    "orderBy[direction]=": "orderBy[direction]",
-    "status=PUBLISHED": "status",
-    "status=archived": "status",
-    "status=": "status",
-    "hasDraft=1": "hasDraft",
-    "tag=": "tag",
-    "tag=,": "tag",
-    "tag=%00": "tag",
-    "tag=a&tag=b": "tag",
-    "search=%00": "search",
-    "authorId=%00": "authorId",
-    "author__password=x": "author__password",
-    "workspaceId=": "workspaceId",
-    "workspaceId=%00": "workspaceId",
-    "workspace__name=Acme": "workspace__name",
-    "metadata=": "metadata",
-    "metadata={": "metadata",
-    "metadata=[]": "metadata",
-    "metadata=null": "metadata",
-    "metadata=%22a%22": "metadata",
-    "metadata=%FF": "metadata",
-    'metadata={"a":NaN}': "metadata",
-    'metadata={"a":1e999}': "metadata",
-    'metadata={"a":"%5Cu0000"}': "metadata",
-    'metadata={"a":"%5Cud800"}': "metadata",
-    'metadata={"a":1,"a":2}': "metadata",
-    f'metadata={{"a":{"[" * 64}{"]" * 64}}}': "metadata",
-    f'metadata={{"a":{"[" * 5000}': "metadata",
-    'metadata={"":1}': "metadata.",
-    'metadata={"a.b":1}': "metadata.a.b",
-    'metadata={"a b":1}': "metadata.a b",
-    'metadata={"a\') OR 1=1 --":1}': "metadata.a') OR 1=1 --",
-    'metadata={"0":1}': "metadata.0",
-    'metadata={"é":1}': "metadata.é",
-    'metadata={"a%5Cn":1}': "metadata.a\n",
-    "requestContext=": "requestContext",
-    "versionId=": "versionId",
-    "label=": "label",
-    "label=stable": "label",
-    "constructor=1": "constructor",
-    "%00=1": "\x00",
-    "=1": "",
-    "id__in=writer": "id__in",
-    "[]=1": "[]",
+ODD_QUERIES: dict[str, list[str]] = {
+    "page": [*("-1", "1.5", "1e3", "", "%20", "%D9%A1", "%00", "99999999999999999999", "0&page=0")],
+    "perPage": ["-1", "1001", "all", "NaN"],
+    "orderBy": ["createdAt"],
+    "orderBy[x]": ["id"],
+    "orderBy[field]": [
+        *("id", "name", "created_at", "author__password", "createdAt;DROP%20TABLE%20versioning_agent"),
+    ],
+    "orderBy[direction]": ["asc", ""],
+    "status": ["PUBLISHED", "archived", "", "all&status=draft"],
+    "STATUS": ["draft"],
+    "hasDraft": ["", "1", "True"],
+    "favoritedOnly": ["", "True"],
+    "tag": ["", ",", "%00", "a&tag=b"],
+    "search": ["%00"],
+    "authorId": ["%00"],
+    "author__password": ["x"],
+    "workspaceId": ["", "%00"],
+    "workspace__name": ["Acme"],
+    "metadata": [
+        *("", "{", "[]", "null", "%22a%22", "%FF", '{"a":NaN}', '{"a":1e999}', '{"a":1,"a":2}'),
+        *('{"a":"%5Cu0000"}', '{"a":"%5Cud800"}'),
+        *(f'{{"a":{"[" * 64}{"]" * 64}}}', f'{{"a":{"[" * 5000}'),
+    ],
+    "requestContext": [""],
+    "versionId": [""],
+    "label": ["", "stable"],
+    "constructor": ["1"],
+    "id__in": ["writer"],
+    "[]": ["1"],
+    "": ["1"],
 }
+ODD_METADATA_KEYS = ["", "a.b", "a-b", "a b", "a') OR 1=1 --", "0", "$", "a[0]", "é", "a\n", "%"]
 
 
 @pytest.fixture
@@ -249,19 +206,23 @@ def wrong_answers(api: Api, kind: Kind, odd: str) -> list[Answer]:
 
 
 def test_an_odd_query_is_refused_by_name(alice: Api, kind: Kind) -> None:
-    answers = {query: alice.get(f"{kind.path}?{quote(query, safe='=&%[]')}") for query in ODD_QUERIES}
-    wrong = {
-        query: (answer.status, answer.body)
-        for query, answer in answers.items()
-        if not is_refusal(answer, 400, "validation_failed") or answer.fields != [ODD_QUERIES[query]]
-    }
+    asked = [
+        (name, f"{name}={quote(value, safe='=&%')}") for name in ODD_QUERIES for value in ODD_QUERIES[name]
+    ]
+    asked += [(f"metadata.{key}", urlencode({"metadata": json.dumps({key: 1})})) for key in ODD_METADATA_KEYS]
+    asked.append(("\x00", "%00=1"))
+    wrong = {}
+    for field, query in asked:
+        answer = alice.get(f"{kind.path}?{query}")
+        if not is_refusal(answer, 400, "validation_failed") or answer.fields != [field]:
+            wrong[query] = (answer.status, answer.body)
     assert wrong == {}
 
 
-@pytest.mark.parametrize("query", ["search=%FF", "search=%ED%A0%80", "authorId=%FF", "workspaceId=%C3"])
-def test_a_query_that_is_no_utf_8_is_refused(alice: Api, kind: Kind, query: str) -> None:
-    answer = alice.get(f"{kind.path}?{query}")
-    assert is_refusal(answer, 400, "validation_failed"), (answer.status, answer.body)
+def test_a_query_that_is_no_utf_8_is_refused(alice: Api, kind: Kind) -> None:
+    for query in ("search=%FF", "search=%ED%A0%80", "authorId=%FF", "workspaceId=%C3"):
+        answer = alice.get(f"{kind.path}?{query}")
+        assert is_refusal(answer, 400, "validation_failed"), (answer.status, answer.body)
 
 
 def test_far_too_many_parameters_are_refused(alice: Api, kind: Kind) -> None:
@@ -269,23 +230,3 @@ def test_far_too_many_parameters_are_refused(alice: Api, kind: Kind) -> None:
     answer = alice.get(f"{kind.path}?{query}")
     assert answer.status == 400
     assert answer.body.keys() >= {"error", "code"}
-
-
-@pytest.mark.parametrize("path", ["/agents", "/agents/writer"])
-@pytest.mark.parametrize("context", ["", "***", "e30", "e30=e30=", "é"])
-def test_a_context_that_is_no_base64_is_refused(alice: Api, path: str, context: str) -> None:
-    answer = alice.get(path, requestContext=context)
-    assert is_refusal(answer, 400, "validation_failed"), (answer.status, answer.body)
-    assert answer.fields == ["requestContext"]
-
-
-@pytest.mark.parametrize(
-    "decoded",
-    [b"{", b"[]", b"null", b'"a"', b"\xff", b'{"a": NaN}', b'{"a": "\\u0000"}', b'{"a": 1, "a": 2}']
-    + [b'{"a": ' + b"[" * levels + b"]" * levels + b"}" for levels in (64, 100_000)],
-)
-def test_a_context_that_is_no_exact_json_object_is_refused(alice: Api, decoded: bytes) -> None:
-    for path in ("/agents", "/agents/writer"):
-        answer = alice.get(path, requestContext=base64.b64encode(decoded).decode())
-        assert is_refusal(answer, 400, "validation_failed"), (answer.status, answer.body)
-        assert answer.fields == ["requestContext"]

@@ -23,14 +23,12 @@ HOUR = datetime.timedelta(hours=1)
 
 
 def works(api: Api) -> bool:
-    """Whether the key opens the service at all."""
     status = api.get("/stored/agents").status
     assert status in {200, 401}
     return status == 200
 
 
 def stored(api: Api) -> ApiKey:
-    """What is stored of a key."""
     digest = hashlib.sha256(api.key.encode()).hexdigest()
     found: ApiKey = ApiKey.objects.get(digest=digest)
     return found
@@ -66,32 +64,6 @@ def test_keys_are_long_and_no_two_are_alike(cast: Cast) -> None:
     assert all(key.startswith("ek_") and len(key) >= 40 for key in keys)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "Bearer",
-        "Bearer ",
-        "Bearer ek_",
-        "Bearer ek_unknown",
-        "Bearer nonsense",
-        "Bearer ek_\u00fc\u00ff",
-        "Bearer {key} {key}",
-        "Bearer {key}x",
-        "Bearer ek_{key}",
-        "bearer:{key}",
-        "Basic {key}",
-        "Token {key}",
-        "{key}",
-        "",
-    ],
-)
-def test_credentials_that_do_not_hold_are_refused(cast: Cast, header: str) -> None:
-    answer = cast.nobody.request(
-        "GET", "/stored/agents", authorization=header.replace("{key}", cast.alice.key)
-    )
-    assert_unauthorized(answer)
-
-
 def test_the_word_bearer_is_read_whatever_its_case(cast: Cast) -> None:
     for scheme in ("bearer", "BEARER"):
         answer = cast.nobody.request("GET", "/stored/agents", authorization=f"{scheme} {cast.alice.key}")
@@ -101,12 +73,10 @@ def test_the_word_bearer_is_read_whatever_its_case(cast: Cast) -> None:
 # The end of a key
 
 
-def test_a_key_ends_when_it_expires(cast: Cast) -> None:
-    assert works(key_of("alice", expires_at=timezone.now() + HOUR))
-    assert_unauthorized(key_of("alice", expires_at=timezone.now() - HOUR).get("/stored/agents"))
-
-
-def test_a_key_that_was_used_ends_all_the_same(cast: Cast) -> None:
+def test_a_key_ends_when_it_expires_used_or_not(cast: Cast) -> None:
+    expired = key_of("alice", expires_at=timezone.now() - HOUR)
+    assert_unauthorized(expired.get("/stored/agents"))
+    assert stored(expired).last_used_at is None
     api = key_of("alice", expires_at=timezone.now() + HOUR)
     assert works(api)
     ApiKey.objects.filter(pk=stored(api).pk).update(expires_at=timezone.now())
@@ -134,15 +104,13 @@ def test_a_key_that_another_process_revokes_is_refused_by_a_running_server(live_
     assert status() == 401
 
 
-def test_the_keys_of_an_inactive_owner_are_asleep(cast: Cast) -> None:
+def test_the_keys_of_an_inactive_owner_are_asleep_and_those_of_a_deleted_one_gone(cast: Cast) -> None:
     User.objects.filter(username="alice").update(is_active=False)
     assert_unauthorized(cast.alice.get("/stored/agents"))
     assert works(cast.edgar)
     User.objects.filter(username="alice").update(is_active=True)
     assert works(cast.alice)
 
-
-def test_the_keys_of_a_deleted_owner_are_gone(cast: Cast) -> None:
     User.objects.get(username="vera").delete()
     assert_unauthorized(cast.vera.get("/stored/agents"))
 
@@ -150,29 +118,22 @@ def test_the_keys_of_a_deleted_owner_are_gone(cast: Cast) -> None:
 # What a key may do
 
 
-@pytest.mark.parametrize(("owner", "role"), [("vera", "editor"), ("edgar", "publisher"), ("paula", "admin")])
-def test_no_key_is_made_with_a_higher_role_than_its_owners(cast: Cast, owner: str, role: str) -> None:
+def test_no_key_is_made_with_a_higher_role_than_its_owners(cast: Cast) -> None:
     before = ApiKey.objects.count()
-    with pytest.raises(Invalid, match="role"):
-        key_of(owner, workspace="acme", role=role)
+    for owner, role in (("vera", "editor"), ("edgar", "publisher"), ("paula", "admin")):
+        with pytest.raises(Invalid, match="role"):
+            key_of(owner, workspace="acme", role=role)
+    with pytest.raises(Invalid, match="workspace"):
+        key_of("alice", workspace="elsewhere", role="viewer")
     assert ApiKey.objects.count() == before
 
 
-def test_no_key_is_made_for_a_workspace_of_which_its_owner_is_no_member(cast: Cast) -> None:
-    with pytest.raises(Invalid, match="workspace"):
-        key_of("alice", workspace="elsewhere", role="viewer")
-
-
-def test_a_key_without_a_workspace_never_does_more_than_its_owner(cast: Cast, kind: Kind) -> None:
+def test_a_key_never_does_more_than_its_owner_and_goes_down_with_the_owner(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     bold = key_of("vera", role="admin")
     assert bold.get(kind.url("writer")).status == 200
     assert bold.get(kind.url("writer"), status="draft").status == 403
     assert bold.patch(kind.url("writer"), {"name": "Mine"}).status == 403
-
-
-def test_a_key_goes_down_with_its_owner_at_once(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.alice, autoPublish=True)
     key = key_of("edgar", workspace="acme", role="editor")
     assert key.patch(kind.url("writer"), {"name": "First"}).status == 200
     give_role("edgar", "acme", "viewer")
@@ -217,22 +178,9 @@ def test_the_keys_of_a_deleted_workspace_are_gone(cast: Cast) -> None:
 
 def test_the_last_use_of_a_key_is_known(cast: Cast) -> None:
     api = key_of("alice")
-    assert stored(api).last_used_at is None
-    before = timezone.now()
-    assert works(api)
-    used = stored(api).last_used_at
-    assert used is not None and before <= used <= timezone.now()
-
-
-def test_an_earlier_use_is_replaced_by_a_later_one(cast: Cast) -> None:
-    api = key_of("alice")
-    ApiKey.objects.filter(pk=stored(api).pk).update(last_used_at=timezone.now() - HOUR)
-    assert works(api)
-    used = stored(api).last_used_at
-    assert used is not None and timezone.now() - used < HOUR / 2
-
-
-def test_a_key_that_is_refused_was_not_used(cast: Cast) -> None:
-    expired = key_of("alice", expires_at=timezone.now() - HOUR)
-    assert not works(expired)
-    assert stored(expired).last_used_at is None
+    for earlier in (None, timezone.now() - HOUR):
+        ApiKey.objects.filter(pk=stored(api).pk).update(last_used_at=earlier)
+        before = timezone.now()
+        assert works(api)
+        used = stored(api).last_used_at
+        assert used is not None and before <= used <= timezone.now()

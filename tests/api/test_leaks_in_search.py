@@ -33,6 +33,8 @@ def test_drafts_are_for_who_may_read_drafts(cast: Cast, kind: Kind, follow: Foll
         assert search("secret", name).hits(0, 9) == search("elican", name).hits(0, 9) == []
     [hit] = hits("birds", "vera")
     assert (hit.entry.name, shown(hit)) == ("Birds", "live parrots")
+    give_role("edgar", "acme", Role.VIEWER)
+    assert search("pelicans", "edgar").hits(0, 9) == []
 
 
 def test_what_is_live_is_for_members_and_of_public_agents_for_all(
@@ -71,14 +73,6 @@ def test_the_place_of_a_result_says_nothing_of_a_hidden_name(cast: Cast, kind: K
     kind.save(cast.alice, "second", text="about parrots", description="touched", autoPublish=True)
     assert ids("parrots", "vera")[0] == "second"
     assert [hit.entry.name for hit in hits("parrots", "vera")] == ["Birds, too", "Birds"]
-
-
-def test_who_loses_a_role_loses_the_results(cast: Cast, kind: Kind, follow: Follow) -> None:
-    kind.make(cast.edgar, text="secret parrots")
-    follow()
-    assert ids("parrots", "edgar") == ["writer"]
-    give_role("edgar", "acme", Role.VIEWER)
-    assert search("parrots", "edgar").hits(0, 9) == []
 
 
 def test_what_is_unpublished_is_gone_for_viewers(cast: Cast, kind: Kind, follow: Follow) -> None:

@@ -10,7 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, Api, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.unchanged import is_refusal
 
 pytestmark = pytest.mark.database
 
@@ -25,48 +26,29 @@ def found(api: Api, kind: Kind, **query: Any) -> list[str]:
 
 
 def refused(api: Api, kind: Kind, **query: Any) -> list[str]:
-    """Return the fields that the refusal of a list names."""
     answer = api.get(kind.path, **query)
     assert (answer.status, answer.code) == (400, "validation_failed"), answer.body
     return answer.fields
 
 
 def make_one_of_each_status(api: Api, kind: Kind) -> None:
-    """Make a draft, a published one, and a published one with a draft."""
     kind.make(api, "draft")
     kind.make(api, "published", autoPublish=True)
     kind.make(api, "both", autoPublish=True)
     kind.save(api, "both")
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        ("published", ["both", "published"]),
-        ("draft", ["draft"]),
-        ("all", ["both", "draft", "published"]),
-    ],
-)
-def test_the_status_is_that_of_the_record(alice: Api, kind: Kind, status: str, expected: list[str]) -> None:
+@pytest.mark.both_kinds
+def test_the_status_is_that_of_the_record_and_only_agents_have_a_default(alice: Api, kind: Kind) -> None:
     make_one_of_each_status(alice, kind)
-    assert found(alice, kind, status=status) == expected
-
-
-def test_only_agents_have_a_default_status(alice: Api, kind: Kind) -> None:
-    make_one_of_each_status(alice, kind)
-    ids = sorted(item["id"] for item in alice.get(kind.path).body[kind.list_key])
-    assert ids == (["both", "published"] if kind is AGENTS else ["both", "draft", "published"])
-
-
-def test_unpublishing_moves_a_resource_from_one_status_to_the_other(alice: Api, kind: Kind) -> None:
-    kind.make(alice, autoPublish=True)
-    assert alice.post(kind.url("writer", "unpublish")).status == 200
-    assert (found(alice, kind, status="published"), found(alice, kind, status="draft")) == ([], ["writer"])
-
-
-@pytest.mark.parametrize("status", ["archived", "Published", "", "latest"])
-def test_an_unknown_status_is_refused(alice: Api, kind: Kind, status: str) -> None:
-    assert refused(alice, kind, status=status) == ["status"]
+    assert found(alice, kind, status="published") == ["both", "published"]
+    assert found(alice, kind, status="draft") == ["draft"]
+    assert found(alice, kind, status="all") == ["both", "draft", "published"]
+    default = sorted(item["id"] for item in alice.get(kind.path).body[kind.list_key])
+    assert default == (["both", "published"] if kind is AGENTS else ["both", "draft", "published"])
+    assert alice.post(kind.url("both", "unpublish")).status == 200
+    assert found(alice, kind, status="published") == ["published"]
+    assert found(alice, kind, status="draft") == ["both", "draft"]
 
 
 def test_the_author_is_who_made_the_resource(cast: Cast, kind: Kind) -> None:
@@ -87,20 +69,14 @@ def test_a_workspace_narrows_and_opens_nothing(cast: Cast, kind: Kind) -> None:
     assert found(cast.alice, kind, workspaceId="nowhere") == []
 
 
-def test_agents_are_private_or_public(cast: Cast) -> None:
+def test_agents_are_private_or_public_and_blocks_are_neither(cast: Cast) -> None:
+    assert refused(cast.alice, PROMPT_BLOCKS, visibility="public") == ["visibility"]
     AGENTS.make(cast.alice, "hidden", autoPublish=True)
     AGENTS.make(cast.alice, "open", visibility="public", autoPublish=True)
     assert found(cast.alice, AGENTS, visibility="public") == ["open"]
     assert found(cast.alice, AGENTS, visibility="private") == ["hidden"]
     assert found(cast.charlie, AGENTS, visibility="private") == []
     assert refused(cast.alice, AGENTS, visibility="secret") == ["visibility"]
-
-
-def test_a_block_has_no_visibility_to_ask_for(alice: Api, kind: Kind) -> None:
-    if kind is AGENTS:
-        assert found(alice, kind, visibility="public") == []
-    else:
-        assert refused(alice, kind, visibility="public") == ["visibility"]
 
 
 METADATA: dict[str, Any] = {
@@ -132,25 +108,14 @@ def test_metadata_is_equal_in_type_and_value(alice: Api, kind: Kind) -> None:
     assert others == [[]] * len(NOT_IN_METADATA)
 
 
-def test_an_object_in_the_metadata_is_found_whatever_the_order_of_its_keys(alice: Api, kind: Kind) -> None:
-    kind.make(alice, metadata={"key": {"a": 1, "b": {"c": 2, "d": 3}}})
-    assert found(alice, kind, metadata='{"key": {"b": {"d": 3, "c": 2}, "a": 1}}') == ["writer"]
-
-
 def test_every_key_of_the_metadata_must_be_equal(alice: Api, kind: Kind) -> None:
-    kind.make(alice, "both", metadata={"team": "one", "tier": 1, "more": True})
-    kind.make(alice, "half", metadata={"team": "one", "tier": 2})
-    assert found(alice, kind, metadata='{"team": "one", "tier": 1}') == ["both"]
-    assert found(alice, kind, metadata='{"team": "one"}') == ["both", "half"]
+    kind.make(alice, "both", metadata={"team": {"a": 1, "b": {"c": 2, "d": 3}}, "tier": 1, "more": True})
+    kind.make(alice, "half", metadata={"team": {"a": 1, "b": {"c": 2, "d": 3}}, "tier": 2})
+    team = '"team": {"b": {"d": 3, "c": 2}, "a": 1}'  # in another order
+    assert found(alice, kind, metadata=f'{{{team}, "tier": 1}}') == ["both"]
+    assert found(alice, kind, metadata=f"{{{team}}}") == ["both", "half"]
     assert found(alice, kind, metadata="{}") == ["both", "half"]
     assert found(alice, kind, metadata='{"_Team9": "one"}') == []
-
-
-@pytest.mark.parametrize("key", ["", "a.b", "a-b", "9a", "a b", "a'b", 'a"', "$", "a[0]", "ü", "a\n", "%"])
-def test_a_metadata_key_is_a_plain_name(alice: Api, kind: Kind, key: str) -> None:
-    kind.make(alice, metadata={key: 1})
-    [field] = refused(alice, kind, metadata=json.dumps({key: 1}))
-    assert field.startswith("metadata")
 
 
 def test_a_metadata_key_is_no_operator(alice: Api, kind: Kind) -> None:
@@ -161,28 +126,23 @@ def test_a_metadata_key_is_no_operator(alice: Api, kind: Kind) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "value", ["", "x", "[]", "1", "null", '"a"', '{"a": NaN}', '{"a": 1e999}', '{"a": 1']
-)
-def test_the_metadata_is_a_json_object(alice: Api, kind: Kind, value: str) -> None:
-    assert refused(alice, kind, metadata=value) == ["metadata"]
-
-
-def test_metadata_of_very_many_keys_is_no_error_of_the_server(alice: Api, kind: Kind) -> None:
+def test_metadata_of_very_many_keys_is_answered_or_refused(alice: Api, kind: Kind) -> None:
     kind.make(alice)
-    query = json.dumps({f"k{number}": 1 for number in range(1000)})
+    query = json.dumps({f"k{number}": 1 for number in range(2_000)})
     answer = alice.get(kind.path, status="all", metadata=query)
-    assert answer.status in {200, 400}
+    refused = is_refusal(answer, 400, "validation_failed") and answer.fields == ["metadata"]
+    assert refused or (answer.status, answer.body["total"]) == (200, 0)
 
 
-SEARCHES = ["writer-7", "WRITER", "the name", "describes", "unmistakable", "takable w"]
-
-
-@pytest.mark.parametrize("text", SEARCHES)
-def test_a_search_finds_id_name_description_and_text(alice: Api, kind: Kind, text: str) -> None:
+def test_a_search_finds_id_name_description_and_text_whatever_their_case(alice: Api, kind: Kind) -> None:
     kind.make(alice, "other", name="Other", description="Nothing", text="else")
-    kind.make(alice, "writer-7", name="The name", description="Describes it", text="unmistakable words")
-    assert found(alice, kind, search=text) == ["writer-7"]
+    kind.make(alice, "in-id/été", name="The name", description="Describes it", text="unmistakable words")
+    kind.make(alice, "in-name", name="ÉTÉ")
+    kind.make(alice, "in-text", text="L'Été")
+    for text in ("IN-ID", "the name", "describes", "unmistakable", "takable w"):
+        assert found(alice, kind, search=text) == ["in-id/été"], text
+    for text in ("ÉTÉ", "été", "Été"):
+        assert found(alice, kind, search=text) == ["in-id/été", "in-name", "in-text"], text
 
 
 def test_a_search_finds_the_pieces_of_instructions(alice: Api) -> None:
@@ -192,29 +152,18 @@ def test_a_search_finds_the_pieces_of_instructions(alice: Api) -> None:
     assert found(alice, AGENTS, search="prompt_block") == found(alice, AGENTS, search="content") == []
 
 
-@pytest.mark.parametrize("text", ["%", "_", "\\", "'", '"', "100%", "a_b", "🦊", "é", "İ"])
-def test_a_search_takes_every_character_as_it_is(alice: Api, kind: Kind, text: str) -> None:
-    kind.make(alice, "plain", text="100 axb e i")
-    kind.make(alice, "special", text=f"<{text}>")
-    assert found(alice, kind, search=text) == ["special"]
-
-
-@pytest.mark.parametrize("text", ["ÉTÉ", "été", "Été"])
-def test_a_search_heeds_no_case(alice: Api, kind: Kind, text: str) -> None:
-    kind.make(alice, "in-text", text="L'Été")
-    kind.make(alice, "in-name", name="ÉTÉ")
-    kind.make(alice, "in-id/été")
-    assert found(alice, kind, search=text) == ["in-id/été", "in-name", "in-text"]
-
-
-def test_an_empty_search_finds_everything(alice: Api, kind: Kind) -> None:
-    kind.make(alice)
-    assert found(alice, kind, search="") == ["writer"]
+def test_a_search_takes_every_character_as_it_is(alice: Api, kind: Kind) -> None:
+    kind.make(alice, "plain", text="100 axb ab e i")
+    odd = ["100%", "a_b", "a*b", "\\", "'", '"', "🦊", "é", "İ"]
+    for number, text in enumerate(odd):
+        kind.make(alice, f"odd-{number}", text=f"<{text}>")
+    for number, text in enumerate(odd):
+        assert found(alice, kind, search=text) == [f"odd-{number}"], text
 
 
 def test_a_search_has_two_hundred_characters_at_most(alice: Api, kind: Kind) -> None:
     kind.make(alice, "writer", "x" * 300)
-    assert found(alice, kind, search="x" * 200) == ["writer"]
+    assert found(alice, kind, search="") == found(alice, kind, search="x" * 200) == ["writer"]
     answer = alice.get(kind.path, status="all", search="x" * 201)
     assert (answer.status, answer.fields) == (400, ["search"])
     assert "200 characters" in answer.body["error"]
@@ -229,32 +178,10 @@ def test_a_search_uses_no_patterns_which_match_in_length_times_length(alice: Api
     assert " LIKE " not in statements.upper()
 
 
-def test_a_search_looks_only_at_what_the_caller_may_read(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.alice, text="served words", autoPublish=True)
-    kind.save(cast.alice, text="secret words", name="Codename")
-    for word in ("secret", "Codename"):
-        assert found(cast.edgar, kind, search=word) == ["writer"]
-        assert found(cast.vera, kind, search=word) == found(cast.charlie, kind, search=word) == []
-    assert found(cast.vera, kind, search="served") == found(cast.edgar, kind, search="served") == ["writer"]
-    assert found(cast.charlie, kind, search="writer") == []
-
-
 def test_a_draft_is_newer_than_what_is_published_or_all_there_is(alice: Api, kind: Kind) -> None:
     make_one_of_each_status(alice, kind)
     assert found(alice, kind, hasDraft="true") == ["both", "draft"]
     assert found(alice, kind, hasDraft="false") == ["published"]
-
-
-def test_whether_there_is_a_draft_is_not_told_to_who_may_not_read_it(cast: Cast, kind: Kind) -> None:
-    make_one_of_each_status(cast.alice, kind)
-    assert found(cast.vera, kind) == ["both", "published"]
-    assert found(cast.vera, kind, hasDraft="true") == []
-    assert "both" not in found(cast.vera, kind, hasDraft="false")
-
-
-@pytest.mark.parametrize("value", ["1", "True", "yes", ""])
-def test_having_a_draft_is_true_or_false(alice: Api, kind: Kind, value: str) -> None:
-    assert refused(alice, kind, hasDraft=value) == ["hasDraft"]
 
 
 def test_filters_narrow_each_other(cast: Cast, kind: Kind) -> None:

@@ -22,13 +22,11 @@ def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
 
 
 def place(answer: Answer) -> dict[str, Any]:
-    """Return where in a list an answer stands."""
     assert answer.status == 200, answer.body
     return {name: answer.body[name] for name in ("total", "page", "perPage", "hasMore")}
 
 
 def made_at_the_same_moment(kind: Kind) -> None:
-    """Give everything the same times."""
     model = Agent if kind is AGENTS else PromptBlock
     now = timezone.now()
     model.objects.update(created_at=now, updated_at=now)
@@ -70,17 +68,12 @@ def test_pages_follow_each_other_and_say_whether_there_are_more(alice: Api, kind
     answers = [alice.get(kind.path, status="all", page=page, perPage=2) for page in range(4)]
     found = [[item["id"] for item in answer.body[kind.list_key]] for answer in answers]
     assert found == [["e", "d"], ["c", "b"], ["a"], []]
-    assert [answer.body["hasMore"] for answer in answers] == [True, True, False, False]
     assert [place(answer) for answer in answers] == [
         {"total": 5, "page": page, "perPage": 2, "hasMore": page < 2} for page in range(4)
     ]
-
-
-def test_a_last_page_that_is_full_has_no_more(alice: Api, kind: Kind) -> None:
-    for name in "abcd":
-        kind.make(alice, name)
-    answer = alice.get(kind.path, status="all", page=1, perPage=2)
-    assert place(answer) == {"total": 4, "page": 1, "perPage": 2, "hasMore": False}
+    assert alice.delete(kind.url("a")).status == 200
+    full = alice.get(kind.path, status="all", page=1, perPage=2)
+    assert place(full) == {"total": 4, "page": 1, "perPage": 2, "hasMore": False}
 
 
 def test_a_page_of_none_gives_the_total_alone(alice: Api, kind: Kind) -> None:
@@ -93,15 +86,6 @@ def test_a_page_of_none_gives_the_total_alone(alice: Api, kind: Kind) -> None:
 def test_a_page_holds_up_to_1000(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     assert place(alice.get(kind.path, status="all", perPage=1000))["perPage"] == 1000
-    answer = alice.get(kind.path, perPage=1001)
-    assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", ["perPage"])
-
-
-@pytest.mark.parametrize("name", ["page", "perPage"])
-@pytest.mark.parametrize("value", ["-1", "1.0", "x", "", "1e2", " 1", "٣", "99999999999999999999"])
-def test_a_page_is_a_whole_number(alice: Api, kind: Kind, name: str, value: str) -> None:
-    answer = alice.get(kind.path, **{name: value})
-    assert (answer.status, answer.fields) == (400, [name])
 
 
 def test_a_page_far_beyond_the_end_is_empty(alice: Api, kind: Kind) -> None:
@@ -119,62 +103,24 @@ def test_the_newest_come_first_and_equals_by_id(alice: Api, kind: Kind) -> None:
     assert [listed(alice, kind, page=page, perPage=1) for page in range(3)] == [["a"], ["b"], ["c"]]
 
 
-@pytest.mark.parametrize(
-    ("field", "direction", "expected"),
-    [
+def test_a_list_is_ordered_as_asked(alice: Api, kind: Kind) -> None:
+    for name in ("b", "c", "a"):
+        kind.make(alice, name)
+    kind.save(alice, "b")
+    for field, direction, expected in (
         ("createdAt", "ASC", ["b", "c", "a"]),
         ("createdAt", "DESC", ["a", "c", "b"]),
         ("updatedAt", "ASC", ["c", "a", "b"]),
         ("updatedAt", "DESC", ["b", "a", "c"]),
-    ],
-)
-def test_a_list_is_ordered_as_asked(
-    alice: Api, kind: Kind, field: str, direction: str, expected: list[str]
-) -> None:
-    for name in ("b", "c", "a"):
-        kind.make(alice, name)
-    kind.save(alice, "b")
-    order = {"orderBy[field]": field, "orderBy[direction]": direction}
-    assert listed(alice, kind, **order) == expected
-
-
-def test_a_list_is_in_descending_order_of_a_field_named_alone(alice: Api, kind: Kind) -> None:
-    for name in ("b", "a"):
-        kind.make(alice, name)
-    kind.save(alice, "b")
-    assert listed(alice, kind, **{"orderBy[field]": "updatedAt"}) == ["b", "a"]
-    assert listed(alice, kind, **{"orderBy[direction]": "ASC"}) == ["b", "a"]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("orderBy[field]", "name"),
-        ("orderBy[field]", "created_at"),
-        ("orderBy[field]", "versionNumber"),
-        ("orderBy[direction]", "asc"),
-        ("orderBy[direction]", ""),
-    ],
-)
-def test_an_order_that_does_not_exist_is_named(alice: Api, kind: Kind, name: str, value: str) -> None:
-    answer = alice.get(kind.path, **{name: value})
-    assert (answer.status, answer.fields) == (400, [name])
-
-
-@pytest.mark.parametrize("name", ["orderBy", "limit", "label", "versionId", "author", "STATUS", "orderBy[x]"])
-def test_an_unknown_parameter_is_named(alice: Api, kind: Kind, name: str) -> None:
-    answer = alice.get(kind.path, **{name: "1"})
-    assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", [name])
+    ):
+        assert listed(alice, kind, **{"orderBy[field]": field, "orderBy[direction]": direction}) == expected
+    assert listed(alice, kind, **{"orderBy[field]": "updatedAt"}) == ["b", "a", "c"]
+    assert listed(alice, kind, **{"orderBy[direction]": "ASC"}) == ["b", "c", "a"]
 
 
 def test_every_problem_of_a_query_is_named(alice: Api, kind: Kind) -> None:
     answer = alice.get(kind.path, nonsense="1", status="archived", other="2")
     assert (answer.status, answer.fields) == (400, ["nonsense", "other", "status"])
-
-
-def test_a_parameter_given_twice_is_refused(alice: Api, kind: Kind) -> None:
-    answer = alice.get(f"{kind.path}?status=all&status=draft")
-    assert (answer.status, answer.fields) == (400, ["status"])
 
 
 def test_totals_and_pages_hold_only_what_the_caller_may_read(cast: Cast, kind: Kind) -> None:
@@ -193,10 +139,3 @@ def test_totals_and_pages_hold_only_what_the_caller_may_read(cast: Cast, kind: K
         ["published-0"],
     ]
     assert [page["hasMore"] for page in pages] == [True, False]
-
-
-def test_a_public_agent_is_in_the_list_of_strangers_once_it_is_published(cast: Cast) -> None:
-    AGENTS.make(cast.alice, visibility="public")
-    assert listed(cast.charlie, AGENTS) == []
-    AGENTS.save(cast.alice, autoPublish=True)
-    assert listed(cast.charlie, AGENTS) == ["writer"]

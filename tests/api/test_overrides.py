@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS, Answer, Api
+from tests.support.calls import undone
 from tests.support.code import TOOLS
 from tests.support.factories import WorkspaceFactory
 from tests.support.people import give_role, key_of, person
@@ -59,7 +60,6 @@ def post(api: Api, **body: Any) -> Answer:
 
 
 def make(api: Api, **body: Any) -> dict[str, Any]:
-    """Make the override and return its record."""
     answer = post(api, **body)
     assert answer.status == 201, answer.body
     assert answer.headers["Location"] == f"/api{URL}"
@@ -82,64 +82,50 @@ def test_the_first_save_is_a_draft_even_an_admins(admin: Api) -> None:
     assert owned == ["default", "public", "ada", []]
     assert served(admin, "answers")["instructions"] == "code"
     assert served(admin, "answers", status="draft")["instructions"] == "override"
-
-
-def test_an_override_is_published_when_that_is_asked_for(admin: Api) -> None:
-    record = make(admin, instructions="override", autoPublish=True)
-    assert (record["status"], record["activeVersionId"]) == ("published", record["resolvedVersionId"])
-    assert served(admin, "answers")["instructions"] == "override"
-
-
-def test_a_second_override_of_an_agent_is_refused(admin: Api) -> None:
-    make(admin, instructions="first")
     assert (post(admin, instructions="second").status, len(AGENTS.versions(admin, "answers"))) == (409, 1)
 
 
-@pytest.mark.parametrize("workspace", [{}, {"workspaceId": "acme"}, {"workspaceId": "default"}], ids=str)
-def test_an_override_is_not_made_elsewhere(admin: Api, workspace: dict[str, str]) -> None:
+def test_an_override_is_not_made_elsewhere(admin: Api) -> None:
     WorkspaceFactory(id="acme")
     person("alice", acme=Role.ADMIN)
-    answers = [post(key_of("alice"), instructions="override", **workspace)]
-    if workspace == {"workspaceId": "acme"}:
-        give_role("ada", "acme", Role.ADMIN)
-        answers.append(post(admin, instructions="override", **workspace))
-    assert [(answer.status, answer.code) for answer in answers] == [(403, "forbidden")] * len(answers)
+    give_role("ada", "acme", Role.ADMIN)
+    answers = [
+        post(key_of("alice"), instructions="override", **workspace)
+        for workspace in ({}, {"workspaceId": "acme"}, {"workspaceId": "default"})
+    ]
+    answers.append(post(admin, instructions="override", workspaceId="acme"))
+    assert [(answer.status, answer.code) for answer in answers] == [(403, "forbidden")] * 4
     assert AGENTS.versions(admin, "answers") == []
     assert make(admin, instructions="override", workspaceId="default")["workspaceId"] == "default"
 
 
-@pytest.mark.parametrize(
-    ("role", "save", "publish"),
-    [(Role.VIEWER, 403, 403), (Role.EDITOR, 201, 403), (Role.PUBLISHER, 201, 201)],
-)
-def test_members_make_an_override_as_their_role_allows(
-    admin: Api, role: Role, save: int, publish: int
-) -> None:
-    person("max", default=role)
-    published = post(key_of("max"), instructions="override", autoPublish=True)
-    assert published.status == publish
-    if publish == 403:
-        assert AGENTS.versions(admin, "answers") == []  # nothing is saved
-        assert post(key_of("max"), instructions="override").status == save
+def test_members_make_an_override_as_their_role_allows(admin: Api) -> None:
+    for role, save, publish in ((Role.VIEWER, 403, 403), (Role.EDITOR, 201, 403), (Role.PUBLISHER, 201, 201)):
+        person(role, default=role)
+        for more, status in (({"autoPublish": True}, publish), ({}, save)):
+            with undone():
+                assert post(key_of(role), instructions="override", **more).status == status
+                assert len(AGENTS.versions(admin, "answers")) == (status == 201)
 
 
 # What it may hold
 
 
 def test_an_override_requires_nothing(admin: Api) -> None:
-    version_id = make(admin, autoPublish=True)["activeVersionId"]
+    record = make(admin, autoPublish=True)
+    version_id = record["activeVersionId"]
+    assert (record["status"], version_id) == ("published", record["resolvedVersionId"])
     agent = served(admin, "answers")
     assert (agent["name"], agent["instructions"], agent["tools"]) == ("Answers", "code", TOOLS)
     assert agent["resolvedVersionId"] == version_id
     assert admin.get(URL).status == admin.get(AGENTS.path).status == 200
 
 
-@pytest.mark.parametrize("blank", ["", " \n\t", []], ids=repr)
-def test_instructions_that_are_sent_are_not_blank(admin: Api, blank: Any) -> None:
-    created = post(admin, instructions=blank)
+def test_instructions_that_are_sent_are_not_blank(admin: Api) -> None:
+    refused = [post(admin, instructions=blank) for blank in ("", " \n\t", [])]
     make(admin, tools=ANEW)
-    for refused in (created, admin.patch(URL, {"instructions": blank})):
-        assert (refused.status, refused.fields) == (400, ["instructions"])
+    refused += [admin.patch(URL, {"instructions": blank}) for blank in ("", " \n\t", [])]
+    assert [(answer.status, answer.fields) for answer in refused] == [(400, ["instructions"])] * 6
 
 
 def test_clearing_a_field_gives_back_what_the_code_says(admin: Api) -> None:
@@ -149,19 +135,18 @@ def test_clearing_a_field_gives_back_what_the_code_says(admin: Api) -> None:
     assert (agent["instructions"], agent["tools"]) == ("code", ANEW)
 
 
-@pytest.mark.parametrize("field", NOT_APPLIED)
-def test_a_field_that_is_never_applied_is_kept_and_named(admin: Api, field: str) -> None:
-    record = make(admin, instructions="override", **{field: NOT_APPLIED[field]}, autoPublish=True)
-    assert (record[field], noticed(record)) == (NOT_APPLIED[field], [("not_applied", field)])
-    assert admin.get(f"{URL}/versions/{record['activeVersionId']}").body[field] == NOT_APPLIED[field]
+def test_fields_that_are_never_applied_are_kept_and_named(admin: Api) -> None:
+    record = make(admin, instructions="override", **NOT_APPLIED, autoPublish=True)
+    version = admin.get(f"{URL}/versions/{record['activeVersionId']}").body
+    assert {field: record[field] for field in NOT_APPLIED} == NOT_APPLIED
+    assert {field: version[field] for field in NOT_APPLIED} == NOT_APPLIED
+    assert sorted(noticed(record)) == sorted(("not_applied", field) for field in NOT_APPLIED)
     agent = served(admin, "answers")
     assert (agent["name"], agent["description"]) == ("Answers", "Answers questions.")
     assert (agent["provider"], agent["modelId"], agent["agents"]) == ("echo", "echo", {})
     assert agent["defaultOptions"] == {"maxSteps": 4}
     assert exported(admin) == {"instructions": "override"}
-
-
-def test_patching_and_publishing_name_the_fields_that_are_never_applied_too(admin: Api) -> None:
+    assert admin.delete(URL).status == 200
     make(admin, instructions="override")
     saved = admin.patch(URL, {"name": "Renamed"}).body
     assert noticed(saved) == [("not_applied", "name")]
@@ -169,21 +154,12 @@ def test_patching_and_publishing_name_the_fields_that_are_never_applied_too(admi
     assert noticed(published) == [("not_applied", "name")]
 
 
-@pytest.mark.parametrize(
-    ("tools", "offered"),
-    [
-        (None, TOOLS),
-        (ANEW, ANEW),
-        (MORE, {**TOOLS, **MORE}),
-        ({"look_up": {}}, TOOLS),
-        ([{"value": MORE}], {**TOOLS, **MORE}),
-    ],
-    ids=["not said", "described anew", "added", "just named", "as variants"],
-)
-def test_stored_tools_lie_over_the_codes(admin: Api, tools: Any, offered: dict[str, Any]) -> None:
-    said = {"instructions": "override"} if tools is None else {"tools": tools}
-    make(admin, **said, autoPublish=True)
-    assert served(admin, "answers")["tools"] == offered
+def test_stored_tools_lie_over_the_codes(admin: Api) -> None:
+    make(admin, autoPublish=True)
+    both: dict[str, Any] = {**TOOLS, **MORE}
+    for tools, offered in ((ANEW, ANEW), (MORE, both), ({"look_up": {}}, TOOLS), ([{"value": MORE}], both)):
+        assert admin.patch(URL, {"tools": tools, "autoPublish": True}).status == 200
+        assert served(admin, "answers")["tools"] == offered
 
 
 # Whose the fields are. What the code lets an override change → what counts of the full override.
@@ -214,14 +190,11 @@ def test_a_field_that_the_code_withholds_is_refused(admin: Api, limit: Limit, ow
             assert (answer.code, answer.fields) == ("owned_by_code", [field])
 
 
-@pytest.mark.parametrize(
-    ("tools", "status"), [(ANEW, 201), (TOOLS, 201), (MORE, 400), ({**ANEW, **MORE}, 400)], ids=str
-)
-def test_who_may_describe_tools_may_add_none(
-    admin: Api, limit: Limit, tools: dict[str, Any], status: int
-) -> None:
+def test_who_may_describe_tools_may_add_none(admin: Api, limit: Limit) -> None:
     limit("descriptions")
-    assert post(admin, tools=tools).status == status
+    for tools, status in ((MORE, 400), ({**ANEW, **MORE}, 400), (TOOLS, 201)):
+        assert post(admin, tools=tools).status == status
+    assert admin.patch(URL, {"tools": ANEW}).status == 200
 
 
 def test_a_field_that_says_what_the_code_says_is_taken_whoever_owns_it(admin: Api, limit: Limit) -> None:

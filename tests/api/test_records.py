@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
-from tests.support.configurations import FULL_AGENT, FULL_BLOCK
-from tests.support.people import give_role, key_of
 from tests.support.remote import connected
 from tests.support.service import Service
 
@@ -34,11 +32,6 @@ RECORD_MEMBERS = {
     "isFavorited",
     "favoriteCount",
 }
-
-
-def full(kind: Kind) -> dict[str, Any]:
-    """Return a configuration that sets every field."""
-    return FULL_AGENT if kind is AGENTS else FULL_BLOCK
 
 
 def test_a_record_holds_who_made_it_where_and_which_version_is_which(alice: Api, kind: Kind) -> None:
@@ -72,30 +65,21 @@ def test_a_save_moves_the_time_of_the_update_and_not_that_of_the_creation(alice:
     assert saved["createdAt"] == made["createdAt"] and saved["updatedAt"] >= made["updatedAt"]
 
 
-@pytest.mark.parametrize("resource_id", ["writer", "team/support", "ünïcode & co"])
-def test_creating_answers_201_with_the_address_of_what_was_made(
-    alice: Api, kind: Kind, resource_id: str
-) -> None:
-    answer = alice.post(kind.path, kind.body(id=resource_id))
-    assert answer.status == 201
-    assert answer.headers["Location"] == f"/api{kind.url(resource_id)}"
-    found = alice.get(answer.headers["Location"].removeprefix("/api"), status="draft")
-    assert (found.status, found.body["id"]) == (200, resource_id)
+def test_creating_answers_201_with_the_address_of_what_was_made(alice: Api, kind: Kind) -> None:
+    for resource_id in ("writer", "team/ünïcode & co"):
+        answer = alice.post(kind.path, kind.body(id=resource_id))
+        assert (answer.status, answer.headers["Location"]) == (201, f"/api{kind.url(resource_id)}")
+        found = alice.get(answer.headers["Location"].removeprefix("/api"), status="draft")
+        assert (found.status, found.body["id"]) == (200, resource_id)
 
 
-@pytest.mark.parametrize(
-    ("name", "resource_id"),
-    [("Writer", "writer"), ("  The  2nd Writer!", "the-2nd-writer"), ("Café—Bar", "caf-bar"), ("--x--", "x")],
-)
-def test_the_default_id_is_made_of_the_name(alice: Api, kind: Kind, name: str, resource_id: str) -> None:
+def test_the_default_id_is_made_of_the_name(alice: Api, kind: Kind) -> None:
+    name = "  The  2nd Writer!"
     answer = alice.post(kind.path, {**kind.body(), "name": name})
-    assert (answer.status, answer.body["id"], answer.body["name"]) == (201, resource_id, name)
-
-
-@pytest.mark.parametrize("name", ["東京", "!!!", "versions"])
-def test_a_name_that_makes_no_allowed_id_is_refused(alice: Api, kind: Kind, name: str) -> None:
-    answer = alice.post(kind.path, {**kind.body(), "name": name})
-    assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", ["id"])
+    assert (answer.status, answer.body["id"], answer.body["name"]) == (201, "the-2nd-writer", name)
+    for name in ("東京", "versions"):
+        answer = alice.post(kind.path, {**kind.body(), "name": name})
+        assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", ["id"])
 
 
 def test_an_id_with_a_slash_works_in_every_route_below_it(alice: Api, kind: Kind) -> None:
@@ -116,18 +100,12 @@ def test_an_id_with_a_slash_works_in_every_route_below_it(alice: Api, kind: Kind
 
 def test_a_real_server_takes_a_slash_in_an_id_encoded_or_plain(live_service: Service, kind: Kind) -> None:
     with connected(live_service) as api:
-        made = kind.make(api, "team/slashes/ü")["latestVersionId"]
-        for base in (kind.url("team/slashes/ü"), f"{kind.path}/team/slashes/%C3%BC"):
-            assert api.get(base, status="draft").body["id"] == "team/slashes/ü"
-            assert api.get(f"{base}/versions/{made}").body[kind.id_key] == "team/slashes/ü"
-        assert api.delete(kind.url("team/slashes/ü")).status == 200
-
-
-def test_every_field_of_a_configuration_is_kept_as_given(alice: Api, kind: Kind) -> None:
-    made = kind.make(alice, **full(kind))
-    found = alice.get(kind.url("writer")).body
-    assert {name: found[name] for name in full(kind)} == full(kind)
-    assert {name: made[name] for name in full(kind)} == full(kind)
+        made = kind.make(api, "team/ü%25/日 本")["latestVersionId"]
+        for base in (kind.url("team/ü%25/日 本"), f"{kind.path}/team/{quote('ü%25/日 本')}"):
+            assert api.patch(base, {"name": base}).body["name"] == base
+            assert api.get(base, status="draft").body["id"] == "team/ü%25/日 本"
+            assert api.get(f"{base}/versions/{made}").body[kind.id_key] == "team/ü%25/日 本"
+        assert api.delete(kind.url("team/ü%25/日 本")).status == 200
 
 
 TEXTS = [
@@ -143,16 +121,16 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=ascii)
-def test_text_comes_back_byte_for_byte(alice: Api, kind: Kind, text: str) -> None:
-    kind.make(
-        alice, text=f"x{text}x", name=f"x{text}x", description=text, metadata={"k": text, f"x{text}": 1}
-    )
-    found = alice.get(kind.url("writer")).body
-    assert [found[name] for name in (kind.text, "name", "description")] == [f"x{text}x", f"x{text}x", text]
-    assert found["metadata"] == {"k": text, f"x{text}": 1}
-    kind.save(alice, text=f"y{text}y")
-    assert kind.versions(alice)[0][kind.text] == f"y{text}y"
+def test_text_comes_back_byte_for_byte(alice: Api, kind: Kind) -> None:
+    kind.make(alice)
+    for text in TEXTS:
+        x = f"x{text}x"
+        fields = {kind.text: x, "name": x, "description": text, "metadata": {"k": text, x: 1}}
+        assert alice.patch(kind.url("writer"), {"metadata": None}).status == 200
+        assert alice.patch(kind.url("writer"), fields).status == 200
+        found = alice.get(kind.url("writer")).body
+        assert {name: found[name] for name in fields} == fields
+        assert kind.versions(alice)[0][kind.text] == x
 
 
 def test_a_null_on_creation_is_a_field_that_is_not_set(alice: Api, kind: Kind) -> None:
@@ -195,80 +173,8 @@ def test_a_creation_that_fails_keeps_no_id_taken(alice: Api) -> None:
     assert [version["versionNumber"] for version in AGENTS.versions(alice)] == [1]
 
 
-def test_the_default_workspace_is_the_only_one_of_the_caller(cast: Cast, kind: Kind) -> None:
-    assert kind.make(cast.alice, "a")["workspaceId"] == "acme"
-    assert kind.make(cast.charlie, "b")["workspaceId"] == "elsewhere"
-
-
-def test_the_workspace_must_be_named_by_who_has_none_or_several(cast: Cast, kind: Kind) -> None:
-    give_role("alice", "elsewhere", "editor")
-    for caller in (cast.alice, cast.root):
-        answer = caller.post(kind.path, kind.body())
-        assert (answer.status, answer.fields) == (400, ["workspaceId"])
-    assert kind.make(cast.alice, "a", workspaceId="elsewhere")["workspaceId"] == "elsewhere"
-    assert kind.make(cast.root, "b", workspaceId="acme")["workspaceId"] == "acme"
-
-
-def test_the_default_workspace_is_that_of_the_key(cast: Cast, kind: Kind) -> None:
-    give_role("alice", "elsewhere", "editor")
-    assert kind.make(key_of("alice", workspace="elsewhere"))["workspaceId"] == "elsewhere"
-
-
-def test_a_workspace_of_others_is_refused_as_an_unknown_one_is(cast: Cast, kind: Kind) -> None:
-    others, unknown = (
-        cast.alice.post(kind.path, kind.body(workspaceId=name)) for name in ("elsewhere", "nowhere")
-    )
-    assert (others.status, others.code) == (unknown.status, unknown.code) == (403, "forbidden")
-    assert others.body["error"].replace("elsewhere", "nowhere") == unknown.body["error"]
-    assert cast.root.get(kind.path, status="all").body["total"] == 0
-
-
-def test_a_missing_record_and_an_unreadable_one_answer_alike(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.alice, autoPublish=True)
-    hidden, missing = cast.charlie.get(kind.url("writer")), cast.charlie.get(kind.url("nobody"))
-    assert (hidden.status, missing.status) == (404, 404)
-    assert hidden.body == missing.body and hidden.code == "not_found"
-
-
 def test_an_unknown_query_parameter_is_named(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     for name in ("Status", "version", "resolve"):
         answer = alice.get(kind.url("writer"), **{name: "published"})
         assert (answer.status, answer.fields) == (400, [name])
-
-
-def test_the_request_context_is_a_parameter_everywhere(alice: Api, kind: Kind) -> None:
-    kind.make(alice)
-    for path in (kind.path, kind.url("writer"), kind.url("writer", "versions"), kind.url("writer", "labels")):
-        assert alice.get(path, requestContext="e30=").status == 200
-
-
-def test_who_may_not_read_drafts_learns_nothing_of_them(cast: Cast, kind: Kind) -> None:
-    active = kind.make(cast.alice, text="served", description="served", autoPublish=True)["activeVersionId"]
-    kind.save(cast.alice, text="secret", name="Secret", description=None, requestContextSchema={"a": 1})
-    found = cast.vera.get(kind.url("writer")).body
-    assert (found["latestVersionId"], found["hasDraft"]) == (None, None)
-    assert (found["status"], found["activeVersionId"], found["resolvedVersionId"]) == (
-        "published",
-        active,
-        active,
-    )
-    assert (found["name"], found[kind.text], found["description"]) == ("Writer", "served", "served")
-    assert "requestContextSchema" not in found
-    assert cast.vera.get(kind.path).body[kind.list_key] == [found]
-
-
-def test_a_stranger_sees_of_a_public_agent_what_a_viewer_sees(cast: Cast) -> None:
-    AGENTS.make(cast.alice, visibility="public", autoPublish=True)
-    AGENTS.save(cast.alice, text="secret")
-    seen = cast.charlie.get(AGENTS.url("writer")).body
-    assert seen == cast.vera.get(AGENTS.url("writer")).body
-    assert (seen["latestVersionId"], seen["hasDraft"], seen["instructions"]) == (None, None, "one")
-
-
-def test_who_may_read_drafts_sees_whether_there_is_one(cast: Cast, kind: Kind) -> None:
-    active = kind.make(cast.alice, autoPublish=True)["activeVersionId"]
-    assert cast.edgar.get(kind.url("writer")).body["hasDraft"] is False
-    draft = kind.save(cast.alice)["latestVersionId"]
-    found = cast.edgar.get(kind.url("writer")).body
-    assert (found["hasDraft"], found["latestVersionId"], found["resolvedVersionId"]) == (True, draft, active)

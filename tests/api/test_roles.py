@@ -7,6 +7,7 @@ whoever only just may, and by who may not.
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,28 +19,15 @@ from tests.support.people import key_of, person
 
 pytestmark = pytest.mark.both_kinds
 
-ROLE_TABLE = {
+ALLOWED = {
     "vera": [READ],
-    "edgar": [READ, DRAFTS, SAVE],
-    "paula": [READ, DRAFTS, SAVE, PUBLISH],
+    "edgar": [DRAFTS, SAVE],
+    "paula": [PUBLISH],
     "root": [READ, DRAFTS, SAVE, PUBLISH],
-    "charlie": [],
-    "nobody": [],
 }
-REFUSALS = {"charlie": "404 not_found", "nobody": "401 unauthorized"}
+"""Which calls everybody makes here: those that a lower role may not."""
+REFUSED = {"vera": [DRAFTS, SAVE, PUBLISH], "edgar": [PUBLISH]}
 FORBIDDEN = "403 forbidden"
-
-ALLOWED = [
-    *[("vera", READ), ("edgar", DRAFTS), ("edgar", SAVE), ("paula", PUBLISH)],
-    *(("root", right) for right in ROLE_TABLE["root"]),
-]
-NOT_ALLOWED = [
-    (who, right)
-    for who, rights in ROLE_TABLE.items()
-    for right in (READ, DRAFTS, SAVE, PUBLISH)
-    if right not in rights
-]
-
 PUBLIC = {"visibility": "public"}
 
 
@@ -80,7 +68,6 @@ def refused_outcomes(cast: Cast, api: Api, kind: Kind, history: History, *rights
 
 
 def whole_state(kind: Kind, api: Api, resource_id: str = "writer") -> dict[str, Any]:
-    """Everything that a call could have changed."""
     return {
         "record": api.get(kind.url(resource_id), status="draft").body,
         "versions": kind.versions(api, resource_id),
@@ -91,21 +78,21 @@ def whole_state(kind: Kind, api: Api, resource_id: str = "writer") -> dict[str, 
 
 @pytest.fixture
 def history(cast: Cast, kind: Kind) -> History:
-    """The history of `writer`."""
     return make_history(kind, cast.alice)
 
 
-@pytest.mark.parametrize(("who", "right"), ALLOWED)
-def test_the_role_allows(cast: Cast, kind: Kind, history: History, who: str, right: str) -> None:
-    assert outcomes(api_of(cast, who), kind, history, right) == all_successful(kind, right)
+@pytest.mark.parametrize("who", ALLOWED)
+def test_the_role_allows(cast: Cast, kind: Kind, history: History, who: str) -> None:
+    found = outcomes(api_of(cast, who), kind, history, *ALLOWED[who])
+    assert found == all_successful(kind, *ALLOWED[who])
 
 
-@pytest.mark.parametrize(("who", "right"), NOT_ALLOWED)
+@pytest.mark.parametrize("who", REFUSED)
 def test_the_role_does_not_allow_and_nothing_changes(
-    cast: Cast, kind: Kind, history: History, who: str, right: str
+    cast: Cast, kind: Kind, history: History, who: str
 ) -> None:
-    found = refused_outcomes(cast, api_of(cast, who), kind, history, right)
-    assert found == all_refused(kind, REFUSALS.get(who, FORBIDDEN), right)
+    found = refused_outcomes(cast, api_of(cast, who), kind, history, *REFUSED[who])
+    assert found == all_refused(kind, FORBIDDEN, *REFUSED[who])
 
 
 def loner() -> Api:
@@ -120,58 +107,34 @@ def test_any_signed_in_caller_reads_what_is_published_of_a_public_agent(cast: Ca
         assert outcomes(api, AGENTS, history, READ) == all_successful(AGENTS, READ)
 
 
-@pytest.mark.parametrize("right", [DRAFTS, SAVE, PUBLISH])
-def test_any_signed_in_caller_does_no_more_than_reading_with_a_public_agent(cast: Cast, right: str) -> None:
+def test_any_signed_in_caller_does_no_more_than_reading_with_a_public_agent(cast: Cast) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
+    rights = (DRAFTS, SAVE, PUBLISH)
+    # Versions that are named by their id or a label are not there for strangers.
+    named = [
+        call.words
+        for call in calls_of(AGENTS, DRAFTS)
+        if re.search("versionId=|label=|/versions/", call.line)
+    ]
+    expected = all_refused(AGENTS, FORBIDDEN, *rights) | dict.fromkeys(named, "404 not_found")
     for api in (cast.charlie, loner()):
-        found = refused_outcomes(cast, api, AGENTS, history, right)
-        expected = all_refused(AGENTS, FORBIDDEN, right)
-        assert found == expected | dict.fromkeys(unknown_to_strangers(right), "404 not_found")
+        assert refused_outcomes(cast, api, AGENTS, history, *rights) == expected
+    nobody = refused_outcomes(cast, cast.nobody, AGENTS, history)
+    assert nobody == all_refused(AGENTS, "401 unauthorized")
 
 
-def unknown_to_strangers(right: str) -> list[str]:
-    """The reads of a version that is named by its id or a label."""
-    calls = calls_of(AGENTS, right) if right == DRAFTS else []
-    return [call.words for call in calls if re.search("versionId=|label=|/versions/", call.line)]
-
-
-def test_a_public_agent_needs_a_signed_in_caller(cast: Cast) -> None:
-    history = make_history(AGENTS, cast.alice, visibility="public")
-    found = refused_outcomes(cast, cast.nobody, AGENTS, history)
-    assert found == all_refused(AGENTS, "401 unauthorized")
-
-
-def test_a_viewer_does_not_see_what_is_not_published(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.alice)
-    assert outcome(cast.vera.get(kind.url("writer"))) == "404 not_found"
-
-
-@pytest.mark.parametrize(
-    ("who", "expected"),
-    [
-        ("vera", "403 forbidden"),
-        ("edgar", "201"),
-        ("paula", "201"),
-        ("alice", "201"),
-        ("root", "201"),
-        ("charlie", "403 forbidden"),
-        ("nobody", "401 unauthorized"),
-    ],
-)
-def test_creating_a_draft_needs_the_right_to_save(cast: Cast, kind: Kind, who: str, expected: str) -> None:
-    body = kind.body(id="writer", workspaceId="acme", autoPublish=False)
-    assert outcome(api_of(cast, who).post(kind.path, body)) == expected
-    made = cast.alice.get(kind.path, status="all").body["total"]
-    assert made == (1 if expected == "201" else 0)
-
-
-@pytest.mark.parametrize("who", ["vera", "edgar", "charlie"])
-def test_creating_with_auto_publish_needs_the_right_to_publish_and_saves_nothing(
-    cast: Cast, kind: Kind, who: str
+def test_creating_needs_the_right_to_save_and_with_auto_publish_that_to_publish(
+    cast: Cast, kind: Kind
 ) -> None:
-    body = kind.body(id="writer", workspaceId="acme", autoPublish=True)
-    assert outcome(api_of(cast, who).post(kind.path, body)) == FORBIDDEN
-    assert kind.make(cast.alice, "writer")["id"] == "writer"
+    body = kind.body(id="writer", workspaceId="acme")
+    for api, publish in product((cast.vera, cast.charlie), (False, True)):
+        assert outcome(api.post(kind.path, {**body, "autoPublish": publish})) == FORBIDDEN
+    assert outcome(cast.nobody.post(kind.path, body)) == "401 unauthorized"
+    assert outcome(cast.edgar.post(kind.path, {**body, "autoPublish": True})) == FORBIDDEN
+    assert cast.alice.get(kind.path, status="all").body["total"] == 0
+    for api in (cast.edgar, cast.paula, cast.root):
+        with undone():
+            assert outcome(api.post(kind.path, {**body, "autoPublish": False})) == "201"
 
 
 def test_creating_a_public_agent_needs_the_right_to_publish(cast: Cast) -> None:
@@ -180,15 +143,11 @@ def test_creating_a_public_agent_needs_the_right_to_publish(cast: Cast) -> None:
     assert cast.paula.post(AGENTS.path, body).body["visibility"] == "public"
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("edgar", "draft"), ("paula", "published"), ("alice", "published")]
-)
-def test_a_new_agent_is_published_by_default_when_its_maker_may_publish(
-    cast: Cast, who: str, status: str
-) -> None:
-    record = api_of(cast, who).post(AGENTS.path, AGENTS.body(id="writer")).body
-    assert record["status"] == status
-    assert record["activeVersionId"] == (record["latestVersionId"] if status == "published" else None)
+def test_a_new_agent_is_published_by_default_when_its_maker_may_publish(cast: Cast) -> None:
+    for who, status in (("edgar", "draft"), ("paula", "published")):
+        record = api_of(cast, who).post(AGENTS.path, AGENTS.body(id=who)).body
+        assert record["status"] == status
+        assert record["activeVersionId"] == (record["latestVersionId"] if status == "published" else None)
 
 
 def test_one_field_that_needs_more_right_than_the_others_refuses_the_whole_save(cast: Cast) -> None:
@@ -199,7 +158,7 @@ def test_one_field_that_needs_more_right_than_the_others_refuses_the_whole_save(
     assert whole_state(AGENTS, cast.alice) == before
 
 
-@pytest.mark.parametrize("who", ["edgar", "paula", "alice", "root"])
+@pytest.mark.parametrize("who", ["edgar", "root"])
 def test_the_author_is_the_caller(cast: Cast, kind: Kind, who: str) -> None:
     api = api_of(cast, who)
     assert kind.make(api, "mine", workspaceId="acme")["authorId"] == who
@@ -214,9 +173,8 @@ def test_the_author_is_the_caller(cast: Cast, kind: Kind, who: str) -> None:
     assert clone["authorId"] == who
 
 
-@pytest.mark.parametrize("who", ["alice", "root"])
-def test_the_author_is_never_taken_from_the_body(cast: Cast, kind: Kind, who: str) -> None:
-    api = api_of(cast, who)
+def test_the_author_is_never_taken_from_the_body(cast: Cast, kind: Kind) -> None:
+    api = cast.root
     kind.make(cast.alice)
     body = kind.body(id="other", workspaceId="acme", authorId="vera")
     for answer in (
@@ -232,11 +190,3 @@ def test_the_mover_of_a_label_is_the_caller(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     answer = cast.paula.put(kind.url("writer", "labels", "stable"), {"versionId": history.draft})
     assert answer.body["updatedBy"] == "paula"
-
-
-def test_the_same_person_has_another_role_in_another_workspace(cast: Cast, kind: Kind) -> None:
-    make_history(kind, cast.alice)
-    kind.make(cast.charlie, "theirs")
-    assert kind.save(cast.charlie, "theirs")["workspaceId"] == "elsewhere"
-    assert outcome(cast.charlie.patch(kind.url("writer"), {"name": "Mine"})) == "404 not_found"
-    assert outcome(cast.alice.patch(kind.url("theirs"), {"name": "Mine"})) == "404 not_found"

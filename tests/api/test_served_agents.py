@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Cast
-from tests.support.api import AGENTS, Api
+from tests.support.api import AGENTS, Answer, Api
 from tests.support.served import FOR_GOLD, ask, published_agent, published_block, reference, served, text
 
 FOR_BETA = {"operator": "AND", "conditions": [{"field": "beta", "operator": "equals", "value": True}]}
@@ -72,71 +71,58 @@ def test_an_agent_of_the_required_fields_alone_has_every_member_too(alice: Api) 
     assert (agent["warnings"], agent["blocks"]) == ([], [])
 
 
-def test_whoever_may_run_an_agent_gets_the_same_answer(cast: Cast) -> None:
-    published_agent(cast.alice, visibility="public", metadata={"a": 1})
-    agent = served(cast.alice)
-    assert served(cast.vera) == served(cast.charlie) == served(cast.root) == agent
-
-
 def test_instructions_that_are_text_are_used_as_they_are(alice: Api) -> None:
     published_agent(alice, instructions="  Hi {{ name || 'you' }}\n")
     assert served(alice, context={"name": "Ann"})["instructions"] == "  Hi {{ name || 'you' }}\n"
 
 
-@pytest.mark.parametrize(
-    ("context", "instructions"),
-    [
-        (None, "Hi {{ name }}.\n\nYou have {}."),
-        ({}, "Hi {{ name }}.\n\nYou have {}."),
-        ({"name": "Ann"}, "Hi Ann.\n\nYou have {}."),
-        ({"name": None, "items": ["ü", 1]}, 'Hi {{ name }}.\n\nYou have ["ü",1].'),
-        ({"name": "{{ items }}", "items": {"b": 1, "a": 2}}, 'Hi {{ items }}.\n\nYou have {"a":2,"b":1}.'),
-        ({"name": "\U0001f600>?~ÿ"}, "Hi \U0001f600>?~ÿ.\n\nYou have {}."),
-    ],
-)
-def test_the_context_fills_the_placeholders(alice: Api, context: Any, instructions: str) -> None:
+def test_the_context_fills_the_placeholders_and_is_in_the_tag(alice: Api) -> None:
     published_agent(alice, instructions=[text("Hi {{ name }}."), text("You have {{ items || '{}' }}.")])
-    assert served(alice, context=context)["instructions"] == instructions
+    answers: dict[str, Answer] = {
+        "Hi {{ name }}.\n\nYou have {}.": ask(alice),
+        "Hi Ann.\n\nYou have {}.": ask(alice, context={"name": "Ann"}),
+        'Hi {{ name }}.\n\nYou have ["ü",1].': ask(alice, context={"name": None, "items": ["ü", 1]}),
+        'Hi {{ items }}.\n\nYou have {"a":2}.': ask(
+            alice, context={"name": "{{ items }}", "items": {"a": 2}}
+        ),
+        "Hi \U0001f600>?~ÿ.\n\nYou have {}.": ask(alice, context={"name": "\U0001f600>?~ÿ"}),
+    }
+    assert [answer.body["instructions"] for answer in answers.values()] == list(answers)
+    assert len({answer.etag for answer in answers.values()}) == len(answers)
 
 
-@pytest.mark.parametrize(
-    ("context", "shown"),
-    [({"tier": "gold"}, ["inline", "stored"]), ({"tier": "silver"}, []), ({}, []), (None, [])],
-)
-def test_a_block_is_shown_when_its_rules_hold_for_the_context(
-    alice: Api, context: Any, shown: list[str]
-) -> None:
+def test_a_block_is_shown_when_its_rules_hold_for_the_context(alice: Api) -> None:
     published_block(alice, "perk", "stored", rules=FOR_GOLD)
     inline = {"type": "prompt_block", "content": "inline", "rules": FOR_GOLD}
     published_agent(alice, instructions=[text("always"), inline, reference("perk")])
-    agent = served(alice, context=context)
-    assert agent["instructions"] == "\n\n".join(["always", *shown])
-    assert [(block["shown"], block["reason"]) for block in agent["blocks"]] == (
-        [(True, None)] if shown else [(False, "rules")]
-    )
-    assert agent["warnings"] == []
+    for context, instructions, shown in (
+        ({"tier": "gold"}, "always\n\ninline\n\nstored", (True, None)),
+        ({"tier": "silver"}, "always", (False, "rules")),
+        (None, "always", (False, "rules")),
+    ):
+        agent = served(alice, context=context)
+        assert agent["instructions"] == instructions
+        assert [(block["shown"], block["reason"]) for block in agent["blocks"]] == [shown]
+        assert agent["warnings"] == []
 
 
-@pytest.mark.parametrize(
-    ("context", "tools"),
-    [
-        ({}, {"clock": {"description": "UTC"}}),
-        ({"tier": "gold"}, {"clock": {"description": "UTC"}, "search": {}}),
-        ({"beta": True}, {"clock": {"description": "local"}}),
-        ({"beta": True, "tier": "gold"}, {"clock": {"description": "local"}, "search": {}}),
-        ({"beta": "true", "tier": "Gold"}, {"clock": {"description": "UTC"}}),
-    ],
-)
-@pytest.mark.parametrize("field", ["tools", "agents"])
-def test_a_tool_or_sub_agent_is_offered_when_its_rules_hold_for_the_context(
-    alice: Api, field: str, context: dict[str, Any], tools: dict[str, Any]
-) -> None:
+def test_a_tool_or_sub_agent_is_offered_when_its_rules_hold_for_the_context(alice: Api) -> None:
     variants = [
         {"value": {"clock": {"description": "UTC"}, "search": {"rules": FOR_GOLD}}},
         {"value": {"clock": {"description": "local"}}, "rules": FOR_BETA},
     ]
-    published_agent(alice, **{field: variants})
-    assert served(alice, context=context)[field] == tools
+    published_agent(alice, tools=variants, agents=variants)
+    utc, local = {"clock": {"description": "UTC"}}, {"clock": {"description": "local"}}
+    contexts: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, utc),
+        ({"tier": "gold"}, {**utc, "search": {}}),
+        ({"beta": True}, local),
+        ({"beta": True, "tier": "gold"}, {**local, "search": {}}),
+        ({"beta": "true", "tier": "Gold"}, utc),
+    ]
+    for context, offered in contexts:
+        agent = served(alice, context=context)
+        assert (agent["tools"], agent["agents"]) == (offered, offered), context
 
 
 @pytest.mark.parametrize(
@@ -180,34 +166,7 @@ def test_a_selected_version_is_resolved_with_its_own_fields(alice: Api) -> None:
     assert (served(alice)["name"], served(alice)["tools"]) == ("Writer", {"clock": {}})
 
 
-@pytest.mark.parametrize("agent_id", ["team/writer", "a b", "é", "100%", "a%2Fb"])
-def test_an_agent_is_served_under_its_id(alice: Api, agent_id: str) -> None:
-    published_agent(alice, agent_id)
-    assert served(alice, agent_id)["id"] == agent_id
-
-
-def test_the_tag_is_of_the_answer_alone(alice: Api) -> None:
-    published_agent(alice, instructions=[text("Hi {{ name }}.")])
-    tag = ask(alice, context={"name": "Ann"}).etag
-    assert ask(alice, context={"name": "Bob"}).etag != tag
-    AGENTS.save(alice, text="a draft that nobody asked for")
-    again = alice.request(
-        "GET",
-        "/agents/writer",
-        query={"requestContext": "eyJuYW1lIjogIkFubiJ9"},
-        if_none_match=tag,
-    )
-    assert (again.status, again.body) == (304, None)
-
-
-@pytest.mark.parametrize("agent_id", ["nobody", "..", "a//b", "x" * 300, "a\u200bb"])
-def test_an_agent_that_does_not_exist_is_not_found(alice: Api, agent_id: str) -> None:
-    missing = ask(alice, agent_id)
-    assert (missing.status, missing.code) == (404, "not_found")
-
-
-def test_a_private_agent_of_others_is_answered_like_one_that_does_not_exist(cast: Cast) -> None:
-    published_agent(cast.alice)
-    hidden, missing = ask(cast.charlie), ask(cast.charlie, "nobody")
-    assert (hidden.status, hidden.body) == (missing.status, missing.body)
-    assert ask(cast.nobody).status == 401
+def test_an_agent_is_served_under_its_id(alice: Api) -> None:
+    for agent_id in ("team/writer", "a b", "é", "100%", "a%2Fb"):
+        published_agent(alice, agent_id)
+        assert served(alice, agent_id)["id"] == agent_id

@@ -155,25 +155,22 @@ def test_any_text_arrives_as_it_was_sent(api: RemoteApi) -> None:
     assert "".join(texts) == f"one\n\n{message}"
 
 
-@pytest.mark.parametrize(
-    ("agent_id", "body", "status"),
-    [
-        ("nothing", {}, 404),
-        ("player", {"versions": {"self": {"label": "gone"}}}, 404),
-        ("player", {"bogus": 1}, 400),
-        ("mute", {}, 422),
-        ("supervisor", {"versions": {"agents": {"support": {"label": "gone"}}, "strict": True}}, 424),
-    ],
-    ids=["agent", "version", "body", "model", "strict"],
-)
-def test_what_is_wrong_before_the_start_is_json_with_a_status(
-    api: RemoteApi, agent_id: str, body: dict[str, Any], status: int
-) -> None:
-    answer = api.request(
-        "POST", run_path(agent_id, "stream"), {"messages": "hello", **body}, accept="text/event-stream"
-    )
-    assert (answer.status, answer.headers["Content-Type"]) == (status, "application/json")
-    assert answer.body["error"] and answer.body == run(api, agent_id, **body).body
+WRONG: list[tuple[str, dict[str, Any], int]] = [
+    ("nothing", {}, 404),
+    ("player", {"versions": {"self": {"label": "gone"}}}, 404),
+    ("player", {"bogus": 1}, 400),
+    ("mute", {}, 422),
+    ("supervisor", {"versions": {"agents": {"support": {"label": "gone"}}, "strict": True}}, 424),
+]
+
+
+def test_what_is_wrong_before_the_start_is_json_with_a_status(api: RemoteApi) -> None:
+    for agent_id, body, status in WRONG:
+        answer = api.request(
+            "POST", run_path(agent_id, "stream"), {"messages": "hello", **body}, accept="text/event-stream"
+        )
+        assert (answer.status, answer.headers["Content-Type"]) == (status, "application/json")
+        assert answer.body["error"] and answer.body == run(api, agent_id, **body).body
 
 
 @pytest.mark.parametrize(

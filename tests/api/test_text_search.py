@@ -145,18 +145,18 @@ def test_words_and_phrases(cast: Cast, kind: Kind, follow: Follow) -> None:
         assert ids(text) == [], text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '"', '""', "'", "*", "a* OR b", "NEAR(a b)", "name : x", "{name} : x", "-x ^y", "(", ")", "a AND",
-        "\x00", "x\x00y", "a:*", "!a & b | c", "<-> x", "'x':A", "\\", "%", "%s %(a)s", "_", "x; DROP --",
-        "\N{ZERO WIDTH SPACE}", "🙂", "\ufdfa", "\ud7ff", "x" * 200,
-    ],
-)  # fmt: skip
-def test_nothing_that_people_type_is_an_error_or_a_command(cast: Cast, follow: Follow, text: str) -> None:
+TYPED = [
+    '"', '""', "'", "*", "a* OR b", "NEAR(a b)", "name : x", "{name} : x", "-x ^y", "(", ")", "a AND",
+    "\x00", "x\x00y", "a:*", "!a & b | c", "<-> x", "'x':A", "\\", "%", "%s %(a)s", "_", "x; DROP --",
+    "\N{ZERO WIDTH SPACE}", "🙂", "\ufdfa", "\ud7ff", "x" * 200,
+]  # fmt: skip
+
+
+def test_nothing_that_people_type_is_an_error_or_a_command(cast: Cast, follow: Follow) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "other", "nothing of the kind")
     follow()
-    assert ids(text) in ([], ["other"])
+    for text in TYPED:
+        assert ids(text) in ([], ["other"]), text
 
 
 def test_punctuation_is_found_as_it_stands_and_so_is_the_inside_of_words(

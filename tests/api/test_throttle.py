@@ -35,19 +35,13 @@ def test_nothing_is_limited_unless_it_is_asked_for(cast: Cast) -> None:
     assert statuses(cast.alice, 20) == [200] * 20
 
 
-def test_requests_over_the_limit_are_refused(cast: Cast, settings: Settings) -> None:
-    settings.EDITOR_THROTTLE = "3/day"
-    assert statuses(cast.alice, 5) == [200, 200, 200, 429, 429]
-
-
-@pytest.mark.parametrize(("period", "seconds"), [("min", 60), ("hour", 3600), ("day", 86400)])
-def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings, period: str, seconds: int) -> None:
-    settings.EDITOR_THROTTLE = f"0/{period}"
-    answer = ask(cast.alice)
-    assert answer.status == 429
-    assert 1 <= int(answer.headers["Retry-After"]) <= seconds
-    assert set(answer.body) == {"error", "code"}
-    assert answer.code.isidentifier() and answer.code.islower()
+def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings) -> None:
+    for period, seconds in (("min", 60), ("hour", 3600), ("day", 86400)):
+        settings.EDITOR_THROTTLE = f"0/{period}"
+        answer = ask(cast.alice)
+        assert (answer.status, set(answer.body)) == (429, {"error", "code"})
+        assert 1 <= int(answer.headers["Retry-After"]) <= seconds
+        assert answer.code.isidentifier() and answer.code.islower()
 
 
 def test_every_key_is_counted_by_itself(cast: Cast, settings: Settings) -> None:
@@ -65,20 +59,16 @@ def test_a_new_window_begins_afresh(cast: Cast, settings: Settings) -> None:
     assert statuses(cast.alice, 2) == [200, 429]
 
 
-def test_whatever_is_asked_counts(cast: Cast, kind: Kind, settings: Settings) -> None:
+def test_whatever_is_asked_counts_and_over_the_limit_nothing_is_saved(
+    cast: Cast, kind: Kind, settings: Settings
+) -> None:
     settings.EDITOR_THROTTLE = "3/day"
     assert cast.alice.get(kind.url("missing")).status == 404
     assert cast.alice.post(kind.path, {}).status == 400
     assert cast.alice.post(kind.path, kind.body(id="first")).status == 201
-    assert cast.alice.get(kind.url("first")).status == 429
-
-
-def test_a_write_over_the_limit_saves_nothing(cast: Cast, kind: Kind, settings: Settings) -> None:
-    settings.EDITOR_THROTTLE = "1/day"
-    kind.make(cast.alice)
-    assert cast.alice.patch(kind.url("writer"), {"name": "Renamed"}).status == 429
+    assert cast.alice.patch(kind.url("first"), {"name": "Renamed"}).status == 429
     settings.EDITOR_THROTTLE = ""
-    assert cast.alice.get(kind.url("writer")).body["name"] == "Writer"
+    assert cast.alice.get(kind.url("first")).body["name"] == "Writer"
 
 
 def test_who_has_no_key_is_asked_to_sign_in_and_uses_up_nobodys_requests(

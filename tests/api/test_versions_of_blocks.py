@@ -64,6 +64,21 @@ def test_the_body_goes_before_the_context_and_a_selected_block_before_the_draft_
     assert prompt(ran(alice, **draft, **with_tone({"status": "published"}))) == "live tone"
 
 
+def test_an_entry_that_plays_no_part_or_is_malformed_is_named(alice: Api) -> None:
+    toned(alice)
+    answer = ran(alice, versions={"promptBlocks": {"other": {"status": "draft"}}})
+    assert noticed(answer) == [("version_not_applied", "versions.promptBlocks.other")]
+    for blocks, field in (
+        ([], "versions.promptBlocks"),
+        (None, "versions.promptBlocks"),
+        ({"tone": {}}, PLACE),
+        ({"tone": {"status": "live"}}, PLACE),
+        ({"tone": {"status": "draft", "label": "x"}}, PLACE),
+    ):
+        refused = run(alice, versions={"promptBlocks": blocks})
+        assert (refused.status, refused.fields) == (400, [field]), blocks
+
+
 def test_an_unpublished_block_is_shown_in_the_version_that_is_selected(alice: Api) -> None:
     versions = toned(alice)
     alice.post("/stored/prompt-blocks/tone/unpublish")
@@ -121,27 +136,3 @@ def test_a_selection_shows_no_block_of_another_workspace(cast: Cast) -> None:
     assert ("version_not_applied", "versions.promptBlocks.gone") in noticed(
         ran(cast.charlie, "theirs", **gone)
     )
-
-
-def test_an_entry_that_plays_no_part_is_named(alice: Api) -> None:
-    toned(alice)
-    answer = ran(alice, versions={"promptBlocks": {"other": {"status": "draft"}}})
-    assert noticed(answer) == [("version_not_applied", "versions.promptBlocks.other")]
-
-
-@pytest.mark.parametrize(
-    ("blocks", "field"),
-    [
-        ([], "versions.promptBlocks"),
-        (None, "versions.promptBlocks"),
-        ({"tone": {}}, PLACE),
-        ({"tone": {"status": "live"}}, PLACE),
-        ({"tone": {"status": "draft", "label": "x"}}, PLACE),
-        ({"tone": {"versionId": ""}}, PLACE),
-    ],
-    ids=str,
-)
-def test_malformed_entries_are_named(alice: Api, blocks: Any, field: str) -> None:
-    agent(alice)
-    answer = run(alice, versions={"promptBlocks": blocks})
-    assert (answer.status, answer.fields) == (400, [field])
