@@ -32,14 +32,19 @@ def described(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def node() -> str:
-    """The path of `node`; without it, or without what npm installs, there is nothing to run."""
+    """The path of `node`; without it there is nothing to run."""
     path = shutil.which("node")
     if path is None:
         pytest.skip("`node` is not installed.")
-    for folder in (FOLDER, NPM_CLIENT):
-        if not (folder / "node_modules").is_dir():
-            pytest.skip(f"Its packages are not installed: run `npm ci` in {folder}.")
     return path
+
+
+def packages_of(folder: Path) -> Path:
+    """Return where npm installs the packages of a folder; a test without them is skipped."""
+    installed = folder / "node_modules"
+    if not installed.is_dir():
+        pytest.skip(f"Packages are missing: run `npm ci` in {folder}.")
+    return installed
 
 
 def run(command: list[str], folder: Path, **environment: str) -> str:
@@ -66,7 +71,7 @@ def asked_of(service: Service) -> dict[str, str]:
 def test_a_program_with_the_generated_typescript_types_compiles_and_works(
     node: str, described: Path, tmp_path: Path, live_service: Service
 ) -> None:
-    installed = FOLDER / "node_modules"
+    installed = packages_of(FOLDER)
     generator = [node, str(installed / "openapi-typescript/bin/cli.js"), described.name, "-o", "schema.ts"]
     printed = run(generator, tmp_path)
     assert not re.search("warn|error|⚠", printed, re.IGNORECASE), printed
@@ -97,6 +102,7 @@ def test_the_generated_python_client_is_complete_and_works(
 
 
 def test_the_npm_client_works_unmodified(node: str, live_service: Service) -> None:
+    packages_of(NPM_CLIENT)
     printed = run([node, "drive.mjs"], NPM_CLIENT, **asked_of(live_service))
     count = re.search(r"^(\d+) checks$", printed, re.MULTILINE)
     assert count is not None and int(count[1]) >= MINIMUM_OF_CHECKS, printed
