@@ -58,6 +58,7 @@ INSTALLED_APPS = [
     "releases",
     "review",
     "schedules",
+    "experiments",
 ]
 
 MIDDLEWARE = [

@@ -73,7 +73,7 @@ def _publish_items(
             if one.item.action == Action.PUBLISH:
                 activate(collection, resource, one.version, by, blocks=blocks, options=options, **about)
             else:
-                deactivate(collection, resource, by, **about)
+                deactivate(collection, resource, by, options=options, **about)
     for one in items:
         update(one.item, _FIXED)
 

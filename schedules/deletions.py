@@ -15,7 +15,7 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import Message, NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.uuids import uuid_of
-from versioning.editor.pins import KeptVersions
+from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import VersionedResource, events
 from versioning.models.followers import Follower
 from versioning.serving.event_visibility import target_of
@@ -65,6 +65,6 @@ FOLLOWERS: Final = (
     Follower(call=_end_with_release, rows="releases.Release", before=True),
 )
 SCHEDULED_VERSIONS: Final = KeptVersions(
-    pinned=_scheduled_versions, refusal=Message("is scheduled: cancel the schedule first")
+    pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel the schedule first"))
 )
 SCHEDULED_RELEASES: Final = AutomaticReleases(among=_scheduled_ones, take_over=_take_over)

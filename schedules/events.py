@@ -24,6 +24,7 @@ REASONS: Final = {
     "not_allowed": gettext_lazy("they may not publish it any more"),
     "release_blocked": gettext_lazy("something in the release could not go live"),
     "review_required": gettext_lazy("approvals were missing"),
+    "rollout_running": gettext_lazy("a rollout was running"),
     "unpublished_blocks": gettext_lazy("prompt blocks were not published"),
 }
 """Why a schedule failed, by its code; others are told as they are."""
@@ -31,6 +32,7 @@ PROBLEMS: Final = {
     **REASONS,
     "edit_conflict": gettext_lazy("something else is live, or will be by then"),
     "review_required": gettext_lazy("approvals are missing"),
+    "rollout_running": gettext_lazy("a rollout is running"),
     "unpublished_blocks": gettext_lazy("prompt blocks are not published"),
 }
 """Why a schedule would fail as things stand."""

@@ -38,6 +38,22 @@ class WorkspaceTab:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResourceTab:
+    """A link at the head of every page of a resource."""
+
+    page: str
+    title: str | Promise
+    reading_title: str | Promise = ""
+    """The title for who may not save; the same when empty."""
+    right: Right | None = None
+    """What it takes to open it; nothing beyond reading the resource when None."""
+    kinds: Callable[[StudioKind], bool] = lambda _kind: True
+    """Which kinds have the page."""
+    needs_record: bool = False
+    """Whether there is nothing to show of an agent that only code defines."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Notice:
     """Something that needs attention; it stands above the pages until that is no longer so."""
 
@@ -126,6 +142,11 @@ Notes = Callable[
 
 The number of queries does not depend on how many versions there are.
 """
+ListNotes = Callable[[Caller, StudioKind, Mapping[str, str]], Mapping[str, Sequence[SafeString]]]
+"""Returns what the list of a kind says of resources beside their state, by their ids.
+
+It is given their ids with their workspaces, and its number of queries does not depend on how many they are.
+"""
 PublishBlockers = Callable[[Caller, Sequence[VersionedResource]], Mapping[tuple[str, str], str]]
 """Returns why newest versions would be refused: a sentence, by the slug of the kind and the id.
 
@@ -181,6 +202,7 @@ class Extension:
     """The path of a function that is given a `StudioKind`, and returns the URLs below those of its
     resources, such as `<str:resource>/reviews/`."""
     tabs: Sequence[WorkspaceTab] = ()
+    resource_tabs: Sequence[ResourceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
     panels: Panels = lambda _shown: ()
     subject_panels: SubjectPanels = lambda _shown: ()
@@ -189,6 +211,7 @@ class Extension:
     """By the value of a button of the form of the edit page, whose name is `then`."""
     home: HomeSections = lambda _caller: ()
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
+    list_notes: ListNotes = lambda _caller, _kind, _resources: {}
     publish_blockers: PublishBlockers = lambda _caller, _resources: {}
     actions: Actions = lambda _caller, _kind, _resource, _version: ()
     chosen: ChosenActions = lambda _caller, _page: ()
@@ -226,6 +249,11 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
 def tabs() -> list[WorkspaceTab]:
     """Return the tabs that were added."""
     return [tab for extension in _registered for tab in extension.tabs]
+
+
+def resource_tabs() -> list[ResourceTab]:
+    """Return the tabs that were added to the pages of resources."""
+    return [tab for extension in _registered for tab in extension.resource_tabs]
 
 
 def reason_forms() -> dict[str, str]:
@@ -278,6 +306,15 @@ def notes(
     for one in _registered:
         for version_id, said in one.notes(caller, kind, resource, versions).items():
             found.setdefault(version_id, []).extend(said)
+    return found
+
+
+def list_notes(caller: Caller, kind: StudioKind, resources: Mapping[str, str]) -> dict[str, list[SafeString]]:
+    """Return what the list of a kind says of resources, by their ids; `resources` are their workspaces."""
+    found: dict[str, list[SafeString]] = {}
+    for one in _registered if resources else ():
+        for resource_id, said in one.list_notes(caller, kind, resources).items():
+            found.setdefault(resource_id, []).extend(said)
     return found
 
 

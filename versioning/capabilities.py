@@ -31,6 +31,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "log_readers": "versioning.models.events.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
     "jobs": "versioning.worker.jobs.register",
+    "runs": "versioning.runtime.observing.register",
     "notifications": "versioning.editor.notifications.register",
     "error_members": "versioning.api.schemas.base.register_error_members",
     "system_checks": "django.core.checks.register",
@@ -68,6 +69,8 @@ class EditorApp(AppConfig):
     """Filters of the lists of resources: `versioning.editor.catalog.filters.Filter`."""
     jobs: Paths = ()
     """What workers do: `versioning.worker.jobs.Periodic` or `Queue`."""
+    runs: Paths = ()
+    """Functions that are told of every run: `versioning.runtime.observing.Observer`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
     error_members: Paths = ()

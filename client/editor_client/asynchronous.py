@@ -65,6 +65,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
     """
 
     _http_class = httpx.AsyncClient
+    _is_closed: bool
 
     async def perform(self, call: Call[T]) -> T:
         """Make a call, within the rules of the cache, and return its result."""
@@ -124,7 +125,12 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections; what goes on in the background ends, as do iterators over events."""
+        """Close the connections; what goes on in the background ends, as do iterators over events.
+
+        Usage that has not been reported yet is reported before that.
+        """
+        if not self._is_closed:
+            await self._run(self._flows.report_usage())
         self._is_closed = True
         tasks = [*self._background, *self._waiting]
         for task in tasks:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic as clock
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_args
 
 import httpx
 
@@ -17,15 +17,19 @@ from editor_client.cache import Scope
 from editor_client.calls import Answer, Call, Request
 from editor_client.comments import CommentMethods
 from editor_client.disk import DiskCache
-from editor_client.effects import NoAnswer
+from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
 from editor_client.feed import LogMethods
 from editor_client.flows import Flows
 from editor_client.kinds import StoredMethods
 from editor_client.reads import Policy, Updates
 from editor_client.releases import ReleaseMethods
+from editor_client.reporting import UsedByRun, checked_usage, reported_of
 from editor_client.reviews import ReviewMethods
+from editor_client.rollouts import RolloutMethods
 from editor_client.schedules import ScheduleMethods
+from editor_client.served import ServedAgent
+from editor_client.usage import UsageMethods
 from editor_client.webhooks import WebhookMethods
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
@@ -43,7 +47,9 @@ class BaseClient(
     WebhookMethods,
     ReleaseMethods,
     ReviewMethods,
+    RolloutMethods,
     ScheduleMethods,
+    UsageMethods,
     CommentMethods,
     Generic[Http],
 ):
@@ -61,6 +67,8 @@ class BaseClient(
                             all reads (`poll`), or a stream tells (`stream`)
     on_unauthorized         what a refused key (401) means for what it has read: `forget` it, or `keep`
                             serving it as stale
+    report_usage            whether each agent that is read is reported, in the background, as a run of its
+                            version; for applications that ask the model themselves
     http_client             an httpx client of the application's own, with its transport, proxies and
                             hooks; it is never closed here
 
@@ -84,6 +92,7 @@ class BaseClient(
         api_prefix: str = "/api",
         updates: Updates = "ask",
         on_unauthorized: OnUnauthorized = "forget",
+        report_usage: bool = False,
         http_client: Http | None = None,
     ) -> None:
         _check_choice("updates", updates, get_args(Updates))
@@ -96,6 +105,7 @@ class BaseClient(
             stale_while_revalidate=stale_while_revalidate,
             updates=updates,
             keeps_unauthorized=on_unauthorized == "keep",
+            reports_usage=report_usage,
         )
         _check(url, api_key, policy)
         if http_client is not None and not isinstance(http_client, self._http_class):
@@ -130,12 +140,33 @@ class BaseClient(
         """The address of the API."""
         return self._root
 
+    def add_usage(self, agent: ServedAgent, **used: Unpack[UsedByRun]) -> None:
+        """Add what a run of an agent has used to what is reported of it; returns at once, in both clients.
+
+        `agent` is what `details()` returned, which has been counted as a run. Raises `RuntimeError` for a
+        client without `report_usage`, and `ValueError` for a number below 0.
+        """
+        reports = self._flows.reports
+        if reports is None:
+            raise RuntimeError(
+                "this client reports no usage: make it with report_usage=True, or call send_usage"
+            )
+        if agent.source == "fallback":
+            return
+        reports.add(reported_of(agent), checked_usage(used))
+        if (later := reports.due()) is not None:
+            self._later(later)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._root!r})"
 
     @abstractmethod
     def _start(self) -> None:
         """Create what the driver needs."""
+
+    @abstractmethod
+    def _later(self, flow: Flow[None]) -> None:
+        """Run a flow in the background."""
 
     def _reads(self, wanted: Iterable[Any]) -> list[Call[Any]]:
         """Return the calls that read what `prefetch` is given."""

@@ -19,6 +19,8 @@ class Send:
     request: Request
     deadline: float
     etag: str | None = None
+    while_closing: bool = False
+    """Whether it is sent by a client that is being closed, too."""
 
 
 @dataclass(frozen=True, slots=True)

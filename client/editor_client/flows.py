@@ -20,6 +20,7 @@ from editor_client.feed import Listener
 from editor_client.following import FollowedReads
 from editor_client.log import After, EventFilters
 from editor_client.reads import NO_ANSWER, Policy, Reads
+from editor_client.reporting import UsageReports
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
@@ -44,10 +45,21 @@ class Flows:
         self._exchange = Exchange(policy.retries, clock)
         self._reads = Reads(scope, policy, disk, self._exchange, clock)
         self._followed = None if policy.updates == "ask" else FollowedReads(self._reads, policy, clock)
+        self.reports = UsageReports(policy.timeout, clock) if policy.reports_usage else None
+        """What was used and is not reported yet; None for a client that does not report."""
 
     def perform(self, call: Call[T]) -> Flow[T]:
         """Make a call and return its result; raises the errors of `editor_client.errors`."""
-        return self._naming(call.request, self._perform(call))
+        flow = self._naming(call.request, self._perform(call))
+        if self.reports is None or call.local is None:
+            return flow
+        # An agent that is read is about to be used; what is fetched in advance is not.
+        return cast("Flow[T]", self.reports.counted(cast("Flow[Any]", flow)))
+
+    def report_usage(self) -> Flow[None]:
+        """Report at once what is waiting for that."""
+        if self.reports is not None:
+            yield from self.reports.send()
 
     def _perform(self, call: Call[T]) -> Flow[T]:
         if not call.cached:
@@ -62,7 +74,7 @@ class Flows:
         problems = []
         for call in calls:
             try:
-                results.append((yield from self.perform(call)))
+                results.append((yield from self._naming(call.request, self._perform(call))))
             except EditorError as error:
                 problems.append(error)
         if problems:
@@ -92,6 +104,8 @@ class Flows:
         self._exchange.after_fork()
         if self._followed is not None:
             self._followed.after_fork()
+        if self.reports is not None:
+            self.reports.after_fork()
 
     def _ask(self, call: Call[T]) -> Flow[T]:
         timeout = self._policy.run_timeout if call.runs else self._policy.timeout

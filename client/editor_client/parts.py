@@ -14,7 +14,7 @@ from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
 from editor_client.shared.agents import evaluated, left_out
-from editor_client.shared.arms import arm_of
+from editor_client.shared.arms import arm_of, outcome_of
 from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText
@@ -53,6 +53,7 @@ def evaluated_agent(
     context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
     evaluation = Evaluation(context)
     # An arm has its own version, configuration and schema, and leaves out blocks of its own.
+    outcome = outcome_of(parts["rollout"], context)
     parts = {**parts, **(arm_of(parts["rollout"], context) or {})}
     config = parts["config"]
     agent = evaluated(config, _texts(parts, context), evaluation)
@@ -73,6 +74,7 @@ def evaluated_agent(
         "metadata": parts["metadata"],
         "resolvedVersionId": parts["resolvedVersionId"],
         "activeVersionId": parts["activeVersionId"],
+        "rollout": outcome,
         "selector": parts["selector"],
         "fallback": parts["fallback"],
         "warnings": [
@@ -85,6 +87,7 @@ def evaluated_agent(
                 "versionId": block.version_id,
                 "shown": block.shown,
                 "reason": block.reason,
+                "rollout": outcome_of(parts["blockRollouts"].get(block.id), context),
             }
             for block in agent.blocks
             if block.id is not None

@@ -49,6 +49,7 @@ class Policy:
     stale_while_revalidate: float
     updates: Updates = "ask"
     keeps_unauthorized: bool = False
+    reports_usage: bool = False
 
 
 class Reads:

@@ -19,6 +19,8 @@ class ShownBlock(Result):
     version_id: str | None = None
     reason: str | None = None
     """Why it was left out: `rules`, `blank`, `missing` or `unpublished`."""
+    rollout: Mapping[str, Any] | None = None
+    """Which arm of a rollout of the block the request is in, as `id`, `arm` and `reason`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,6 +53,8 @@ class ServedAgent(CachedResult):
     resolved_version_id: str | None = None
     """None for an agent that runs as its code says."""
     active_version_id: str | None = None
+    rollout: Mapping[str, Any] | None = None
+    """Which arm of a rollout the request is in, as `id`, `arm` and `reason`; None without one."""
     selector: Mapping[str, Any] | None = None
     fallback: Mapping[str, Any] | None = None
     warnings: tuple[Notice, ...] = ()
@@ -103,4 +107,6 @@ class Generated(Result):
     messages: list[dict[str, Any]] = field(default_factory=list)
     run_id: str | None = None
     resolved_versions: Mapping[str, str | None] = field(default_factory=dict)
+    rollouts: Mapping[str, Any] = field(default_factory=dict)
+    """The arms of rollouts in which the run is, by `agents` and `promptBlocks` and then by id."""
     warnings: tuple[Notice, ...] = ()

@@ -123,7 +123,12 @@ class Client(BaseClient[httpx.Client], Blocking):
         self.close()
 
     def close(self) -> None:
-        """Close the connections; what goes on in the background ends, as do iterators over events."""
+        """Close the connections; what goes on in the background ends, as do iterators over events.
+
+        Usage that has not been reported yet is reported before that.
+        """
+        if not self._closing.is_set():
+            self._run(self._flows.report_usage())
         self._closing.set()
         for stream in list(self._streams):
             stream.interrupt()
@@ -199,7 +204,8 @@ class Client(BaseClient[httpx.Client], Blocking):
         return done
 
     def _send(self, send: Send) -> Answer:
-        self._refuse_if_closed()
+        if not send.while_closing:
+            self._refuse_if_closed()
         sent = self._as_sent(send.request, send.etag)
         left = send.deadline - self._clock()
         try:
@@ -260,6 +266,8 @@ class Client(BaseClient[httpx.Client], Blocking):
     # In the background
 
     def _later(self, flow: Flow[None]) -> None:
+        if self._closing.is_set():
+            return
         with self._lock:
             if self._background is None:
                 self._background = ThreadPoolExecutor(REFRESHING_THREADS, "editor-client")

@@ -11,12 +11,12 @@ from rest_framework.response import Response
 
 from review.comments.schemas import CommentAnswer, CommentCreate, CommentPage, CommentUpdate
 from review.comments.verbs import Comments
-from review.texts import MAX_QUOTE
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success
+from versioning.domain.texts import MAX_QUOTE
 from versioning.models.byte_length import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at"}

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from review.texts import MAX_QUOTE
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
+from versioning.domain.texts import MAX_QUOTE
 
 _INDEX: Final = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.|\Z)")
 

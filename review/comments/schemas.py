@@ -8,12 +8,12 @@ from pydantic import Field
 
 from review.comments.values import MAX_BODY, MAX_FIELD
 from review.models import Comment
-from review.texts import MAX_QUOTE
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
 from versioning.api.schemas.common import PageOf
 from versioning.api.schemas.events import ResourceReference
 from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.texts import MAX_QUOTE
 
 # What is documented here is checked in `review.comments.values`, for Python and the studio too.
 _BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]

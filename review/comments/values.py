@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from review.texts import checked_text
 from versioning.domain.errors import Invalid
+from versioning.domain.texts import checked_text
 
 MAX_BODY: Final = 10_000
 """How many characters a comment has at most."""

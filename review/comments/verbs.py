@@ -11,10 +11,10 @@ from review.comments.places import checked_quote
 from review.comments.subjects import Subject
 from review.comments.values import MAX_FIELD, checked_body
 from review.models import Comment
-from review.texts import MAX_QUOTE, checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.texts import MAX_QUOTE, checked_text
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events

@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
-from review.texts import MAX_QUOTE
+from versioning.domain.texts import MAX_QUOTE
 from versioning.models import Workspace
 
 

@@ -20,13 +20,13 @@ from review.policy.errors import ReviewRequired
 from review.policy.judged_versions import JudgedVersion, judged_version
 from review.policy.outcomes import outcome_of, outcomes_of
 from review.policy.requirement import Requirement, requirement_of, requires_review
-from review.texts import checked_text
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.events import Target
+from versioning.domain.texts import checked_text
 from versioning.editor import gate
 from versioning.models import events
 from versioning.serving.event_visibility import target_of

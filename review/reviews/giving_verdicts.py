@@ -18,10 +18,10 @@ from review.reviews.subjects import (
     version_under_review,
 )
 from review.reviews.values import MAX_TEXT
-from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Message
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import checked_text
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events

@@ -9,12 +9,12 @@ from uuid import UUID
 from review.models import Review
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.values import MAX_TEXT, members_named
-from review.texts import checked_text
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import checked_text
 from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events

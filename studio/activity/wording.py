@@ -39,7 +39,6 @@ NOUNS: Final[Mapping[str, SubjectWords]] = {
     "member": _words(_("member"), _("Members"), _("Anything about members")),
     "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
     "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
-    "rollout": _words(_("rollout"), _("Rollouts"), _("Anything about rollouts")),
 }
 """The first half of the types of the core, besides the kinds; applications declare their own words."""
 

@@ -65,8 +65,13 @@ def reasons(error: VersioningError | None) -> list[str]:
     return [translated(error.summary)]
 
 
-def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: Caller) -> Obstacle | None:
-    """Return what the gate has against a version; None if it would let it pass.
+def obstacle_to(
+    resource: VersionedResource,
+    version: Snapshot | None,
+    caller: Caller,
+    options: gate.Options = gate.NO_OPTIONS,
+) -> Obstacle | None:
+    """Return what the gate has against a version, asked with these options; None if it would let it pass.
 
     Of what is live already, and for who may not publish, nothing is asked.
     """
@@ -74,7 +79,7 @@ def obstacle_to(resource: VersionedResource, version: Snapshot | None, caller: C
         return None
     if not caller.may(Right.PUBLISH, resource.workspace_id):
         return None
-    request = gate.PublishRequest(resource=resource, version=version, caller=caller)
+    request = gate.PublishRequest(resource=resource, version=version, caller=caller, options=options)
     error = gate.refusal(request, get_editor().code)
     return None if error is None else Obstacle.of(error)
 

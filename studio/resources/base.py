@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from http import HTTPStatus
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin.utils import unquote
@@ -19,6 +18,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
 
 from studio import extensions
+from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.recent import note_opened
@@ -32,26 +32,6 @@ from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.models import VersionedResource
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tab:
-    """A link at the head of every page of a resource."""
-
-    page: str
-    title: StrOrPromise
-    reading_title: StrOrPromise = ""
-    """The title for who may not save; the same when empty."""
-    right: Right | None = None
-    """What it takes to open it; nothing beyond reading the resource when None."""
-    kinds: Callable[[StudioKind], bool] = lambda _kind: True
-    """Which kinds have the page."""
-    needs_record: bool = False
-    """Whether there is nothing to show of an agent that only code defines."""
-
 
 TABS = (
     Tab(page="change", title=pgettext_lazy("tab", "Edit"), reading_title=pgettext_lazy("tab", "View")),
@@ -245,7 +225,7 @@ class ResourcePage(StudioPage):
                 "address": self.address(tab.page),
                 "current": tab.page == self.tab,
             }
-            for tab in TABS
+            for tab in (*TABS, *extensions.resource_tabs())
             if tab.kinds(self.kind)
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.safestring import SafeString
+
 from studio.kinds import StudioKind
 from studio.resources.chosen import value_of
 from studio.resources.stars import Star
@@ -31,10 +33,17 @@ class Row:
     chosen: str = ""
     """The value of its checkbox; empty where there is nothing that the caller may change."""
     star: Star | None = None
+    notes: Sequence[SafeString] = ()
+    """What applications say of it beside its state."""
 
     @classmethod
     def of(
-        cls, kind: StudioKind, entry: Entry, caller: Caller | None = None, star: Star | None = None
+        cls,
+        kind: StudioKind,
+        entry: Entry,
+        caller: Caller | None = None,
+        star: Star | None = None,
+        notes: Sequence[SafeString] = (),
     ) -> Row:
         """Return the row of an entry of the catalog; it can be chosen if the caller may change it."""
         live = entry.live_id if entry.state is ResourceState.CHANGED else None
@@ -48,6 +57,7 @@ class Row:
             live_address=kind.address("version", entry.id, live) if live else "",
             chosen=chosen_value(kind, entry, caller) if caller is not None else "",
             star=star,
+            notes=notes,
         )
 
 

@@ -73,9 +73,13 @@ class ListPage(StudioPage):
         )
 
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """Return the rows of a page, with a star for what has a record."""
-        starred = stars_of(self.kind, [entry.id for entry in entries if entry.version], self.caller)
-        return [Row.of(self.kind, entry, self.caller, starred.get(entry.id)) for entry in entries]
+        """Return the rows of a page, with a star for what has a record, and what applications say of each."""
+        stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
+        starred = stars_of(self.kind, list(stored), self.caller)
+        notes = extensions.list_notes(self.caller, self.kind, stored)
+        return [
+            Row.of(self.kind, one, self.caller, starred.get(one.id), notes.get(one.id, ())) for one in entries
+        ]
 
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
         """Return the filters that the caller has saved, and whether this one can be."""

@@ -48,6 +48,8 @@ class Library:
     """The id of a release of the agent and a block."""
     schedule: str = ""
     """The id of a schedule of the agent."""
+    rollout: str = ""
+    """The id of a rollout of the block `tone`."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -111,6 +113,11 @@ class Library:
             "schedule": f"{agent}/schedule/?version={self.draft}",
             "change-schedule": f"{acme}/schedules/{self.schedule}/",
             "schedule-release": f"{acme}/releases/{self.release}/schedule/",
+            "share": f"{agent}/share/?version={self.draft}",
+            "runs": f"{agent}/runs/",
+            "nothing-on-a-share": f"{agent}/rollouts/",
+            "rollout": f"versioning/promptblock/tone/rollouts/{self.rollout}/",
+            "make-live": f"versioning/promptblock/tone/rollouts/{self.rollout}/complete/new/",
             "language": "language/",
             "password": "password_change/",
             "password-changed": "password_change/done/",

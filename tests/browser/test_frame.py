@@ -91,6 +91,8 @@ def test_on_a_phone_the_current_tab_is_shown_and_the_row_says_that_there_are_mor
     tabs = page.locator(".tabs")
     expect(tabs).to_have_attribute("data-more", "end")
     page.goto("versioning/agent/tabs/activity/")
+    expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=0.99)
+    tabs.get_by_role("link").last.click()
     expect(tabs).to_have_attribute("data-more", "start")
     expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=0.99)
 

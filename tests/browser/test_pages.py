@@ -15,7 +15,9 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.library import SCRIPT, Library, add_something_awkward
+from tests.support.api import PROMPT_BLOCKS
 from tests.support.remote import connected
+from tests.support.rollouts import arm, started
 from tests.support.service import Service
 from tests.support.window import studio_routes
 from versioning.models.keys import PREFIX_LENGTH
@@ -23,7 +25,7 @@ from versioning.models.keys import PREFIX_LENGTH
 PAGES = sorted(Library("", "", "", "", "").main_pages)
 NO_PAGES = (
     *("live/", "since/", "choices/", "convert/", "context/", "reference/", "names/", "suggestions/"),
-    *("run/", "download/", "audit/", "star/", ".js", "<path:token>", "<str:resource>/"),
+    *("run/", "download/", "audit/", "star/", "stop/", "weights/", ".js", "<path:token>", "<str:resource>/"),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
     "/studio/releases/publish/",
     "/studio/session/",
@@ -70,9 +72,12 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
         about = {"resource": {"kind": "agent", "id": library.agent}, "versionId": library.draft}
         timed = paula.post("/schedules", {**about, "runAt": soon.isoformat()})
         assert timed.status == 201, timed.body
+        tone = paula.get("/stored/prompt-blocks/tone").body["latestVersionId"]
+        rollout = started(paula, PROMPT_BLOCKS, arm(tone, weight=500), resource_id="tone")
     key = keys["vera"][:PREFIX_LENGTH]
     return replace(
         library,
+        rollout=rollout["id"],
         webhook=made.body["id"],
         key=key,
         review=review.body["id"],

@@ -26,6 +26,7 @@ PACKAGES = (
     "client/editor_client",
     "delivery",
     "editor_project",
+    "experiments",
     "releases",
     "review",
     "schedules",

@@ -7,18 +7,20 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from experiments.models import Rollout
 from releases.models import Release
 from review.models import Comment, Review
 from schedules.models import Schedule
 from schedules.verbs import Times
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.reviews import ask
+from tests.support.rollouts import arm, started
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from versioning.conf import get_editor
-from versioning.models import PromptBlock
+from versioning.models import Agent, PromptBlock
 
-WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE = (
-    f"6f9619ff-8b86-4011-b42d-00c04fc964{end}" for end in ("f0", "f1", "f2", "f3", "f4", "f5", "f6")
+WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
+    f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
 
 
@@ -26,8 +28,8 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     """Fill the workspace `acme` of the cast, and return the versions of its agent and its block `writer`.
 
     These are three each, oldest first, of which the first has a label and none is published. There is a
-    webhook too, with a delivery, a review of an agent that edgar has saved, a comment, two releases and a
-    schedule.
+    webhook too, with a delivery, a review of an agent that edgar has saved, a comment, two releases, a
+    schedule, and the published agents `calm` and `shared` with drafts, of which one runs on a share.
     """
     webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
     DeliveryFactory(pk=DELIVERY, webhook=webhook)
@@ -42,7 +44,22 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     soon = Times(local_time="2028-12-24T09:00", time_zone="Europe/Berlin")
     later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][0], by=alice)
     Schedule.objects.filter(pk=later.pk).update(id=SCHEDULE)
+    start_rollout(Api(keys["alice"]))
     return made
+
+
+def start_rollout(api: Api) -> None:
+    """Make two published agents with drafts, and start a rollout of one."""
+    for resource_id in ("calm", "shared"):
+        AGENTS.make(api, resource_id, autoPublish=True)
+        draft = AGENTS.save(api, resource_id, "two")["latestVersionId"]
+    Rollout.objects.filter(pk=started(api, AGENTS, arm(draft), resource_id="shared")["id"]).update(id=ROLLOUT)
+
+
+def versions_of(resource_id: str) -> dict[str, str]:
+    """Return the ids of the active version and of the latest one."""
+    agent = Agent.objects.get(pk=resource_id)
+    return {"active": str(agent.active_version_id), "latest": str(agent.latest_version_id)}
 
 
 def make_releases(version_id: str) -> None:
@@ -89,6 +106,7 @@ BESIDES_RESOURCES = {
     "/revert": PUBLISHED,
     "/releases": RELEASE,
     "/schedules": SCHEDULE,
+    "/rollouts": ROLLOUT,
 }
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
@@ -110,6 +128,10 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
     kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
     first, second, _ = versions[kind]
     method, _, path = route.partition(" ")
+    about_shared = {
+        "resource": {"kind": "agent", "id": "shared"},
+        "versionId": versions_of("shared")["active"],
+    }
     body = {
         ("POST", kind.path): kind.body(id="new"),
         ("PATCH", f"{kind.path}/{{}}"): {"name": "Changed"},
@@ -152,8 +174,22 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
             "body": "Why?",
         },
         ("PATCH", "/comments/{}"): {"body": "Why not?", "resolved": True},
+        ("POST", "/rollouts"): {
+            "resource": {"kind": "agent", "id": "calm"},
+            "bucketBy": "userId",
+            "arms": [{"name": "new", "versionId": versions_of("calm")["latest"], "weight": 500}],
+        },
+        ("PATCH", "/rollouts/{}"): {"arms": [{"name": "new", "weight": 1000}]},
+        ("POST", "/rollouts/{}/stop"): {"reason": "Enough."},
+        ("POST", "/rollouts/{}/complete"): {"arm": "new"},
+        ("POST", "/usage"): {**about_shared, "runs": 1},
+        ("POST", "/feedback"): {**about_shared, "name": "helpful", "value": True},
     }.get((method, path))
-    query = {"from": first, "to": second} if path.endswith("/compare") else {}
+    query = {}
+    if path.endswith("/compare"):
+        query = {"from": first, "to": second}
+    elif method == "GET" and path.startswith(("/usage", "/feedback")):
+        query = {"kind": "agent", "id": "shared"}
     return (
         {"query": query} if body is None else {"query": query, "body": body, "media_type": "application/json"}
     )

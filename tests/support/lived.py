@@ -19,6 +19,8 @@ from tests.support.locks import locked
 from tests.support.receiver import Receiver
 from tests.support.remote import RemoteApi, connected
 from tests.support.reviews import approve, ask
+from tests.support.rollouts import arm, started
+from tests.support.runs import ran
 from tests.support.webhooks import make_webhook
 from tests.support.writing import DELICATE
 
@@ -74,6 +76,7 @@ def live_a_life(installed: Installation, receiver: Receiver) -> Life:
         _review(robot, reviewer)
         lock = locked(robot, "lead")
         _publish_together(robot)
+        _try_on_a_share(robot)
         waiting = _release(robot, "waiting", "later words")
         schedules = {kind: _schedule(robot, kind) for kind in KINDS}
         policy = {"required": 1, "bypass": "admin"}
@@ -125,6 +128,18 @@ def _release(api: RemoteApi, name: str, text: str) -> dict[str, Any]:
 def _publish_together(api: RemoteApi) -> None:
     release = _release(api, "together", "words of a release")
     assert api.post(f"/releases/{release['id']}/publish").status == 200
+
+
+def _try_on_a_share(api: RemoteApi) -> None:
+    for kind in KINDS:
+        kind.make(
+            api, "tried", "first words", autoPublish=True, **({"model": ECHO} if kind is AGENTS else {})
+        )
+        draft = kind.save(api, "tried", "other words")["latestVersionId"]
+        started(api, kind, arm(draft, weight=500), resource_id="tried")
+    answer = ran(api, "tried", requestContext={"userId": "ada"})
+    said = api.post("/feedback", {"runId": answer["runId"], "name": "helpful", "value": True})
+    assert said.status == 201, said.body
 
 
 def _schedule(api: RemoteApi, kind: Kind) -> dict[str, Any]:

@@ -31,3 +31,15 @@ def by_lock(api: Api, made: Json | None, agent_id: str = "lead", **more: Any) ->
 def prompts_of(answer: Json) -> tuple[str, list[Any]]:
     """Return what the echo models answered: the prompt of the called agent, and those of its sub-agents."""
     return answer["text"], [result["result"] for result in answer["toolResults"]]
+
+
+SECRET = "not for the readers of a test"
+"""A text that no refusal may show."""
+
+
+def refused(answer: Answer, names: list[str]) -> None:
+    """Assert that a lock is broken, and what of it is named."""
+    assert (answer.status, answer.code) == (424, "lock_broken"), answer.body
+    assert answer.body["names"] == names
+    assert all(repr(name) in answer.body["error"] for name in names)
+    assert SECRET not in str(answer.body)

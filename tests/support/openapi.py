@@ -81,6 +81,17 @@ ROUTES = [
     "GET /comments/{}",
     "PATCH /comments/{}",
     "DELETE /comments/{}",
+    "GET /rollouts",
+    "POST /rollouts",
+    "GET /rollouts/{}",
+    "PATCH /rollouts/{}",
+    "POST /rollouts/{}/stop",
+    "POST /rollouts/{}/complete",
+    "GET /usage",
+    "POST /usage",
+    "GET /feedback",
+    "POST /feedback",
+    "GET /feedback/summary",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -101,6 +112,9 @@ CREATING = [
     "POST /releases/{}/revert",
     "POST /reviews",
     "POST /comments",
+    "POST /rollouts",
+    "POST /usage",
+    "POST /feedback",
 ]
 """Of these the routes that make something with an address."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from editor_client.shared.arms import BUCKETS, arm_of
+from editor_client.shared.arms import BUCKETS, arm_of, outcome_of
 
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
@@ -55,7 +55,10 @@ class ToyChooser:
         for one in ids:
             arm = arm_of(rules[one], context) or {"name": "", "resolvedVersionId": None}
             parts = rules[one] if self.has_parts else None
-            found[one] = Choice(version=arm["resolvedVersionId"], varies_by=arm["name"], parts=parts)
+            outcome = outcome_of(rules[one], context)
+            found[one] = Choice(
+                version=arm["resolvedVersionId"], varies_by=str(outcome), outcome=outcome, parts=parts
+            )
         return found
 
 

@@ -22,6 +22,7 @@ _CONTENTS = {
             "LICENSE",
             "delivery",
             "editor_project",
+            "experiments",
             "releases",
             "review",
             "schedules",

@@ -57,6 +57,9 @@ KIND = query("kind", "Only about resources of this kind.", enum=[kind.slug for k
 RESOURCE_ID = query("id", "Only about the resource of this id.")
 WORKSPACE = query("workspaceId", "Only of this workspace.")
 """What lists about resources are narrowed by."""
+KIND_OF_RESOURCE = query("kind", "The kind of the resource.", enum=KIND.enum, required=True)
+ID_OF_RESOURCE = query("id", "The id of the resource.", required=True)
+"""What lists about one resource need."""
 SELECTOR = (
     query(
         "status",

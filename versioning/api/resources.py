@@ -16,7 +16,12 @@ from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.api.schemas.base import RequestSchema, body_of
 from versioning.api.schemas.common import Nothing
-from versioning.api.schemas.publish_options import options_of
+from versioning.api.schemas.publish_options import (
+    TakeDownOptions,
+    options_of,
+    options_of_query,
+    take_down_parameters,
+)
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
@@ -72,10 +77,16 @@ class ResourceViewSet(EditorViewSet):
             "remove_label",
         }
     )
-    errors = {"create": (409,), "clone": (409, 404), "destroy": (409,)}
+    errors = {
+        "create": (409,),
+        "clone": (409, 404),
+        "destroy": (409,),
+        # What a check of the gate says.
+        **dict.fromkeys(("update", "activate", "unpublish"), (409,)),
+    }
     query: ClassVar[Mapping[str, Parameters]] = {
         "retrieve": parameters.SELECTOR,
-        "destroy": (parameters.IF_UNUSED,),
+        "destroy": (parameters.IF_UNUSED, *take_down_parameters()),
         "dependents": (parameters.DEPENDENTS_STATUS,),
         "export": parameters.SELECTOR,
         "clone": parameters.SELECTOR,
@@ -128,8 +139,9 @@ class ResourceViewSet(EditorViewSet):
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete a resource with its versions and labels."""
         Nothing.read(request)
+        options = options_of_query(request.query_params)
         if_unused = request.query_params.get("ifUnused") == "true"
-        self.collection.delete(id, if_unused=if_unused, by=self.caller, expect=self._expected)
+        self.collection.delete(id, if_unused=if_unused, by=self.caller, expect=self._expected, **options)
         return Response(self.dump(f"The {self.kind.singular} {id!r} is deleted."))
 
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -153,8 +165,8 @@ class ResourceViewSet(EditorViewSet):
 
     def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002
         """Stop serving any version."""
-        Nothing.read(request)
-        return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected))
+        options = options_of(TakeDownOptions.read(request))
+        return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected, **options))
 
     # Favorites
 

@@ -193,7 +193,5 @@ for _subject, _audience, _names in (
     ("member", Audience.ADMINS, ("added", "roleChanged", "removed")),
     ("invitation", Audience.ADMINS, ("created", "withdrawn")),
     ("key", Audience.ADMINS, ("created", "revoked")),
-    # Reserved for an application that chooses versions.
-    ("rollout", Audience.READERS, ("started", "changed", "stopped", "completed")),
 ):
     declare(EventSubject(name=_subject, audience=_audience, types=[EventType(name=name) for name in _names]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from uuid import UUID
 
@@ -55,6 +55,10 @@ class ResolvedAgent:
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
     unresolved_blocks: tuple[str, ...] = ()
     """The prompt blocks whose selected version does not exist, or may not be read by whoever selected it."""
+    outcome: Mapping[str, Any] | None = None
+    """What is said of the choice of its version (`versioning.serving.choice`); None if nobody chooses."""
+    block_outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The same for the prompt blocks that it refers to, by id."""
     depends_on: tuple[tuple[str, str | None], ...] = ()
     """What it depends on besides the agent and its blocks, because an application chooses their versions."""
 

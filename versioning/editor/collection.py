@@ -45,6 +45,7 @@ class Collection(Resources[R]):
     changed_last = reading.changed_last
     newest_readable = reading.newest_readable
     find = reading.find
+    find_or_defined = reading.find_or_defined
     get = reading.get
     versions = reading.versions
     version = reading.version

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import InUse, Invalid, Message, NotFound
 from versioning.domain.selectors import State, Status
 from versioning.domain.snapshots import Snapshot, reference_to
+from versioning.editor import gate
 from versioning.editor.changes import record
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, retry_on_conflict
-from versioning.editor.pins import refusal_to_delete
+from versioning.editor.pins import refuse_to_delete
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events
 
@@ -28,15 +29,18 @@ def delete(
     if_unused: bool = False,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
+    **options: Any,
 ) -> None:
     """Delete a resource with its versions and labels; its id can be used again.
 
-    With `if_unused`, raises `InUse` if a published agent refers to it.
+    `options` are those that the checks of the gate understand. With `if_unused`, raises `InUse` if a
+    published agent refers to it; also raises what the checks raise.
     """
-    by = caller_of(by)
+    by, given = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
         if if_unused:
             _refuse_in_use(resources, resource_id, by)
+        gate.check_take_down(gate.TakeDownRequest(resource=resource, caller=by, options=given))
         record(resources, "deleted", resource, by, previous=resource.active_id)
         Favorite.objects.filter(kind=resources.kind.slug, resource_id=resource.pk).delete()
         resources.backend.delete(resource)
@@ -63,6 +67,7 @@ def delete_version(
         obstacle = _obstacle_to_deleting(resources, resource, version)
         if obstacle is not None:
             raise Invalid.field("versionId", obstacle, code="version_in_use")
+        refuse_to_delete(resource, version.pk)
         record(resources, "versionDeleted", resource, by, version=version)
         resources.backend.delete_version(resource, version)
         return resource
@@ -123,7 +128,7 @@ def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APP
         return pruned
 
 
-def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version) -> str | None:
+def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version) -> Message | None:
     if version.version_id == resource.active_id:
         return Message("is published: publish another one or unpublish it first")
     if version.pk == resource.active_version_id:
@@ -133,7 +138,7 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
         return Message("carries the label {name!r}: move or remove the label first", name=label.name)
     if resources.backend.is_last_trace(resource, version):
         return Message("is the only version: delete the whole resource instead")
-    return refusal_to_delete(resource, version.pk)
+    return None
 
 
 def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> None:

@@ -62,6 +62,17 @@ class PublishRequest:
         return grants_for(self.version, self.targets, self.caller, code, anew=anew)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TakeDownRequest:
+    """A resource of which nothing is to be served any more, because it is unpublished or deleted."""
+
+    resource: VersionedResource
+    """The resource, locked for this transaction, in its state before the change."""
+    caller: Caller
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """As in a `PublishRequest`."""
+
+
 class OptionRefused(Forbidden):
     """The caller may not use an option: a fault of the request, and not of the version."""
 
@@ -82,7 +93,9 @@ class Option:
     metavar: str = ""
     """What `manage.py import_overrides` calls the value, which is a text; it takes none without."""
     help: str = ""
-    """What it does, for the help of that command."""
+    """What it does, for the help of that command, and for the parameter of deletions."""
+    is_for_take_down: bool = False
+    """Whether it is understood where nothing goes live, too: of a request to unpublish or to delete."""
 
 
 Then = Callable[[], object]
@@ -90,6 +103,8 @@ Then = Callable[[], object]
 CheckFunction = Callable[[PublishRequest], Then | None]
 """Raises where a version may not pass. It changes nothing, because pages ask it too: what is to be done when
 the version passes is what it returns."""
+TakeDownFunction = Callable[[TakeDownRequest], Then | None]
+"""Like a `CheckFunction`, for a resource that is unpublished or deleted."""
 RefusalsFunction = Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]
 """Returns for each request the error that a check would raise, or None.
 
@@ -103,6 +118,8 @@ class Check:
     check: CheckFunction
     refusals: RefusalsFunction | None = None
     """Answers what `check` would, for many versions at once; without it, `check` is asked about each."""
+    take_down: TakeDownFunction | None = None
+    """Asks whether a resource may be unpublished or deleted."""
     drafts_by_default: Callable[[str], bool] | None = None
     """Says whether new resources of a workspace are drafts, unless the caller asks to publish them."""
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -116,7 +133,7 @@ def register(check: Check) -> None:
     """Add a check, after those already registered; raises `ValueError` for an option that is taken."""
     require_instance(check, Check, by="checks")
     require_callable(check.check, by="Check(check=…)")
-    for name in ("refusals", "drafts_by_default"):
+    for name in ("refusals", "take_down", "drafts_by_default"):
         if getattr(check, name) is not None:
             require_callable(getattr(check, name), by=f"Check({name}=…)")
     for name, option in check.options.items():
@@ -131,9 +148,17 @@ def unregister(check: Check) -> None:
     _registered.remove(check)
 
 
-def options() -> dict[str, Option]:
-    """Return the options that the checks understand, by the names of the arguments in Python."""
-    return {name: option for one in _registered for name, option in one.options.items()}
+def options(*, for_take_down: bool = False) -> dict[str, Option]:
+    """Return the options that the checks understand, by the names of the arguments in Python.
+
+    `for_take_down` leaves those of requests to unpublish or to delete.
+    """
+    return {
+        name: option
+        for one in _registered
+        for name, option in one.options.items()
+        if option.is_for_take_down or not for_take_down
+    }
 
 
 def with_reason(reason: str, refusals: Collection[str]) -> Options:
@@ -208,6 +233,13 @@ def check(request: PublishRequest, code: Registry) -> bool:
     for step in steps:
         step()
     return True
+
+
+def check_take_down(request: TakeDownRequest) -> None:
+    """Raise unless a resource may be unpublished or deleted: what a check raises."""
+    asked = (one.take_down(request) for one in _registered if one.take_down is not None)
+    for step in [step for step in asked if step is not None]:
+        step()
 
 
 def _steps(request: PublishRequest) -> list[Then]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from uuid import UUID
 
+from versioning.domain.errors import Invalid, Message, VersioningError
 from versioning.domain.registering import require_callable, require_instance
 from versioning.models import VersionedResource
 
@@ -23,8 +25,8 @@ class KeptVersions:
     """Versions that are kept from being pruned."""
 
     pinned: Pinned
-    refusal: str | None = None
-    """If given, people cannot delete them either: it says why, without a subject, and what can be done."""
+    refusal: Callable[[], VersioningError] | None = None
+    """If given, people cannot delete them either: the error says why, and what can be done."""
 
 
 _registered: Final[list[KeptVersions]] = []
@@ -42,9 +44,13 @@ def pinned_versions(resource: VersionedResource) -> set[UUID]:
     return {version_id for pins in _registered for version_id in pins.pinned(resource)}
 
 
-def refusal_to_delete(resource: VersionedResource, version_id: UUID) -> str | None:
-    """Return why a version of a locked resource must not be deleted; None if it may be."""
+def refuse_to_delete(resource: VersionedResource, version_id: UUID) -> None:
+    """Raise for a version of a locked resource that an application does not let people delete."""
     for pins in _registered:
         if pins.refusal is not None and version_id in set(pins.pinned(resource)):
-            return pins.refusal
-    return None
+            raise pins.refusal()
+
+
+def in_use(problem: Message) -> Callable[[], VersioningError]:
+    """Return what makes the error of a version that is in use; the problem has no subject."""
+    return partial(Invalid.field, "versionId", problem, code="version_in_use")

@@ -47,11 +47,15 @@ def unpublish(
     *,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
+    **options: Any,
 ) -> Resolved[R]:
-    """Stop serving any version; nothing is deleted."""
-    by = caller_of(by)
+    """Stop serving any version; nothing is deleted.
+
+    `options` are those that the checks of the gate understand. Raises what these raise.
+    """
+    by, given = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
-        deactivate(resources, resource, by)
+        deactivate(resources, resource, by, options=given)
         return Resolved(resource=resource, version=resource.latest)
 
 
@@ -80,8 +84,19 @@ def activate(
     resources.backend.set_active(resource, version, by)
 
 
-def deactivate(resources: Resources[R], resource: R, by: Caller, **detail: Any) -> None:
-    """Stop serving any version of a locked resource; `detail` goes into the entry of the log."""
+def deactivate(
+    resources: Resources[R],
+    resource: R,
+    by: Caller,
+    *,
+    options: gate.Options = gate.NO_OPTIONS,
+    **detail: Any,
+) -> None:
+    """Stop serving any version of a locked resource, if the checks of the gate let it.
+
+    `detail` goes into the entry of the log.
+    """
     if resource.active_id is not None:
+        gate.check_take_down(gate.TakeDownRequest(resource=resource, caller=by, options=options))
         record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
         resources.backend.set_active(resource, None, by)

@@ -162,6 +162,17 @@ def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) ->
     return resource
 
 
+def find_or_defined(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> R:
+    """Return a resource as `find` does, or an empty one for an agent that code alone defines."""
+    by = caller_of(by)
+    try:
+        return find(resources, resource_id, by=by)
+    except NotFound:
+        if resource_id not in resources.ownership.readable_by(by):
+            raise
+        return resources.model(id=resource_id, workspace_id=resources.ownership.workspace_id)
+
+
 def get(
     resources: Resources[R], resource_id: str, selector: Selector = PUBLISHED, *, by: Who = APPLICATION
 ) -> Resolved[R]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
@@ -49,6 +49,20 @@ class Plan:
     def resolved_versions(self) -> dict[str, str | None]:
         """The version of every agent involved; None for one that is as defined in code."""
         return {agent_id: served.resolved_version_id for agent_id, served in self.agents.items()}
+
+    @property
+    def outcomes(self) -> dict[str, dict[str, Mapping[str, Any]]]:
+        """What is said of the choice of versions, by `agents` and `promptBlocks` and then by id.
+
+        It holds those of which a version was chosen (`versioning.serving.choice`).
+        """
+        agents = {one: served.outcome for one, served in self.agents.items() if served.outcome is not None}
+        blocks = {
+            block: outcome
+            for served in self.agents.values()
+            for block, outcome in served.block_outcomes.items()
+        }
+        return {"agents": agents, "promptBlocks": blocks}
 
 
 def notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:

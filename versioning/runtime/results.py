@@ -47,6 +47,8 @@ class Result:
     messages: tuple[Mapping[str, Any], ...]
     run_id: str
     resolved_versions: Mapping[str, str | None]
+    rollouts: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """The arms of rollouts in which the run is, by `agents` and `promptBlocks` and then by id."""
     warnings: tuple[Notice, ...]
 
     @property
@@ -71,6 +73,7 @@ class Result:
             "messages": [dict(message) for message in self.messages],
             "runId": self.run_id,
             "resolvedVersions": dict(self.resolved_versions),
+            "rollouts": {subject: dict(found) for subject, found in self.rollouts.items()},
             "warnings": [notice_dict(notice) for notice in self.warnings],
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -15,8 +16,10 @@ from pydantic_graph import End
 
 from versioning.domain.errors import VersioningError
 from versioning.domain.resolved_agent import Notice
+from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
 from versioning.runtime.failures import failure_of
+from versioning.runtime.observing import AgentUse, RunUse
 from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import Emit
@@ -30,7 +33,11 @@ _NO_LIMITS = UsageLimits(request_limit=None)
 
 async def answer(prepared: Prepared) -> Result:
     """Run the request and return its result; raises `VersioningError`."""
-    return await _Run(prepared).result()
+    run = _Run(prepared)
+    try:
+        return await run.result()
+    finally:
+        run.tell_observers()
 
 
 async def report(prepared: Prepared, emit: Emit) -> None:
@@ -39,7 +46,7 @@ async def report(prepared: Prepared, emit: Emit) -> None:
     reporter = Reporter(emit, run.id)
     reporter.started()
     try:
-        reporter.finished(await run.result(reporter))
+        result = await run.result(reporter)
     except VersioningError as error:
         reporter.failed(error)
     except Exception:
@@ -47,6 +54,10 @@ async def report(prepared: Prepared, emit: Emit) -> None:
         reporter.failed(
             VersioningError("The run failed unexpectedly; the log says more.", code="server_error")
         )
+    else:
+        reporter.finished(result)
+    finally:  # whoever leaves the stream cancels the run, which has used what it has used
+        run.tell_observers()
 
 
 class _Run:
@@ -58,6 +69,13 @@ class _Run:
         self._budget = Budget(limit=prepared.request_limit)
         self._usage = RunUsage()
         self._warnings = list(prepared.warnings)
+        self._uses: dict[str, AgentUse] = {}
+
+    def tell_observers(self) -> None:
+        """Tell who observes runs what this one has used."""
+        prepared = self._prepared
+        by, called = prepared.call.context.by, prepared.plan.root.id
+        observing.tell(RunUse(run_id=self.id, by=by, called=called, agents=self._uses))
 
     async def result(self, reporter: Reporter | None = None) -> Result:
         """Run the called agent and return the result."""
@@ -78,6 +96,7 @@ class _Run:
             messages=turns,
             run_id=self.id,
             resolved_versions=self._prepared.plan.resolved_versions,
+            rollouts=self._prepared.plan.outcomes,
             warnings=tuple(self._warnings),
         )
 
@@ -102,6 +121,9 @@ class _Run:
             tools=[*ready.tools, *delegations],
         )
         failure: Exception | None = None
+        use = self._uses.setdefault(agent_id, AgentUse(served=ready.served))
+        use.runs += 1
+        began = time.perf_counter()
         async with agent.iter(
             prompt,
             message_history=history,
@@ -113,8 +135,13 @@ class _Run:
                 messages = await self._steps(run, ready, chain, reporter)
             except Exception as error:  # noqa: BLE001  # it is raised below
                 failure = error
+            finally:
+                use.milliseconds += (time.perf_counter() - began) * 1000
+                use.input_tokens += run.usage.input_tokens
+                use.output_tokens += run.usage.output_tokens
             self._usage += run.usage
         if failure is not None:
+            use.errors += 1
             raise failure
         return messages
 

@@ -159,6 +159,7 @@ class Reporter:
             stepResult={"reason": result.finish_reason},
             usage=dict(result.usage),
             resolvedVersions=dict(result.resolved_versions),
+            rollouts={subject: dict(found) for subject, found in result.rollouts.items()},
             warnings=[notice_dict(notice) for notice in result.warnings],
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +18,11 @@ from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refus
 from versioning.domain.errors import Invalid, Message, NoInstructions
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
+from versioning.domain.selectors import Status
 from versioning.serving import choice
 from versioning.serving.blocks import Found, Texts, find_blocks, shown_texts
-from versioning.serving.candidates import Candidate
-from versioning.serving.choice import Chooses
+from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.choice import Choice, Chooses
 
 logger = logging.getLogger(__name__)
 
@@ -94,10 +95,12 @@ def all_assembled(
     found = {policy: find_blocks(wanted, policy, caller, evaluation, is_paid=False) for policy in policies}
     shown = shown_texts(candidates, found)
     texts = {one.id: own for one, own in zip(candidates, shown, strict=True)}
+    made = choice.choices(AGENT, filter(None, map(_chosen_id, candidates)), evaluation.context)
+    of_blocks = choice.choices(PROMPT_BLOCK, wanted, evaluation.context)
     built: dict[str, ResolvedAgent] = {}
     for one in sorted(candidates, key=lambda one: not _is_own(one, caller)):
         try:
-            built[one.id] = build(one, evaluation, texts[one.id])
+            built[one.id] = _built(one, evaluation, texts[one.id], made.get(one.id, Choice()), of_blocks)
         except Invalid as error:
             if _is_own(one, caller):
                 raise Invalid.field(
@@ -114,9 +117,26 @@ def _is_own(candidate: Candidate, caller: Caller) -> bool:
 
 def build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> ResolvedAgent:
     """Return the served agent for a candidate that shows these texts; raises as `assembled` does."""
+    own = choice.choices(AGENT, filter(None, [_chosen_id(candidate)]), evaluation.context)
+    of_blocks = choice.choices(PROMPT_BLOCK, texts, evaluation.context)
+    return _built(candidate, evaluation, texts, own.get(candidate.id, Choice()), of_blocks)
+
+
+def _built(
+    candidate: Candidate,
+    evaluation: Evaluation,
+    texts: Texts,
+    own: Choice,
+    of_blocks: Mapping[str, Choice],
+) -> ResolvedAgent:
+    """Return the served agent; `own` and `of_blocks` are the choices for this request, of any blocks."""
     require_instructions(candidate)
     config = candidate.config
     agent = evaluated(config, texts, evaluation)
+    served = {block.id: block.version_id for block in agent.blocks if block.id}
+    published = () if candidate.policy is Blocks.DRAFTS else served.keys() - candidate.selected_blocks.keys()
+    of_blocks = {one: of_blocks[one] for one in sorted(published) if one in of_blocks}
+    outcomes = {one: made.outcome_of(served[one]) for one, made in of_blocks.items()}
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
@@ -140,13 +160,16 @@ def build(candidate: Candidate, evaluation: Evaluation, texts: Texts) -> Resolve
             *context_notices(config.get(SCHEMA_FIELD), evaluation),
         ),
         blocks=tuple(agent.blocks),
-        depends_on=(
-            *choice.dependencies(AGENT, [candidate.id], evaluation.context),
-            *choice.dependencies(
-                PROMPT_BLOCK, (block.id for block in agent.blocks if block.id), evaluation.context
-            ),
-        ),
+        outcome=own.outcome_of(candidate.version_id),
+        block_outcomes={one: outcome for one, outcome in outcomes.items() if outcome is not None},
+        depends_on=tuple(one for made in (own, *of_blocks.values()) for one in made.depends_on),
     )
+
+
+def _chosen_id(candidate: Candidate) -> str | None:
+    """Return the id of an agent of which a chooser may choose the version; None for any other."""
+    is_chosen = candidate.selector.status is Status.PUBLISHED and candidate.active_version_id is not None
+    return candidate.id if is_chosen else None
 
 
 def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:

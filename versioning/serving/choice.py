@@ -36,9 +36,17 @@ class Choice:
     """Which of its answers this is, such as the name of an arm: one answer is cached for each."""
     depends_on: Sequence[Dependency] = ()
     """What else than the resource itself an answer with this choice depends on."""
+    outcome: Mapping[str, Any] | None = None
+    """What answers say of the choice: `editor_client.shared.arms.outcome_of`."""
     parts: Mapping[str, Any] | None = None
     """The rule for all contexts, as `editor_client.shared.arms` follows it, with the `resolvedVersionId` of
     each arm. None for a choice that no client can make: only the server evaluates such an agent."""
+
+    def outcome_of(self, served: str | None) -> Mapping[str, Any] | None:
+        """Return what an answer says that serves this version: where the chosen one is gone, no arm."""
+        if self.outcome is None or self.version in {None, served}:
+            return self.outcome
+        return {**self.outcome, "arm": None, "reason": "outside"}
 
 
 class Chooser(Protocol):

@@ -1,19 +1,29 @@
-"""Which arm of a rule a request context is in: always the same one for the same key. Pure.
+"""The arms of a rollout, and which one a request context is in: always the same for the same key. Pure.
 
     {"seed": "…", "bucketBy": "userId", "arms": [{"name": "new", "start": 0, "weight": 500, …}]}
 
-The keys are spread evenly over ten thousand buckets; an arm takes `weight` of them from `start` on. The
-service and the client follow the same rule.
+The keys are spread evenly over ten thousand buckets. These are divided into as many equal ranges as there are
+arms, and each arm takes its weight from the beginning of its own range on, so widening one moves nobody from
+one arm to another. The service and the client follow the same rule.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
+from editor_client.shared import ids
+from editor_client.shared.errors import Invalid, Issue, Message
+from editor_client.shared.instructions import PATH
+
 BUCKETS: Final = 10_000
+MAX_ARMS: Final = 20
+MAX_PATH: Final = 200
+_PATH: Final = re.compile(PATH)
 MAX_KEY: Final = 2**53
 """From this number on, JSON numbers are not exact everywhere."""
 
@@ -26,6 +36,20 @@ def arm_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Mappin
     number = bucket(rule["seed"], key)
     found = (arm for arm in rule["arms"] if 0 <= number - arm["start"] < arm["weight"])
     return next(found, None)
+
+
+def outcome_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what answers say of a rule: its id, the arm, and why it is that one; None without a rule.
+
+    The reason is `split`, or without an arm `noKey` or `outside`.
+    """
+    if rule is None:
+        return None
+    arm = arm_of(rule, context)
+    if arm is not None:
+        return {"id": rule["id"], "arm": arm["name"], "reason": "split"}
+    reason = "noKey" if key_in(context, rule["bucketBy"]) is None else "outside"
+    return {"id": rule["id"], "arm": None, "reason": reason}
 
 
 def bucket(seed: str, key: str) -> int:
@@ -44,6 +68,85 @@ def key_in(context: Mapping[str, Any], path: str) -> str | None:
         value = value.get(segment) if isinstance(value, Mapping) else None
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value) if value.strip() else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) >= MAX_KEY:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MAX_KEY:  # nor NaN
         return None
     return str(int(value)) if value == int(value) else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """A version that is served to a share of the requests."""
+
+    name: str
+    version_id: str
+    weight: int
+    """How many of the ten thousand buckets it takes."""
+    start: int = 0
+    """The first of them."""
+
+    @classmethod
+    def stored(cls, arm: Mapping[str, Any]) -> Arm:
+        """Return an arm from what is stored of it."""
+        return cls(**{name: arm[name] for name in ("name", "version_id", "weight", "start")})
+
+
+def placed(arms: Sequence[Arm]) -> list[Arm]:
+    """Return the arms with their first buckets; raises `Invalid` for names and weights that cannot be."""
+    if not 1 <= len(arms) <= MAX_ARMS:
+        raise Invalid.field("arms", Message("must be 1 to {most} arms", most=MAX_ARMS))
+    starts = [number * BUCKETS // len(arms) for number in range(len(arms) + 1)]
+    found = [replace(arm, start=start) for arm, start in zip(arms, starts, strict=False)]
+    issues = [*_issues_of_names(arms)]
+    for number, arm in enumerate(found):
+        issues.extend(_issues_of_weight(f"arms.{number}.weight", arm.weight, starts[number + 1] - arm.start))
+    if issues:
+        raise Invalid(issues)
+    return found
+
+
+def reweighted(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[Arm]:
+    """Return the arms, which stay where they are, with other weights by name.
+
+    Arms that are not named keep theirs. Raises `Invalid` for a name that no arm has, or that occurs twice,
+    and for weights that cannot be; the fields are those of `weights`.
+    """
+    places = {arm.name: number for number, arm in enumerate(arms)}
+    ends = [*(arm.start for arm in arms[1:]), BUCKETS]
+    found, issues, seen = list(arms), list[Issue](), set[str]()
+    for number, (name, weight) in enumerate(weights):
+        if name not in places or name in seen:
+            problem = "is no arm of this rollout" if name not in places else "occurs twice"
+            issues.append(Issue(f"arms.{number}.name", problem))
+            continue
+        seen.add(name)
+        place = places[name]
+        room = ends[place] - arms[place].start
+        issues.extend(_issues_of_weight(f"arms.{number}.weight", weight, room))
+        found[place] = replace(arms[place], weight=weight)
+    if issues:
+        raise Invalid(issues)
+    return found
+
+
+def refuse_path(field: str, path: str) -> None:
+    """Raise `Invalid` for what is not a path as templates have them, such as `user.id`."""
+    if len(path) > MAX_PATH or not _PATH.fullmatch(path):
+        raise Invalid.field(field, "must be a path in the request context, such as user.id")
+
+
+def _issues_of_names(arms: Sequence[Arm]) -> list[Issue]:
+    issues, seen = list[Issue](), set[str]()
+    for number, arm in enumerate(arms):
+        problem = ids.label_problem(arm.name)
+        if problem is None and arm.name in seen:
+            problem = "occurs twice"
+        if problem is not None:
+            issues.append(Issue(f"arms.{number}.name", problem))
+        seen.add(arm.name)
+    return issues
+
+
+def _issues_of_weight(field: str, weight: int, room: int) -> list[Issue]:
+    if 0 <= weight <= room:
+        return []
+    return [Issue(field, Message("must be 0 to {most}, in ten thousandths", most=room))]

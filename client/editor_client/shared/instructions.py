@@ -19,9 +19,12 @@ from editor_client.shared.evaluation import Evaluation
 MAX_LENGTH = 16 * 1024 * 1024
 """The most characters that instructions may have once assembled."""
 
+PATH = r"[A-Za-z_][A-Za-z0-9_.]*+"
+"""A path in the request context, as a regular expression."""
+
 # Possessive quantifiers: a run of spaces is read once, so no text takes quadratic time.
 _PLACEHOLDER = re.compile(
-    r"""\{\{\s*+(?P<path>[A-Za-z_][A-Za-z0-9_.]*+)\s*+(?:\|\|\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'))?\s*+\}\}"""
+    rf"""\{{\{{\s*+(?P<path>{PATH})\s*+(?:\|\|\s*+(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'))?\s*+\}}\}}"""
 )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from editor_client.shared import canonical, ids
+from editor_client.shared.arms import Arm
 from editor_client.shared.configurations import (
     EDIT_MESSAGE,
     INITIAL_MESSAGE,
@@ -26,11 +27,13 @@ from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.protocol import Json, Refused, not_found, number, refuse_unknown, required
 from editor_client.testing.resources import AnyKind, Label, Resource, Version, now
+from editor_client.testing.rollouts import Rollout, Used, begun
 
 Body = Mapping[str, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """From an agent, as `GET /agents/:id` answers it, and the body of a run, to the text that it answers."""
-SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "metadata")
+SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
+NO_OPTIONS: Final[Body] = {}
 MAX_LIMIT: Final = 1000
 _WORKSPACE_MADE: Final = 1  # a position at which no event is returned
 
@@ -46,6 +49,9 @@ class Editor:
         """The beginning of the key with which the next change is made."""
         self.secret = uuid.uuid4().hex
         """What signs its locks."""
+        self.rollouts: list[Rollout] = []
+        self.used = Used()
+        self.feedback: list[tuple[Resource, Json]] = []
         self._resources: dict[tuple[str, str], Resource] = {}
         self._events: list[Json] = []
 
@@ -59,6 +65,13 @@ class Editor:
     def get(self, kind: AnyKind, resource_id: str) -> Resource | None:
         """Return a resource, or None."""
         return self._resources.get((kind.slug, resource_id))
+
+    def named(self, slug: str, resource_id: str) -> Resource:
+        """Return a resource by the name of its kind; raises `Refused` if there is none."""
+        found = self._resources.get((slug, resource_id))
+        if found is None:
+            raise not_found()
+        return found
 
     def all(self, kind: AnyKind) -> list[Resource]:
         """Return all resources of a kind, the newest first."""
@@ -102,11 +115,13 @@ class Editor:
         message = message_or(EDIT_MESSAGE, body.get("changeMessage"))
         if body.get("autoPublish"):
             self.check_blocks(config)
+            if self._changed(resource, config) or resource.latest is not resource.active:
+                self._refuse_running(resource, body)
         self._edit_record(resource, body)
         if self._changed(resource, config):
             self.append(resource, config, message)
         if body.get("autoPublish"):
-            self.publish(resource, resource.latest)
+            self.publish(resource, resource.latest, body)
 
     def _edit_record(self, resource: Resource, body: Body) -> None:
         detail: Json = {"fields": []}
@@ -130,29 +145,40 @@ class Editor:
         self._record("versionCreated", resource, version, detail={"changedFields": changed, **detail})
         return version
 
-    def publish(self, resource: Resource, version: Version) -> None:
+    def publish(
+        self, resource: Resource, version: Version, options: Body = NO_OPTIONS, **detail: Any
+    ) -> None:
         """Serve a version; raises `Invalid` naming prompt blocks that are not published."""
         if version is resource.active:
             return
         self.check_blocks(version.config)
-        self._record("published", resource, version, previousVersionId=_id(resource.active))
+        self.end_rollout(resource, options)
+        previous = _id(resource.active)
+        self._record("published", resource, version, previousVersionId=previous, detail=detail)
         resource.active, resource.published_at = version, now()
         resource.touch()
 
-    def unpublish(self, resource: Resource) -> None:
+    def unpublish(self, resource: Resource, options: Body = NO_OPTIONS) -> None:
         """Serve no version."""
         if resource.active is not None:
+            self.end_rollout(resource, options)
             self._record("unpublished", resource, previousVersionId=resource.active.id)
             resource.active = resource.published_at = None
             resource.touch()
 
-    def delete(self, resource: Resource) -> None:
+    def delete(self, resource: Resource, options: Body = NO_OPTIONS) -> None:
         """Delete a resource with its versions and labels."""
+        self.end_rollout(resource, options)
+        self.rollouts = [one for one in self.rollouts if one.resource is not resource]
+        self.feedback = [(about, said) for about, said in self.feedback if about is not resource]
         self._record("deleted", resource, previousVersionId=_id(resource.active))
         del self._resources[resource.kind.slug, resource.id]
 
     def delete_version(self, resource: Resource, version: Version) -> None:
         """Delete a version that is neither published nor labelled nor the only one."""
+        running = self.running(resource)
+        if running is not None and version.id in {arm.version_id for arm in running.arms}:
+            raise rollout_running()
         obstacle = None
         named = next((name for name, label in resource.labels.items() if label.version is version), None)
         if version is resource.active:
@@ -223,6 +249,43 @@ class Editor:
     def _changed(self, resource: Resource, config: Config) -> list[str]:
         return changed_fields(resource.kind.names, resource.latest.config, config)
 
+    # Rollouts
+
+    def running(self, resource: Resource) -> Rollout | None:
+        """Return the rollout of a resource that is running."""
+        return next(
+            (one for one in self.rollouts if one.resource is resource and one.state == "running"), None
+        )
+
+    def start(self, resource: Resource, bucket_by: str, arms: Sequence[Arm]) -> Rollout:
+        """Serve other versions to a share of the requests."""
+        if self.running(resource) is not None:
+            raise rollout_running()
+        rollout = begun(resource, bucket_by, arms, self.username)
+        for version_id in {arm.version_id for arm in arms}:
+            self.check_blocks(resource.version(version_id).config)
+        self.rollouts.insert(0, rollout)
+        self.record_rollout("started", rollout)
+        return rollout
+
+    def end_rollout(self, resource: Resource, options: Body) -> None:
+        """Stop the rollout that is running, if the request says so; raises `Refused` if it does not."""
+        running = self._refuse_running(resource, options)
+        if running is not None:
+            running.end("stopped")
+            self.record_rollout("stopped", running)
+
+    def _refuse_running(self, resource: Resource, options: Body) -> Rollout | None:
+        running = self.running(resource)
+        if running is not None and options.get("endRollout") not in {True, "true"}:
+            raise rollout_running()
+        return running
+
+    def record_rollout(self, what: str, rollout: Rollout, **detail: Any) -> None:
+        """Record a change of a rollout in the log."""
+        about = {"rolloutId": rollout.id, "weights": rollout.weights, **detail}
+        self._record(what, rollout.resource, subject="rollout", detail=about)
+
     # The log
 
     def events(self, query: Mapping[str, str]) -> Json:
@@ -248,12 +311,20 @@ class Editor:
         page, has_more = found[:limit], len(found) > limit
         return {"events": page, "next": page[-1]["position"] if has_more else end, "hasMore": has_more}
 
-    def _record(self, what: str, resource: Resource, version: Version | None = None, **about: Any) -> None:
+    def _record(
+        self,
+        what: str,
+        resource: Resource,
+        version: Version | None = None,
+        *,
+        subject: str | None = None,
+        **about: Any,
+    ) -> None:
         self._events.append(
             {
                 "position": _WORKSPACE_MADE + len(self._events) + 1,
                 "id": str(uuid.uuid4()),
-                "type": f"{resource.kind.slug}.{what}",
+                "type": f"{subject or resource.kind.slug}.{what}",
                 "createdAt": now(),
                 "workspaceId": resource.workspace,
                 "resource": {"kind": resource.kind.slug, "id": resource.id},
@@ -266,6 +337,12 @@ class Editor:
                 **about,
             }
         )
+
+
+def rollout_running() -> Refused:
+    """Return the refusal for a change of what everybody outside of a rollout gets."""
+    message = "A rollout of it is running: stop it first, or say that this ends it."
+    return Refused(409, "rollout_running", message)
 
 
 def references(config: Config) -> list[tuple[AnyKind, str]]:

@@ -26,6 +26,7 @@ from editor_client.testing.protocol import (
     route,
 )
 from editor_client.testing.resources import AnyKind, Resource, Version
+from editor_client.testing.rollouts import served_in
 
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
 """Parameters that a real editor takes, and this one does not."""
@@ -130,14 +131,14 @@ def _edit(editor: Editor, request: Request) -> Answer:
     return _saved(resource)
 
 
-@route("DELETE", "/stored/+/*", "ifUnused")
+@route("DELETE", "/stored/+/*", "ifUnused", "endRollout")
 def _delete(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     found = editor.dependents(resource) if request.query.get("ifUnused") == "true" else []
     if found:
         named = ", ".join(agent["name"] for agent in found)
         raise Refused(409, "in_use", f"In use by {named}.", dependents=found, hiddenCount=0)
-    editor.delete(resource)
+    editor.delete(resource, request.query)
     kind = re.sub("([A-Z])", r" \1", resource.kind.slug).lower()
     return done(f"The {kind} {resource.id!r} is deleted.")
 
@@ -145,7 +146,7 @@ def _delete(editor: Editor, request: Request) -> Answer:
 @route("POST", "/stored/+/*/unpublish")
 def _unpublish(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
-    editor.unpublish(resource)
+    editor.unpublish(resource, request.body)
     return Answer(resource.record(), etag=resource.shown_etag)
 
 
@@ -241,7 +242,7 @@ def _copied(
 def _activate(editor: Editor, request: Request) -> Answer:
     resource = _changing(editor, request)
     version = resource.version(request.names[2])
-    editor.publish(resource, version)
+    editor.publish(resource, version, request.body)
     answer = done(f"Version {version.number} is published.").content
     content = {**answer, "activeVersionId": version.id, "warnings": []}
     return Answer(content, etag=resource.shown_etag)
@@ -317,7 +318,12 @@ def _generate(editor: Editor, request: Request) -> Answer:
     refuse_unknown(request.body, serving.RUN_MEMBERS)
     body: Json = {CONTEXT: request.context, **request.body}
     parts = serving.parts_of_run(editor, request.names[0], request.query, body.get("versions") or {})
-    return Answer(serving.run(parts, body, editor.generate))
+    agent, answer = serving.run(parts, body, editor.generate)
+    served = served_in(agent)
+    for (kind, resource_id), (version_id, arm) in served.items():
+        editor.used.add(editor.named(kind, resource_id), version_id, arm, runs=1)
+    editor.used.remember(answer["runId"], served)
+    return Answer(answer)
 
 
 @route("POST", "/agents/*/stream", *serving.SELECTORS)

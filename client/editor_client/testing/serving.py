@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.editor import Body, Editor, Generate, references
 from editor_client.testing.protocol import Json, Refused, not_done, not_found, refuse_unknown
 from editor_client.testing.resources import AnyKind, Resource, Version
+from editor_client.testing.rollouts import outcomes_in
 
 SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
@@ -68,7 +70,41 @@ def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json
     version, fallback = select(resource, selector)
     drafts = selector.get("status") == "draft" or selector.get("label") == "latest"
     blocks = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCKS)}
-    return _parts(resource, version, blocks, selector=selector, fallback=fallback)
+    parts = _parts(resource, version, blocks, selector=selector, fallback=fallback)
+    if selector == {"status": "published"} and (running := editor.running(resource)) is not None:
+        arms = {
+            arm.version_id: _parts(resource, resource.version(arm.version_id), blocks, selector=selector)
+            for arm in running.arms
+        }
+        # What the agent's own version does not refer to, an arm may.
+        shown = [own["promptBlocks"] for own in arms.values()]
+        parts["promptBlocks"] = dict(sorted(ChainMap(parts["promptBlocks"], *shown).items()))
+        members = ("config", "requestContextSchema", "omittedBlocks")
+        parts["rollout"] = running.rule(
+            {one: {name: own[name] for name in members} for one, own in arms.items()}
+        )
+    if not drafts:
+        parts["blockRollouts"] = _block_rollouts(editor, parts["promptBlocks"])
+    return parts
+
+
+def _block_rollouts(editor: Editor, shown: Mapping[str, Json | None]) -> Json:
+    """Return the rules of the rollouts of prompt blocks that are shown, by id."""
+    found: Json = {}
+    for block_id in (one for one, block in shown.items() if block is not None):
+        running = editor.running(editor.find(PROMPT_BLOCKS, block_id))
+        if running is not None:
+            configs = {
+                arm.version_id: _block(running.resource.version(arm.version_id)) for arm in running.arms
+            }
+            found[block_id] = running.rule(
+                {
+                    one: {"config": {name: block[name] for name in ("content", "rules")}}
+                    for one, block in configs.items()
+                    if block is not None
+                }
+            )
+    return found
 
 
 def _parts(
@@ -140,6 +176,7 @@ def parts_of_run(editor: Editor, agent_id: str, query: Mapping[str, str], versio
     for block_id in parts["promptBlocks"].keys() & versions.get("promptBlocks", {}).keys():
         version, _ = select(editor.find(PROMPT_BLOCKS, block_id), versions["promptBlocks"][block_id])
         parts["promptBlocks"][block_id] = _block(version)
+        parts["blockRollouts"].pop(block_id, None)
     return parts
 
 
@@ -215,8 +252,8 @@ def _pinned(editor: Editor, lock: Body, agent_id: str) -> dict[tuple[AnyKind, st
 # Runs
 
 
-def run(parts: Json, body: Body, generate: Generate) -> Json:
-    """Run an agent once, without tools and sub-agents, and return the answer."""
+def run(parts: Json, body: Body, generate: Generate) -> tuple[Json, Json]:
+    """Run an agent once, without tools and sub-agents, and return the agent as it ran, and the answer."""
     messages = _messages(body)
     agent_id = parts["id"]
     context = body.get("requestContext") or {}
@@ -228,7 +265,7 @@ def run(parts: Json, body: Body, generate: Generate) -> Json:
         )
     text = generate(agent, body)
     step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
-    return {
+    return agent, {
         "text": text,
         "finishReason": "stop",
         "usage": NO_TOKENS,
@@ -238,6 +275,7 @@ def run(parts: Json, body: Body, generate: Generate) -> Json:
         "messages": [*messages, {"role": "assistant", "content": text}],
         "runId": str(uuid.uuid4()),
         "resolvedVersions": {agent_id: agent["resolvedVersionId"]},
+        "rollouts": outcomes_in(agent),
         "warnings": [],
     }
 
@@ -261,7 +299,7 @@ def events_of(run: Json) -> Iterator[Json]:
         *(("text-delta", {**text, "text": piece}) for piece in pieces),
         ("text-end", text),
         ("step-finish", done),
-        ("finish", {**done, "resolvedVersions": run["resolvedVersions"], "warnings": run["warnings"]}),
+        ("finish", {**done, **{name: run[name] for name in ("resolvedVersions", "rollouts", "warnings")}}),
     ]
     for kind, payload in events:
         yield {"type": kind, "runId": run["runId"], "from": "AGENT", "payload": payload}

@@ -12,7 +12,10 @@ import httpx
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
-from editor_client.testing import serving
+from editor_client.testing import (
+    rollout_routes,  # noqa: F401  registers its routes
+    serving,
+)
 from editor_client.testing.editor import Editor, Generate
 from editor_client.testing.protocol import Answer, Refused, Request, find_route, not_done, refuse_unknown
 from editor_client.testing.routes import BEYOND

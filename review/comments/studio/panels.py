@@ -10,11 +10,11 @@ from django.template.loader import render_to_string
 
 from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
 from review.comments.values import MAX_BODY
-from review.texts import MAX_QUOTE
 from studio.forms.wording import words_of
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
 from versioning.domain.access import Right
+from versioning.domain.texts import MAX_QUOTE
 from versioning.serving.event_visibility import target_of
 
 PAGES: Final = frozenset({"version", "compare", "edit", "review"})

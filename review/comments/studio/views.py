@@ -14,7 +14,6 @@ from review.comments.studio.threads import ShownComment, Viewpoint, commentable
 from review.comments.values import MAX_BODY
 from review.comments.verbs import Comments
 from review.models import Comment
-from review.texts import MAX_QUOTE
 from studio.forms.typed import typed_text
 from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
@@ -24,6 +23,7 @@ from studio.views import safe_next_url
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import MAX_QUOTE
 
 REPLIES: Final = 50
 """How many replies the page of a thread shows at once."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
-from editor_client.shared.instructions import BlockReport
 from pydantic import Field, RootModel
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
@@ -41,6 +41,11 @@ class PreviewAnswer(ResponseSchema):
     ] = []
 
 
+OutcomeOrNull = Annotated[
+    JsonObject | None, Field(description="The arm of a rollout: null without one, and for a selector.")
+]
+
+
 class BlockUsed(ResponseSchema):
     """A prompt block that an agent's instructions refer to."""
 
@@ -48,6 +53,7 @@ class BlockUsed(ResponseSchema):
     version_id: str | None
     shown: bool
     reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
+    rollout: OutcomeOrNull
 
 
 def _model_member(name: str) -> Source:
@@ -61,8 +67,20 @@ def _selector(agent: ResolvedAgent) -> dict[str, str]:
     return agent.selector.as_dict()
 
 
-def _stored_blocks(agent: ResolvedAgent) -> list[BlockReport]:
-    return [report for report in agent.blocks if report.id is not None]
+class _StoredBlock(NamedTuple):
+    id: str
+    version_id: str | None
+    shown: bool
+    reason: str | None
+    rollout: Mapping[str, Any] | None
+
+
+def _stored_blocks(agent: ResolvedAgent) -> list[_StoredBlock]:
+    return [
+        _StoredBlock(one.id, one.version_id, one.shown, one.reason, agent.block_outcomes.get(one.id))
+        for one in agent.blocks
+        if one.id is not None
+    ]
 
 
 class ResolvedAgentAnswer(ResponseSchema):
@@ -83,6 +101,7 @@ class ResolvedAgentAnswer(ResponseSchema):
     metadata: JsonObject
     resolved_version_id: str | None
     active_version_id: str | None
+    rollout: Annotated[OutcomeOrNull, Source("outcome")]
     selector: Annotated[JsonObject, Source(_selector)]
     fallback: NoticeAnswer | None
     warnings: list[NoticeAnswer]

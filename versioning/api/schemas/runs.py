@@ -183,6 +183,13 @@ class Turn(ResponseSchema):
     content: str
 
 
+class RunRollouts(ResponseSchema):
+    """The arms of rollouts in which a run is, by id."""
+
+    agents: dict[str, JsonObject]
+    prompt_blocks: dict[str, JsonObject]
+
+
 class RunAnswer(ResponseSchema):
     """The answer of an agent, and how it was made."""
 
@@ -197,6 +204,9 @@ class RunAnswer(ResponseSchema):
     resolved_versions: Annotated[
         dict[str, str | None],
         Field(description="By agent that took part; null is the code's."),
+    ]
+    rollouts: Annotated[
+        RunRollouts, Field(description="The arms in which the run is; only what has a rollout.")
     ]
     warnings: list[NoticeAnswer]
 

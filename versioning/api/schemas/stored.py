@@ -9,6 +9,7 @@ from pydantic import ConfigDict, create_model
 
 from versioning.api.schemas import common, records, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
+from versioning.api.schemas.publish_options import TakeDownOptions
 from versioning.domain.config import UNCHANGED, ConfigSchema, Shape, Visibility
 from versioning.domain.kinds import ResourceKind
 
@@ -53,6 +54,7 @@ def requests_of(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
         "activate": versions.Activate,
         "restore": versions.VersionCreate,
         "set_label": versions.SetLabel,
+        "unpublish": TakeDownOptions,
     }
     if kind.override_schema is not None:
         fields = _nothing_required(schema)

@@ -1,0 +1,144 @@
+"""Rollouts: other versions for a share of the requests."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Self, TypedDict, Unpack
+
+from editor_client.calls import Call, reading, segment
+from editor_client.log import Reference
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import Result, bypassing, with_json_names
+
+RolloutState = Literal["running", "stopped", "completed"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arm(Result):
+    """A version, and the share of the requests that get it."""
+
+    name: str
+    version_id: str
+    weight: int
+    """In ten thousandths of the keys."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RolloutRecord(Result):
+    """What is served to which share of the requests, and what came of it."""
+
+    id: str
+    workspace_id: str
+    resource: Reference
+    seed: str
+    bucket_by: str
+    """Where in the request context the key is."""
+    arms: tuple[Arm, ...]
+    state: RolloutState
+    started_by: str | None = None
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None = None
+    reason: str | None = None
+    """Why it was stopped."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RolloutPage(Page[RolloutRecord]):
+    """A page of rollouts."""
+
+    rollouts: tuple[RolloutRecord, ...]
+
+
+class NewArm(TypedDict):
+    """An arm of a rollout that is to start."""
+
+    name: str
+    version_id: str
+    weight: int
+
+
+class RolloutFilters(Ordering, total=False):
+    """What a list of rollouts can be narrowed by."""
+
+    kind: ResourceKind
+    id: str
+    state: RolloutState
+    workspace_id: str
+
+
+class RolloutList(RolloutFilters, PageNumber, total=False):
+    """The arguments of a list of rollouts."""
+
+
+class Rollout(Handle[D_co]):
+    """A rollout, by id."""
+
+    def __init__(self, client: D_co, rollout_id: str) -> None:
+        super().__init__(client, rollout_id, f"/rollouts/{segment('id', rollout_id)}")
+
+    @method
+    def details(self) -> Call[RolloutRecord]:
+        """Read the rollout."""
+        return Call.to("GET", self._path, reading(RolloutRecord, id=self.id))
+
+    @method
+    def update(self, weights: Mapping[str, int]) -> Call[RolloutRecord]:
+        """Give arms other weights, by their names; raises `Conflict` with `rollout_ended` if it is over."""
+        arms = [{"name": name, "weight": weight} for name, weight in weights.items()]
+        return Call.to("PATCH", self._path, reading(RolloutRecord, id=self.id), body={"arms": arms})
+
+    @method
+    def stop(self, *, reason: str | None = None) -> Call[RolloutRecord]:
+        """Serve the active version to everybody again; raises as `update` does."""
+        body = {} if reason is None else {"reason": reason}
+        return Call.to("POST", f"{self._path}/stop", reading(RolloutRecord, id=self.id), body=body)
+
+    @method
+    def complete(self, arm: str, *, bypass_review: str | None = None) -> Call[RolloutRecord]:
+        """Make the version of an arm the active one; raises as `update` does, and what publishing raises."""
+        body = {"arm": arm, **bypassing(bypass_review)}
+        return Call.to("POST", f"{self._path}/complete", reading(RolloutRecord, id=self.id), body=body)
+
+
+class RolloutMethods(Driver):
+    """The methods of a client for rollouts."""
+
+    @method
+    def list_rollouts(self, **filters: Unpack[RolloutList]) -> Call[RolloutPage]:
+        """List the rollouts of what the key may read, newest first."""
+        return listing("/rollouts", RolloutPage, filters)
+
+    @iterator
+    def iter_rollouts(self, **filters: Unpack[RolloutFilters]) -> Pages[RolloutRecord]:
+        """Iterate over all of them, page by page."""
+        return Pages.of("/rollouts", RolloutPage, filters)
+
+    @method
+    def create_rollout(
+        self,
+        kind: ResourceKind,
+        resource_id: str,
+        *,
+        bucket_by: str,
+        arms: Iterable[NewArm],
+        bypass_review: str | None = None,
+    ) -> Call[RolloutRecord]:
+        """Serve the versions of the arms to a share of the requests.
+
+        Raises `Conflict` with the code `rollout_running` if one is running, and what publishing raises.
+        """
+        body = {
+            "resource": {"kind": kind, "id": resource_id},
+            "bucketBy": bucket_by,
+            "arms": [with_json_names(arm) for arm in arms],
+            **bypassing(bypass_review),
+        }
+        return Call.to("POST", "/rollouts", reading(RolloutRecord), body=body)
+
+    def get_rollout(self, rollout_id: str) -> Rollout[Self]:
+        """Return a rollout; no request is sent yet."""
+        return Rollout(self, rollout_id)

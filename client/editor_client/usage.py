@@ -1,0 +1,174 @@
+"""What versions are used for, and what people say of them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
+
+from editor_client.calls import Call, query, reading
+from editor_client.methods import Driver, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import Result, Success, with_json_names
+
+FeedbackValue = bool | int | float | str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UsageOfVersion(Result):
+    """What a version was used for, in one arm or none."""
+
+    version_id: str | None = None
+    """None for what code defines."""
+    version_number: int | None = None
+    arm: str | None = None
+    runs: int
+    errors: int
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    first_used_at: datetime.datetime
+    last_used_at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UsageList(Result):
+    """What the versions of a resource were used for, used last first."""
+
+    usage: tuple[UsageOfVersion, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeedbackRecord(Result):
+    """What was said of a version."""
+
+    id: str
+    version_id: str | None = None
+    arm: str | None = None
+    run_id: str | None = None
+    name: str
+    value: FeedbackValue
+    comment: str
+    external_id: str | None = None
+    created_at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeedbackPage(Page[FeedbackRecord]):
+    """A page of feedback."""
+
+    feedback: tuple[FeedbackRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeedbackOfVersion(Result):
+    """What was said of a version under one name."""
+
+    version_id: str | None = None
+    arm: str | None = None
+    name: str
+    count: int
+    mean: float | None = None
+    """Of the numbers."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Of the texts and booleans."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeedbackSummary(Result):
+    """What was said of a resource, summed up."""
+
+    summary: tuple[FeedbackOfVersion, ...]
+
+
+class Used(TypedDict, total=False):
+    """What an application has used."""
+
+    arm: str
+    runs: int
+    errors: int
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+
+
+class FeedbackFilters(Ordering, total=False):
+    """What a list of feedback is about, and can be narrowed by."""
+
+    kind: ResourceKind
+    id: str
+    version_id: str
+    name: str
+
+
+class FeedbackList(FeedbackFilters, PageNumber, total=False):
+    """The arguments of a list of feedback."""
+
+
+class FeedbackFields(TypedDict, total=False):
+    """What feedback is about, and what else it says."""
+
+    run_id: str
+    """The run, which leads back to the version and the arm."""
+    version_id: str | None
+    arm: str
+    comment: str
+    external_id: str
+    """The same is said once."""
+
+
+class UsageMethods(Driver):
+    """The methods of a client for usage and feedback."""
+
+    @method
+    def summarize_usage(
+        self, kind: ResourceKind, resource_id: str, *, since: str | None = None, until: str | None = None
+    ) -> Call[UsageList]:
+        """Sum up what a resource was used for; `since` and `until` are days in UTC, both included."""
+        about = query(kind=kind, id=resource_id, **{"from": since, "to": until})
+        return Call.to("GET", "/usage", reading(UsageList), query=about)
+
+    @method
+    def send_usage(
+        self, kind: ResourceKind, resource_id: str, version_id: str | None, **used: Unpack[Used]
+    ) -> Call[Success]:
+        """Report what an application that asks the model itself has used of a version."""
+        body = {
+            "resource": {"kind": kind, "id": resource_id},
+            "versionId": version_id,
+            **with_json_names(used),
+        }
+        return Call.to("POST", "/usage", reading(Success), body=body)
+
+    @method
+    def list_feedback(self, **filters: Unpack[FeedbackList]) -> Call[FeedbackPage]:
+        """List what was said of a resource (`kind` and `id`), newest first."""
+        return listing("/feedback", FeedbackPage, filters)
+
+    @iterator
+    def iter_feedback(self, **filters: Unpack[FeedbackFilters]) -> Pages[FeedbackRecord]:
+        """Iterate over all of it, page by page."""
+        return Pages.of("/feedback", FeedbackPage, filters)
+
+    @method
+    def send_feedback(
+        self,
+        name: str,
+        value: FeedbackValue,
+        *,
+        kind: ResourceKind | None = None,
+        resource_id: str | None = None,
+        **fields: Unpack[FeedbackFields],
+    ) -> Call[FeedbackRecord]:
+        """Say something of a run (`run_id`), or of a version (`kind`, `resource_id` and `version_id`)."""
+        about = {} if resource_id is None else {"resource": {"kind": kind or "agent", "id": resource_id}}
+        body = {**about, **with_json_names(fields), "name": name, "value": value}
+        return Call.to("POST", "/feedback", reading(FeedbackRecord), body=body)
+
+    @method
+    def summarize_feedback(self, kind: ResourceKind, resource_id: str) -> Call[FeedbackSummary]:
+        """Sum up what was said of a resource, by version, arm and name."""
+        about = query(kind=kind, id=resource_id)
+        return Call.to("GET", "/feedback/summary", reading(FeedbackSummary), query=about)

@@ -1,0 +1,30 @@
+"""What the application declares."""
+
+from __future__ import annotations
+
+from versioning.capabilities import EditorApp
+
+
+class ExperimentsConfig(EditorApp):
+    """Other versions for a share of the requests, to find out which is better with real people."""
+
+    name = "experiments"
+    verbose_name = "Experiments"
+    events = "experiments.rollouts.events.EVENTS"
+    choice = "experiments.rollouts.choosing.BY_ROLLOUT"
+    checks = "experiments.rollouts.ending.WHILE_ONE_RUNS"
+    keeps_versions = "experiments.rollouts.ending.VERSIONS_OF_ARMS"
+    follows = (
+        "experiments.feedback.verbs.FOLLOWER",
+        "experiments.rollouts.ending.FOLLOWERS",
+        "experiments.usage.verbs.FOLLOWER",
+    )
+    jobs = "experiments.runs.remembering.JOBS"
+    runs = "experiments.runs.recording.OBSERVER"
+    api = "experiments.api_urls"
+    studio = "experiments.studio.extension.STUDIO"
+    verbs = {
+        "feedback": "experiments.feedback.verbs.Feedbacks",
+        "rollouts": "experiments.rollouts.verbs.Rollouts",
+        "usage": "experiments.usage.verbs.Usages",
+    }

@@ -1,0 +1,1 @@
+"""Feedback: what people say of an answer, by the version that gave it."""

@@ -1,0 +1,88 @@
+"""Feedback over HTTP."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiments.feedback.schemas import FeedbackAnswer, FeedbackCreate, FeedbackPage, FeedbackSummary
+from experiments.feedback.verbs import About, Feedbacks
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet
+from versioning.api.paging import Page
+from versioning.domain.errors import Invalid
+
+_ARGUMENTS: Final = {
+    "runId": "run_id",
+    "versionId": "version_id",
+    "arm": "arm",
+    "comment": "comment",
+    "externalId": "external_id",
+}
+ORDERS: Final = {"createdAt": "created_at"}
+_ABOUT: Final = (
+    parameters.KIND_OF_RESOURCE,
+    parameters.ID_OF_RESOURCE,
+)
+
+
+class FeedbackViewSet(EditorViewSet):
+    """What people say of answers."""
+
+    subject = "feedback"
+    created = frozenset({"create"})
+    errors = {"create": (404,), "list": (404,), "summary": (404,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            *_ABOUT,
+            parameters.query("versionId", "Only of this version."),
+            parameters.query("name", "Only under this name."),
+        ),
+        "summary": _ABOUT,
+    }
+    requests = {"create": FeedbackCreate}
+    responses = {"list": FeedbackPage, "create": FeedbackAnswer, "summary": FeedbackSummary}
+
+    @property
+    def feedback(self) -> Feedbacks:
+        """The verbs."""
+        return Feedbacks.current()
+
+    def list(self, request: Request) -> Response:
+        """List what was said of a resource, newest first."""
+        given = request.query_params
+        found = self.feedback.list(
+            given.get("kind", ""),
+            given.get("id", ""),
+            version_id=given.get("versionId"),
+            name=given.get("name"),
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        return self.page_of(page, found.order_by(*page.order))
+
+    def create(self, request: Request) -> Response:
+        """Say something of an answer."""
+        given = FeedbackCreate.read(request)
+        about = About(given["resource"]["kind"], given["resource"]["id"]) if "resource" in given else None
+        if "runId" in given and ("versionId" in given or "arm" in given):
+            raise Invalid.field("runId", "says by itself which version and which arm it was")
+        if "runId" not in given and "versionId" not in given:
+            raise Invalid.field("versionId", "is required, unless runId is given")
+        said = self.feedback.give(
+            name=given["name"],
+            value=given["value"],
+            about=about,
+            by=self.caller,
+            **{name: given[member] for member, name in _ARGUMENTS.items() if member in given},
+        )
+        return Response(self.dump(said.feedback), status=201 if said.is_new else 200)
+
+    def summary(self, request: Request) -> Response:
+        """Sum up what was said of a resource, by version, arm and name."""
+        given = request.query_params
+        found = self.feedback.summed(given.get("kind", ""), given.get("id", ""), by=self.caller)
+        return Response(self.dump(found))

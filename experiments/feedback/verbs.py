@@ -1,0 +1,221 @@
+"""The verbs of feedback: give it, list it, sum it up."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from experiments.feedback.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback
+from experiments.runs.models import ServedRun
+from experiments.runs.recording import RECORDER, SECONDS
+from experiments.runs.remembering import reference
+from experiments.usage.verbs import about_versions, version_reported_by
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import AGENT
+from versioning.domain.errors import Invalid, Message, NotFound
+from versioning.domain.events import Target, VersionName
+from versioning.domain.kinds import kind_named
+from versioning.domain.texts import checked_text
+from versioning.domain.uuids import uuid_of
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource
+from versioning.models.followers import Follower
+from versioning.verbs import Verbs
+
+Value = float | str | bool
+MAX_NUMBER: Final = 2**53
+"""From this number on, JSON numbers are not exact everywhere."""
+ATTEMPTS: Final = 3
+"""How often a run is looked for that another process may be about to write."""
+
+
+class About(NamedTuple):
+    """A resource, as kind and id."""
+
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What was said, and whether it was said before."""
+
+    feedback: Feedback
+    is_new: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What was said of a version under one name."""
+
+    version_id: str | None
+    arm: str | None
+    name: str
+    count: int
+    mean: float | None
+    """Of the numbers; None if there are none."""
+    counts: Mapping[str, int]
+    """Of the texts and booleans."""
+
+
+def give(
+    feedback: Verbs,
+    *,
+    name: str,
+    value: Value,
+    run_id: str | None = None,
+    about: About | None = None,
+    version_id: str | None = None,
+    arm: str = "",
+    comment: str = "",
+    external_id: str | None = None,
+    by: Who = APPLICATION,
+) -> Given:
+    """Say something of a version, by the run that served it or by name.
+
+    By a run it is about the called agent, unless `about` names another resource that took part. Whoever may
+    run the agent may say it. The same `external_id` again changes nothing. Raises `NotFound`, `Forbidden`
+    and `Invalid`.
+    """
+    by = caller_of(by)
+    _check(name, value, comment, external_id)
+    run = None
+    if run_id is not None:
+        run = _run(run_id)
+        feedback.editor.collection(AGENT).find_or_defined(run.called, by=by)
+        about = about or About(AGENT.slug, run.called)
+        served = run.served.get(reference(*about))
+        if served is None:
+            raise Invalid.field("resource", "took no part in this run")
+        version_id, arm = served[0], served[1] or ""
+    if about is None:
+        raise Invalid.field("runId", "is required, unless resource is given")
+    kind = kind_named(about.kind)
+    resource: VersionedResource = feedback.editor.collection(kind).find_or_defined(about.id, by=by)
+    if run is None:
+        version_id = version_reported_by(feedback, resource, version_id, arm, by=by)
+    said = Feedback(
+        workspace_id=resource.workspace_id,
+        kind=kind.slug,
+        resource_id=resource.pk,
+        version_id=version_id or "",
+        arm=arm,
+        run_id=run.pk if run else None,
+        name=name,
+        value=value,
+        comment=comment,
+        external_id=external_id,
+        author_id=by.user_id,
+    )
+    try:
+        with transaction.atomic():
+            said.save(force_insert=True)
+    except IntegrityError:
+        known = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
+        if external_id is None or known is None:
+            raise
+        return Given(feedback=known, is_new=False)
+    return Given(feedback=said, is_new=True)
+
+
+def list_readable(
+    feedback: Verbs,
+    kind: str,
+    resource_id: str,
+    *,
+    version_id: str | None = None,
+    name: str | None = None,
+    by: Who = APPLICATION,
+) -> QuerySet[Feedback]:
+    """Return what was said of a resource, newest first; needs the right to drafts."""
+    by, found_kind = caller_of(by), kind_named(kind)
+    resource = feedback.editor.collection(found_kind).find_or_defined(resource_id, by=by)
+    by.require(Right.READ_DRAFTS, resource.workspace_id)
+    narrowed = {"version_id": version_id, "name": name}
+    found = Feedback.objects.filter(kind=found_kind.slug, resource_id=resource.pk)
+    return found.filter(**{field: one for field, one in narrowed.items() if one is not None})
+
+
+def summed(feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION) -> Sequence[Summary]:
+    """Return what was said of each version in each arm under each name; needs the right to drafts."""
+    rows = list_readable(feedback, kind, resource_id, by=by).order_by()
+    said: defaultdict[tuple[str, str, str], Counter[Value]] = defaultdict(Counter)
+    for version_id, arm, name, value in rows.values_list("version_id", "arm", "name", "value").iterator():
+        said[version_id, arm, name][_as_key(value)] += 1
+    return [_summary(*about, counted) for about, counted in sorted(said.items())]
+
+
+class Feedbacks(Verbs):
+    """What people say of answers."""
+
+    give = give
+    list = list_readable
+    summed = summed
+
+
+def _summary(version_id: str, arm: str, name: str, counted: Counter[Any]) -> Summary:
+    numbers = {value: count for (is_number, value), count in counted.items() if is_number}
+    total = sum(numbers.values())
+    return Summary(
+        version_id=version_id or None,
+        arm=arm or None,
+        name=name,
+        count=counted.total(),
+        mean=sum(value * count for value, count in numbers.items()) / total if total else None,
+        counts={value: count for (is_number, value), count in sorted(counted.items()) if not is_number},
+    )
+
+
+def _as_key(value: Value) -> Any:
+    """Return a value so that `1`, `true` and `"1"` are told apart as numbers and words."""
+    if isinstance(value, bool):
+        return False, "true" if value else "false"
+    return (True, value) if isinstance(value, int | float) else (False, value)
+
+
+def _check(name: str, value: Value, comment: str, external_id: str | None) -> None:
+    if not name.strip():
+        raise Invalid.field("name", "must not be blank")
+    checked_text("name", name, MAX_NAME)
+    if not isinstance(value, str | int | float):  # a boolean is an int in Python
+        raise Invalid.field("value", "must be a number, a text, true or false")
+    if isinstance(value, str):
+        checked_text("value", value, MAX_TEXT)
+    elif not abs(value) < MAX_NUMBER:
+        raise Invalid.field("value", "must be a number below 2**53, or a text")
+    checked_text("comment", comment, MAX_COMMENT)
+    if len(comment.encode(errors="replace")) > MAX_COMMENT:
+        raise Invalid.field("comment", Message("must not be longer than {limit} bytes", limit=MAX_COMMENT))
+    if external_id is not None:
+        checked_text("externalId", external_id, MAX_TEXT)
+
+
+def _run(run_id: str) -> ServedRun:
+    """Return a run; one that was over a moment ago may still have to be written, in another process too."""
+    known = ServedRun.objects.filter(pk=uuid_of(run_id))
+    found = known.first()
+    if found is None:
+        RECORDER.write()
+        found = known.first()
+    for _ in range(ATTEMPTS if RECORDER.every is not None else 0):
+        if found is None:
+            time.sleep(SECONDS)
+            found = known.first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _go_with_resource(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    about_versions(Feedback.objects.all(), resource).delete()
+
+
+FOLLOWER: Final = Follower(call=_go_with_resource, events=["deleted"])

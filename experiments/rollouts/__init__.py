@@ -1,0 +1,1 @@
+"""Rollouts: other versions for a share of the requests."""

@@ -1,0 +1,119 @@
+"""Rollouts over HTTP."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiments.rollouts.models import Rollout
+from experiments.rollouts.schemas import (
+    STATES,
+    RolloutAnswer,
+    RolloutComplete,
+    RolloutCreate,
+    RolloutPage,
+    RolloutStop,
+    RolloutUpdate,
+)
+from experiments.rollouts.verbs import Rollouts
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.paging import Page
+from versioning.api.schemas.publish_options import options_of
+
+ORDERS: Final = {"startedAt": "started_at"}
+
+
+class RolloutViewSet(EditorViewSet):
+    """Other versions for a share of the requests."""
+
+    subject = "rollout"
+    created = frozenset({"create"})
+    errors = {
+        "create": (404, 409),
+        "update": (409,),
+        "stop": (409,),
+        "complete": (409,),
+    }
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            parameters.KIND,
+            parameters.RESOURCE_ID,
+            parameters.query("state", "Only in this state.", enum=STATES),
+            parameters.WORKSPACE,
+        ),
+    }
+    requests = {
+        "create": RolloutCreate,
+        "update": RolloutUpdate,
+        "stop": RolloutStop,
+        "complete": RolloutComplete,
+    }
+    paths = {"id": (parameters.UUID, "The id of the rollout.")}
+    responses = {
+        "list": RolloutPage,
+        "create": RolloutAnswer,
+        "retrieve": RolloutAnswer,
+        "update": RolloutAnswer,
+        "stop": RolloutAnswer,
+        "complete": RolloutAnswer,
+    }
+
+    @property
+    def rollouts(self) -> Rollouts:
+        """The verbs."""
+        return Rollouts.current()
+
+    def list(self, request: Request) -> Response:
+        """List the rollouts of what the caller may read, newest first."""
+        given = request.query_params
+        found = self.rollouts.list(
+            kind=given.get("kind"),
+            resource_id=given.get("id"),
+            state=given.get("state"),
+            workspace_id=given.get("workspaceId"),
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        return self.page_of(page, found.order_by(*page.order))
+
+    def create(self, request: Request) -> Response:
+        """Serve other versions to a share of the requests."""
+        given = RolloutCreate.read(request)
+        made = self.rollouts.start(
+            given["resource"]["kind"],
+            given["resource"]["id"],
+            bucket_by=given["bucketBy"],
+            arms=RolloutCreate.arms_of(given),
+            by=self.caller,
+            **options_of(given),
+        )
+        address = f"/{settings.EDITOR_API_PREFIX}/rollouts/{made.pk}"
+        return with_etag(request, self.dump(made), status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Read a rollout."""
+        return self._answer(request, self.rollouts.find(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Change the shares."""
+        weights = [(one["name"], one["weight"]) for one in RolloutUpdate.read(request)["arms"]]
+        return self._answer(request, self.rollouts.change(id, weights, by=self.caller))
+
+    def stop(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Serve the active version to everybody again."""
+        reason = RolloutStop.read(request).get("reason", "")
+        return self._answer(request, self.rollouts.stop(id, reason=reason, by=self.caller))
+
+    def complete(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Make the version of an arm the active one."""
+        given = RolloutComplete.read(request)
+        done = self.rollouts.complete(id, given["arm"], by=self.caller, **options_of(given))
+        return self._answer(request, done)
+
+    def _answer(self, request: Request, rollout: Rollout) -> Response:
+        return with_etag(request, self.dump(rollout))

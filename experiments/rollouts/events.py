@@ -1,0 +1,66 @@
+"""The events of rollouts, and the sentences in which people are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from studio.activity.fragments import Sentence
+from versioning.domain.events import Audience, EventSubject, EventType
+
+if TYPE_CHECKING:
+    from studio.activity.names import Names
+    from versioning.models import Event
+
+_SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
+    "rollout.started": (
+        gettext_lazy("{who} started a rollout of {resource}: {shares}"),
+        gettext_lazy("{who} started a rollout: {shares}"),
+    ),
+    "rollout.changed": (
+        gettext_lazy("{who} changed the rollout of {resource}: {shares}"),
+        gettext_lazy("{who} changed the rollout: {shares}"),
+    ),
+    "rollout.stopped": (
+        gettext_lazy("{who} stopped the rollout of {resource}"),
+        gettext_lazy("{who} stopped the rollout"),
+    ),
+    "rollout.completed": (
+        gettext_lazy("{who} made “{arm}” of the rollout of {resource} live"),
+        gettext_lazy("{who} made “{arm}” of the rollout live"),
+    ),
+}
+"""By type: the sentence that names the resource, and the one for a page about it."""
+
+
+def _of_rollout(event: Event, names: Names) -> Sentence:
+    """Return the sentence about an event of a rollout."""
+    weights = event.detail.get("weights") or {}
+    shares = ", ".join(f"{name} {_percent(weight)}" for name, weight in weights.items())
+    values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
+    named, short = _SENTENCES[event.type]
+    if names.of_one:
+        return Sentence(str(short), values)
+    return Sentence(str(named), {"resource": names.resource(event), **values})
+
+
+def _percent(weight: int) -> str:
+    return f"{weight / 100:g} %"
+
+
+EVENTS: Final = EventSubject(
+    name="rollout",
+    audience=Audience.READERS,
+    noun=gettext_lazy("rollout"),
+    title=gettext_lazy("Rollouts"),
+    anything=gettext_lazy("Anything about rollouts"),
+    types=[
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_of_rollout),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_of_rollout),
+        EventType(name="stopped", title=pgettext_lazy("event", "stopped"), sentence=_of_rollout),
+        EventType(name="completed", title=pgettext_lazy("event", "completed"), sentence=_of_rollout),
+    ],
+)

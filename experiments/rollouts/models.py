@@ -1,0 +1,129 @@
+"""The model of rollouts."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from editor_client.shared.arms import MAX_PATH, Arm
+
+from versioning.domain.access import Caller
+from versioning.domain.events import Target
+from versioning.models import Workspace, events
+
+MAX_REASON: Final = 1000
+
+
+class State(models.TextChoices):
+    """What has become of a rollout."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    """Everybody gets the active version again."""
+    COMPLETED = "completed"
+    """The version of one of its arms is the active one."""
+
+
+class RolloutQuerySet(models.QuerySet["Rollout"]):
+    """Queries for rollouts."""
+
+    def running(self) -> Self:
+        """Filter those that serve their arms."""
+        return self.filter(state=State.RUNNING)
+
+    def about(self, resource: Target) -> Self:
+        """Filter by resource: a later one with the same id has none of the earlier one's."""
+        return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
+
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction."""
+        return self.select_for_update(of=("self",), no_key=True)
+
+
+class Rollout(models.Model):
+    """Other versions of a resource for a share of the requests. The record stays when it is over."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=32)
+    """The slug of the kind of the resource."""
+    resource_id = models.CharField(max_length=200)
+    identity = models.UUIDField()
+    seed = models.CharField(max_length=36)
+    """What makes the buckets of two rollouts independent of each other."""
+    bucket_by = models.CharField(max_length=MAX_PATH)
+    """Where in the request context the key is."""
+    arms = models.JSONField()
+    """As `Arm` has them, in their order."""
+    state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    author_name = models.TextField(blank=True)
+    """The user name at the time: it outlives the account. Empty for the application."""
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)
+    reason = models.TextField(blank=True)
+    """Why it was stopped, in somebody's words."""
+
+    objects = RolloutQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-started_at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                name="one_rollout_runs_of_resource",
+                fields=["kind", "resource_id", "identity"],
+                condition=models.Q(state=State.RUNNING),
+            ),
+            models.CheckConstraint(
+                name="rollout_ended_unless_running",
+                condition=models.Q(state=State.RUNNING, ended_at=None)
+                | (~models.Q(state=State.RUNNING) & models.Q(ended_at__isnull=False)),
+            ),
+        ]
+        indexes = [models.Index(name="rollout_of_workspace", fields=["workspace", "-started_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.resource_id}: {self.state}"
+
+    @property
+    def placed_arms(self) -> list[Arm]:
+        """The arms."""
+        return [Arm.stored(one) for one in self.arms]
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        """The rule that `editor_client.shared.arms` follows, as clients get it."""
+        arms = [
+            {
+                "name": arm.name,
+                "start": arm.start,
+                "weight": arm.weight,
+                "resolvedVersionId": arm.version_id,
+            }
+            for arm in self.placed_arms
+        ]
+        return {"id": str(self.pk), "seed": self.seed, "bucketBy": self.bucket_by, "arms": arms}
+
+    def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
+        """Store and record that it is over, in the transaction that has locked the resource."""
+        self.state, self.ended_at, self.reason = state, timezone.now(), reason
+        self.save(update_fields=["state", "ended_at", "reason"])
+        self.record(state.value, by, target, **detail)
+
+    def record(self, what: str, by: Caller, target: Target, **detail: Any) -> None:
+        """Record a change of the rollout in the log, with the weights of its arms."""
+        weights = {arm.name: arm.weight for arm in self.placed_arms}
+        events.record(
+            f"rollout.{what}",
+            by=by,
+            workspace_id=self.workspace_id,
+            resource=target,
+            rolloutId=str(self.pk),
+            weights=weights,
+            **detail,
+        )

@@ -1,0 +1,58 @@
+"""Plain intervals around what was counted. Pure.
+
+They say how far a number can be trusted, and nothing about which version is better: whoever looks every day
+and stops when it looks good will find a difference where there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+Z: Final = 1.96
+"""For intervals that hold the true value in 95 of 100 cases."""
+FEW: Final = 30
+"""Below so many, a rate says too little to be shown with an interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """How many of several were so, with the interval in which the true share lies in 95 of 100 cases."""
+
+    count: int
+    total: int
+    low: float
+    """From 0 to 1."""
+    high: float
+    """From 0 to 1."""
+
+    @classmethod
+    def of(cls, count: int, total: int) -> Rate | None:
+        """Return the rate with Wilson's interval, which also holds for rare cases; None of nothing.
+
+        Raises `ValueError` unless `count` lies between 0 and `total`.
+        """
+        if not 0 <= count <= total:
+            raise ValueError(f"{count} of {total}")
+        if total == 0:
+            return None
+        share, square = count / total, Z * Z
+        middle = (share + square / (2 * total)) / (1 + square / total)
+        spread = Z * sqrt(share * (1 - share) / total + square / (4 * total * total)) / (1 + square / total)
+        return cls(
+            count=count,
+            total=total,
+            low=min(share, max(0.0, middle - spread)),
+            high=max(share, min(1.0, middle + spread)),
+        )
+
+    @property
+    def share(self) -> float:
+        """The share, from 0 to 1."""
+        return self.count / self.total
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether there are too few to tell."""
+        return self.total < FEW

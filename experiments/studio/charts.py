@@ -1,0 +1,53 @@
+"""Small charts of runs a day, which templates draw as SVG."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+WIDTH: Final = 120
+HEIGHT: Final = 24
+MAX_DAYS: Final = 31
+DAYS: Final = datetime.timedelta(days=MAX_DAYS - 1)
+"""What charts look back on, with today."""
+MIN_DAYS: Final = 14
+"""As many days a chart has room for, so that one day is a bar and not a wall."""
+
+
+@dataclass(kw_only=True)
+class Chart:
+    """Runs a day, without gaps, oldest first."""
+
+    first: datetime.date
+    last: datetime.date
+    runs: Sequence[int]
+    highest: int = 0
+    """What the top of the chart stands for; charts that are compared have the same."""
+
+    @classmethod
+    def of(cls, days: Mapping[datetime.date, int]) -> Chart | None:
+        """Return the chart of the last days up to the last one that has runs; None without any."""
+        if not days:
+            return None
+        last = max(days)
+        first = max(min(days), last - datetime.timedelta(days=MAX_DAYS - 1))
+        all_days = [first + datetime.timedelta(days=number) for number in range((last - first).days + 1)]
+        runs = [days.get(day, 0) for day in all_days]
+        return cls(first=first, last=last, runs=runs, highest=max(runs))
+
+    @property
+    def bars(self) -> list[tuple[float, float, float, float]]:
+        """The bars: x, y, width and height, in a box of `WIDTH` by `HEIGHT`."""
+        step = WIDTH / max(len(self.runs), MIN_DAYS)
+        heights = [HEIGHT * runs / (self.highest or 1) for runs in self.runs]
+        return [
+            (round(number * step, 2), round(HEIGHT - height, 2), round(max(step - 1, 1), 2), round(height, 2))
+            for number, height in enumerate(heights)
+        ]
+
+    @property
+    def box(self) -> str:
+        """The box in which the bars are."""
+        return f"0 0 {WIDTH} {HEIGHT}"

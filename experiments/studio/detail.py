@@ -1,0 +1,235 @@
+"""The page of a rollout: its numbers side by side, other shares, stopping it, and making an arm live."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from editor_client.shared.arms import Arm
+
+from experiments.rollouts.ending import END_ROLLOUT
+from experiments.rollouts.models import Rollout, State
+from experiments.rollouts.verbs import RolloutEnded, Rollouts
+from experiments.studio.forms import StopForm, WeightsForm
+from experiments.studio.links import of_completing, of_rollout
+from experiments.studio.numbers import arms_in_words, numbers_of
+from studio.diff.fields import unchanged_titles
+from studio.diff.views import DifferencesPage
+from studio.publishing.obstacles import obstacle_to
+from studio.resources.base import ResourcePage
+from studio.versions import title_of
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+EARLIER = 20
+"""How many earlier rollouts the page lists."""
+
+
+class OneRollout(ResourcePage):
+    """A page about one rollout of the resource, for those who may read its drafts."""
+
+    tab = "rollouts"
+    right = Right.READ_DRAFTS
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take the id of the rollout and the name of an arm from the address."""
+        super().setup(request, *args, **kwargs)
+        self.rollout_id, self.arm_name = kwargs.get("rollout", ""), kwargs.get("arm", "")
+
+    @cached_property
+    def rollout(self) -> Rollout:
+        """The rollout; raises `NotFound` for one of another resource."""
+        self.require(self.right)
+        found = Rollouts.current().find(self.rollout_id, by=self.caller)
+        if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
+            raise NotFound
+        return found
+
+    @property
+    def found(self) -> VersionedResource:
+        """The resource of the rollout."""
+        if self.resource is None:
+            raise NotFound
+        return self.resource
+
+    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page of the rollout."""
+        rollout = self.rollout
+        is_running, may_publish = rollout.state == State.RUNNING, self.may(Right.PUBLISH)
+        arms = rollout.placed_arms
+        return self.page(
+            "experiments/rollout.html",
+            title=_("On a share of the requests"),
+            status=status,
+            **{
+                "rollout": rollout,
+                "is_running": is_running,
+                "numbers": numbers_of(rollout, self.found.active_id, self.caller),
+                "arms_in_words": arms_in_words(arms),
+                "may_change": is_running and may_publish,
+                "weights_form": WeightsForm(arms=arms) if is_running and may_publish else None,
+                "stop_form": StopForm(),
+                "stop_address": of_rollout(rollout, "rollout_stop"),
+                "weights_address": of_rollout(rollout, "rollout_weights"),
+                "completing": [(arm.name, of_completing(rollout, arm.name)) for arm in arms],
+                "earlier": self.earlier(rollout),
+                **context,
+            },
+        )
+
+    def earlier(self, shown: Rollout) -> list[tuple[Rollout, str, str]]:
+        """Return the other rollouts of the resource, each with its arms in words and its address."""
+        others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
+        found = others.filter(identity=shown.identity).exclude(pk=shown.pk)[:EARLIER]
+        return [(one, arms_in_words(one.placed_arms), of_rollout(one)) for one in found]
+
+
+class RolloutPage(OneRollout):
+    """Shows a rollout."""
+
+    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Show it."""
+        self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+        return self.show()
+
+
+class LatestRolloutPage(RolloutPage):
+    """Shows the rollout that is running, or the last one; or says how one is started."""
+
+    @cached_property
+    def rollout(self) -> Rollout:
+        """The newest rollout of the resource; raises `NotFound` if there was none."""
+        self.require(self.right)
+        found = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
+        newest = found.order_by("-started_at").first()
+        if newest is None:
+            raise NotFound
+        return newest
+
+    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page of the rollout, or the one that says how to begin."""
+        try:
+            _newest = self.rollout
+        except NotFound:
+            start = self.address("share") if self.may(Right.PUBLISH) and self.resource else ""
+            title = _("On a share of the requests")
+            return self.page("experiments/none.html", title=title, start_address=start)
+        return super().show(status=status, **context)
+
+
+class WeightsPage(OneRollout):
+    """Gives the arms of a rollout other shares."""
+
+    right = Right.PUBLISH
+
+    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Lead to the page of the rollout, whose form this is."""
+        return self.go(of_rollout(self.rollout))
+
+    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Change them; what is wrong stays in the form."""
+        form = WeightsForm(request.POST, arms=self.rollout.placed_arms)
+        if not form.is_valid():
+            return self.show(status=400, weights_form=form)
+        try:
+            changed = Rollouts.current().change(self.rollout_id, form.weights(), by=self.caller)
+        except Invalid as error:
+            form.add(error)
+            return self.show(status=400, weights_form=form)
+        except RolloutEnded as error:
+            return self.go(of_rollout(self.rollout), error.message)
+        said = _("Now: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
+        return self.go(of_rollout(changed), said)
+
+
+class StopPage(OneRollout):
+    """Stops a rollout: everybody gets what is live."""
+
+    right = Right.PUBLISH
+
+    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Lead to the page of the rollout, whose button this is."""
+        return self.go(of_rollout(self.rollout))
+
+    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Stop it."""
+        form = StopForm(request.POST)
+        if not form.is_valid():
+            return self.show(status=400, stop_form=form)
+        try:
+            reason = form.cleaned_data["reason"]
+            Rollouts.current().stop(str(self.rollout.pk), reason=reason, by=self.caller)
+        except Invalid as error:
+            form.add_error("reason", error.issues[0].message)
+            return self.show(status=400, stop_form=form)
+        except RolloutEnded as error:
+            return self.go(of_rollout(self.rollout), error.message)
+        return self.go(of_rollout(self.rollout), _("Stopped. Everybody gets what is live."))
+
+
+class CompletePage(OneRollout, DifferencesPage):
+    """Shows what changes for everybody else, and makes the version of an arm live."""
+
+    right = Right.PUBLISH
+
+    @cached_property
+    def arm(self) -> Arm:
+        """The arm; raises `NotFound` if there is none of the name."""
+        found = next((one for one in self.rollout.placed_arms if one.name == self.arm_name), None)
+        if found is None:
+            raise NotFound
+        return found
+
+    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Ask for confirmation."""
+        return self.ask()
+
+    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Make it live, unless something else went live since the page was opened."""
+        if request.POST.get("live", "") != (self.found.active_id or ""):
+            return self.ask(status=409, is_changed=True)
+        version = self.version()
+        try:
+            Rollouts.current().complete(str(self.rollout.pk), self.arm.name, by=self.caller)
+        except RolloutEnded as error:
+            return self.go(of_rollout(self.rollout), error.message)
+        except (Invalid, Conflict):
+            return self.ask(status=409)
+        except Forbidden:
+            self.require(Right.PUBLISH)
+            return self.ask(status=403)
+        return self.back("history", _("%(version)s is live.") % {"version": title_of(version)})
+
+    def version(self) -> Snapshot:
+        """Return the version of the arm."""
+        found: Snapshot = self.collection.version(
+            self.resource_id, self.arm.version_id, by=self.caller
+        ).version
+        return found
+
+    def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page that asks for confirmation."""
+        version, live = self.version(), self.found.active
+        fields = self.effects(live, version)
+        return self.page(
+            "experiments/complete.html",
+            title=_("Make “%(arm)s” live?") % {"arm": self.arm.name},
+            status=status,
+            rollout=self.rollout,
+            is_running=self.rollout.state == State.RUNNING,
+            version=version,
+            version_title=title_of(version),
+            live=live,
+            live_title=title_of(live) if live else "",
+            before_title=title_of(live) if live else _("Nothing live"),
+            after_title=title_of(version),
+            fields=fields,
+            unchanged=unchanged_titles(fields, self.effective(version)),
+            obstacle=obstacle_to(self.found, version, self.caller, {END_ROLLOUT: True}),
+            back_address=of_rollout(self.rollout),
+            **context,
+        )

@@ -1,0 +1,50 @@
+"""Where the pages about rollouts and usage are."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+
+from experiments.rollouts.ending import RolloutRunning
+from experiments.rollouts.models import Rollout
+from studio.extensions import Action
+from studio.kinds import KINDS_BY_SLUG, StudioKind
+from versioning.domain.errors import VersioningError
+from versioning.models import Event
+
+
+def of_form(kind: StudioKind, resource_id: str, version_id: str) -> str:
+    """Return the address of the form that starts a rollout of a version."""
+    return f"{kind.address('share', resource_id)}?{urlencode({'version': version_id})}"
+
+
+def of_rollout(rollout: Rollout, page: str = "rollout") -> str:
+    """Return the address of a page about a rollout: `rollout`, `rollout_stop`, `rollout_weights`."""
+    return KINDS_BY_SLUG[rollout.kind].address(page, rollout.resource_id, str(rollout.pk))
+
+
+def of_completing(rollout: Rollout, arm: str) -> str:
+    """Return the address of the page that asks before it makes the version of an arm live."""
+    address = KINDS_BY_SLUG[rollout.kind].address
+    return address("rollout_complete", rollout.resource_id, str(rollout.pk), arm)
+
+
+def of_rollouts(kind: StudioKind, resource_id: str) -> str:
+    """Return the address of the page that shows the rollout that is running, or the last one."""
+    return kind.address("rollouts", resource_id)
+
+
+def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+    """Return where a rollout is stopped that stands in the way; None for any other error."""
+    if not isinstance(error, RolloutRunning):
+        return None
+    return Action(title=_("To what runs on a share"), address=of_rollouts(kind, resource_id))
+
+
+def of_event(kind: StudioKind, event: Event) -> str:
+    """Return the address of the rollout that an event is about; empty if it is about none."""
+    rollout_id = event.detail.get("rolloutId")
+    if not rollout_id or not event.type.startswith("rollout."):
+        return ""
+    return kind.address("rollout", event.resource_id, str(rollout_id))

@@ -1,0 +1,125 @@
+"""The numbers of a rollout: its arms and what is live beside them, as a page shows them."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+from editor_client.shared.arms import Arm
+
+from experiments.feedback.verbs import Feedbacks, Summary
+from experiments.rollouts.models import Rollout
+from experiments.statistics import Rate
+from experiments.studio.charts import Chart
+from experiments.studio.forms import percent
+from experiments.usage.verbs import Usages
+from versioning.domain.access import Caller
+
+ALL: Final = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What was said of an arm under one name."""
+
+    name: str
+    count: int
+    mean: float | None
+    shares: Sequence[tuple[str, Rate]]
+    """The words that were said, and how often."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """An arm, or what is live, with what was counted of it."""
+
+    title: str
+    """The name of the arm."""
+    arm: str
+    """Empty for what is live."""
+    version_id: str
+    version_number: int | None
+    percent: Any
+    runs: int = 0
+    errors: Rate | None = None
+    seconds: float | None = None
+    """The mean time of a run, with its sub-agents."""
+    tokens: float | None = None
+    """The mean tokens of a run, in and out."""
+    said: Sequence[Said] = field(default_factory=tuple)
+    chart: Chart | None = None
+
+
+def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[Numbers]:
+    """Return the arms and then what is live, from the day on which the rollout was started.
+
+    Needs the right to drafts. Days are counted in UTC.
+    """
+    counted = _Counted(rollout, caller)
+    rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
+    found = [counted.of(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
+    found.append(counted.of(_("Live"), "", active_id or "", rest))
+    charts = [one.chart for one in found if one.chart]
+    highest = max((chart.highest for chart in charts), default=0)
+    for chart in charts:
+        chart.highest = highest
+    return found
+
+
+def arms_in_words(arms: Iterable[Arm]) -> str:
+    """Return the shares of arms: `new 5 %, short 2.5 %`."""
+    return ", ".join(f"{arm.name} {percent(arm.weight)} %" for arm in arms)
+
+
+class _Counted:
+    """What was counted since a rollout began, and said."""
+
+    def __init__(self, rollout: Rollout, caller: Caller) -> None:
+        about = (rollout.kind, rollout.resource_id)
+        since = rollout.started_at.date()
+        until = rollout.ended_at.date() if rollout.ended_at else None
+        usage = Usages.current()
+        rows = usage.summed(*about, since=since, until=until, by=caller)
+        self._sums = {(row["version_id"], row["arm"]): row for row in rows}
+        self._days: defaultdict[tuple[str, str], dict[datetime.date, int]] = defaultdict(dict)
+        for row in usage.daily(*about, since=since, until=until, by=caller):
+            self._days[row["version_id"], row["arm"]][row["day"]] = row["runs"]
+        self._said = Feedbacks.current().summed(*about, by=caller)
+
+    def of(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
+        """Return the numbers of an arm; of what is live, those of the version that is live now."""
+        row = self._sums.get((version_id, arm))
+        counted: dict[str, Any] = {}
+        if row and row["sum_runs"]:
+            runs = row["sum_runs"]
+            counted = {
+                "runs": runs,
+                "errors": Rate.of(min(row["sum_errors"], runs), runs),
+                "seconds": row["sum_milliseconds"] / runs / 1000,
+                "tokens": (row["sum_input_tokens"] + row["sum_output_tokens"]) / runs,
+                "chart": Chart.of(self._days[version_id, arm]),
+            }
+        about = (version_id, arm)
+        return Numbers(
+            title=title,
+            arm=arm,
+            version_id=version_id,
+            version_number=row["version_number"] if row else None,
+            percent=percent(weight),
+            said=[_said(one) for one in self._said if (one.version_id or "", one.arm or "") == about],
+            **counted,
+        )
+
+
+def _said(summary: Summary) -> Said:
+    shares = [(word, Rate.of(count, summary.count)) for word, count in summary.counts.items()]
+    return Said(
+        name=summary.name,
+        count=summary.count,
+        mean=summary.mean,
+        shares=[(word, rate) for word, rate in shares if rate is not None],
+    )

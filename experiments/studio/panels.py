@@ -1,0 +1,104 @@
+"""What pages about a resource say of its rollout, and the button that starts one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from editor_client.shared.arms import Arm
+
+from experiments.rollouts.ending import running_of
+from experiments.rollouts.models import Rollout
+from experiments.studio.charts import DAYS, Chart
+from experiments.studio.forms import percent
+from experiments.studio.links import of_form, of_rollout
+from experiments.usage.verbs import runs_of_many
+from studio.kinds import StudioKind
+from studio.panels import Panel, Slot, VersionOnPage
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+STYLESHEETS: Final = ["experiments/experiments.css"]
+WITH_STRIP: Final = frozenset(
+    {"edit", "since", "history", "version", "publish", "schedule", "review", "share"}
+)
+WITH_BUTTON: Final = frozenset({"history", "version", "publish"})
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield what runs for those who may read drafts, and the button for those who may publish."""
+    workspace_id = shown.resource.workspace_id
+    if not shown.caller.may(Right.READ_DRAFTS, workspace_id):
+        return
+    running = running_of(shown.resource)
+    if running is not None and shown.page in WITH_STRIP:
+        yield Panel(slot=Slot.TOP, html=strip(running, shown.resource), stylesheets=STYLESHEETS)
+    if running is None and shown.page in WITH_BUTTON and _may_start(shown):
+        context = {
+            "address": of_form(shown.kind, shown.resource.pk, shown.version.version_id),
+            "is_wide": shown.page == "version",
+        }
+        yield Panel(slot=Slot.ACTIONS, html=render_to_string("experiments/button.html", context))
+
+
+def _may_start(shown: VersionOnPage) -> bool:
+    """Say whether the caller may try the version on a share."""
+    resource = shown.resource
+    is_possible = resource.active_id is not None and resource.pointers is None
+    is_live = shown.version.version_id == resource.active_id
+    return is_possible and not is_live and shown.caller.may(Right.PUBLISH, resource.workspace_id)
+
+
+def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
+    """Return the line that says what runs on which share."""
+    numbers = _numbers_of(resource, rollout.placed_arms)
+    lines = [
+        _("%(version)s runs on %(share)s %% of the requests.")
+        % {"version": numbers.get(arm.version_id, _("A version")), "share": percent(arm.weight)}
+        for arm in rollout.placed_arms
+    ]
+    context = {"lines": lines, "address": of_rollout(rollout)}
+    return render_to_string("experiments/strip.html", context)
+
+
+def notes(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return the share that versions of a history have at this moment, by their ids."""
+    running = running_of(resource)
+    if running is None:
+        return {}
+    return {arm.version_id: [_chip(arm, running)] for arm in running.placed_arms}
+
+
+def list_notes(
+    caller: Caller, kind: StudioKind, resources: Mapping[str, str]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return what runs on a share, and the runs of the last days; to callers who may read drafts."""
+    ids = [one for one, workspace_id in resources.items() if caller.may(Right.READ_DRAFTS, workspace_id)]
+    found: dict[str, list[SafeString]] = {one: [] for one in ids}
+    running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
+    for rollout in running:
+        found[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
+    for one, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
+        context = {"chart": Chart.of(days)}
+        found[one].append(render_to_string("experiments/chart.html", context))
+    return found
+
+
+def _chip(arm: Arm, rollout: Rollout) -> SafeString:
+    said = _("On %(share)s %%") % {"share": percent(arm.weight)}
+    return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), said)
+
+
+def _numbers_of(resource: VersionedResource, arms: Sequence[Arm]) -> Mapping[str, str]:
+    """Return the versions of arms in words, by their ids."""
+    ids = [arm.version_id for arm in arms]
+    rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
+    return {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}

@@ -1,0 +1,93 @@
+"""Trying a version on a share of the requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from experiments.rollouts.ending import running_of
+from experiments.rollouts.verbs import Rollouts
+from experiments.studio.forms import PER_CENT, ShareForm, percent
+from experiments.studio.links import of_rollout, of_rollouts
+from studio.publishing.obstacles import obstacle_to
+from studio.resources.base import ResourcePage
+from studio.versions import reference_to, title_of
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+
+class SharePage(ResourcePage):
+    """Starts a rollout of one version."""
+
+    tab = "history"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show the form."""
+        self.require(Right.PUBLISH)
+        return self.show(self.version(request.GET.get("version")), ShareForm())
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Start it; what is wrong stays in the form."""
+        self.require(Right.PUBLISH)
+        version, form = self.version(request.POST.get("version")), ShareForm(request.POST)
+        if not form.is_valid():
+            return self.show(version, form, status=400)
+        try:
+            started = Rollouts.current().start(
+                self.kind.slug,
+                self.resource_id,
+                bucket_by=form.cleaned_data["key"].strip(),
+                arms=[form.arm(version.version_id)],
+                by=self.caller,
+            )
+        except Invalid as error:
+            form.add(error)
+            return self.show(version, form, status=400)
+        except Conflict as error:
+            form.add(Invalid.field("", error.message))
+            return self.show(version, form, status=409)
+        except Forbidden:
+            self.require(Right.PUBLISH)  # else the page says what the gate has against the version
+            return self.show(version, form, status=403)
+        share = percent(int(form.cleaned_data["share"] * PER_CENT))
+        said = _("%(version)s is tried on %(share)s %% of the requests.")
+        return self.go(of_rollout(started), said % {"version": title_of(version), "share": share})
+
+    @property
+    def found(self) -> VersionedResource:
+        """The resource; raises `NotFound` while only code defines the agent: there is nothing to try."""
+        if self.with_history is None:
+            raise NotFound("Nothing was saved yet, so there is nothing to try.")
+        return self.with_history
+
+    def version(self, version_id: str | None) -> Snapshot:
+        """Return the version to try, by default the latest."""
+        wanted = version_id or self.found.latest_id
+        version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
+        return version
+
+    def show(self, version: Snapshot, form: ShareForm, *, status: int = 200) -> HttpResponse:
+        """Return the form, with what stands in its way."""
+        live = self.found.active
+        context: dict[str, Any] = {
+            "live_title": title_of(live) if live else "",
+            "running_address": of_rollouts(self.kind, self.resource_id) if running_of(self.found) else "",
+            "is_file": self.found.pointers is not None,
+        }
+        context["is_possible"] = bool(live) and not context["running_address"] and not context["is_file"]
+        return self.page(
+            "experiments/share.html",
+            title=_("Try %(version)s on a share of the requests") % {"version": reference_to(version)},
+            status=status,
+            form=form,
+            version=version,
+            is_live=version.version_id == self.found.active_id,
+            obstacle=obstacle_to(self.found, version, self.caller),
+            panels=self.panels("share", version),
+            back_address=f"{self.address('publish')}?version={version.version_id}",
+            **context,
+        )

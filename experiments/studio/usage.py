@@ -1,0 +1,62 @@
+"""Which versions are still asked for: before one deletes them, or prunes."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from experiments.studio.charts import DAYS, MAX_DAYS, Chart
+from experiments.usage.verbs import Usages
+from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
+
+
+class UsagePage(ResourcePage):
+    """What a resource was used for in the last days, by version and arm."""
+
+    tab = "runs"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show it."""
+        self.require(Right.READ_DRAFTS)
+        since = timezone.now().date() - DAYS
+        about = (self.kind.slug, self.resource_id)
+        rows = Usages.current().summed(*about, since=since, by=self.caller)
+        days = Usages.current().daily(*about, since=since, by=self.caller)
+        whole: dict[datetime.date, int] = {}
+        last: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for one in days:
+            whole[one["day"]] = whole.get(one["day"], 0) + one["runs"]
+            last[one["version_id"], one["arm"]] = one  # the days are in order
+        active_id = (self.resource.active_id if self.resource else None) or ""
+        return self.page(
+            "experiments/usage.html",
+            title=_("Usage"),
+            rows=[self._row(row, last.get((row["version_id"], row["arm"]), {}), active_id) for row in rows],
+            chart=Chart.of(whole),
+            since=since,
+            days=MAX_DAYS,
+        )
+
+    def _row(self, row: Mapping[str, Any], last: Mapping[str, Any], active_id: str) -> dict[str, Any]:
+        runs, version_id = row["sum_runs"], row["version_id"]
+        return {
+            "title": _("Version %(number)s") % {"number": row["version_number"]}
+            if version_id
+            else _("The code"),
+            "address": self.address("version", version_id) if version_id else "",
+            "is_live": version_id == active_id,
+            "arm": row["arm"],
+            "runs": runs,
+            "errors": row["sum_errors"],
+            "tokens": row["sum_input_tokens"] + row["sum_output_tokens"],
+            "seconds": row["sum_milliseconds"] / runs / 1000 if runs else None,
+            "last": row["last"],
+            "by": last.get("last_used_by"),
+            "key_prefix": last.get("last_key_prefix"),
+        }

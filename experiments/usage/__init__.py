@@ -1,0 +1,1 @@
+"""Usage: how often versions run, and what that takes."""

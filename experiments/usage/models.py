@@ -1,0 +1,46 @@
+"""The model of usage."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Usage(models.Model):
+    """What one version of a resource, in one arm or none, was used for on one day (UTC)."""
+
+    kind = models.CharField(max_length=32)
+    """The slug of the kind of the resource."""
+    resource_id = models.CharField(max_length=200)
+    version_id = models.CharField(max_length=80, blank=True)
+    """Empty for what code defines."""
+    version_number = models.PositiveIntegerField(null=True)
+    arm = models.CharField(max_length=64, blank=True)
+    """The arm of the rollout that was running; empty without one."""
+    day = models.DateField()
+    runs = models.BigIntegerField(default=0)
+    errors = models.BigIntegerField(default=0)
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    milliseconds = models.BigIntegerField(default=0)
+    first_used_at = models.DateTimeField()
+    last_used_at = models.DateTimeField()
+    last_used_by = models.TextField(blank=True)
+    """The username at the time; empty for the application itself."""
+    last_key_prefix = models.CharField(max_length=16, blank=True)
+    """How the key begins with which it was used last; empty without one."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                name="usage_once_a_day", fields=["kind", "resource_id", "day", "version_id", "arm"]
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.resource_id} on {self.day}: {self.runs}"
+
+
+SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")
+"""What is added up."""
+LAST = ("last_used_at", "last_used_by", "last_key_prefix")
+"""What is known of the last use."""

@@ -1,0 +1,197 @@
+"""The verbs of usage: add what an application has used itself, and sum up what was used."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from django.db.models import Max, Min, Model, QuerySet, Sum
+from django.utils import timezone
+
+from experiments.rollouts.models import Rollout
+from experiments.usage.counting import Count, Counted, store
+from experiments.usage.models import LAST, SUMS, Usage
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import AGENT
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.events import Target, VersionName
+from versioning.domain.kinds import kind_named
+from versioning.editor.event_log import EventLog
+from versioning.editor.live_periods import live_periods
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource
+from versioning.models.followers import Follower
+from versioning.serving.resolution import find_version
+from versioning.verbs import Verbs
+
+Row = TypeVar("Row", bound=Model)
+REPORTED_FOR: Final = datetime.timedelta(days=30)
+"""How long viewers may report about what was served: versions that were active, arms of rollouts."""
+
+
+def report(
+    usage: Verbs,
+    kind: str,
+    resource_id: str,
+    version_id: str | None,
+    *,
+    arm: str = "",
+    by: Who = APPLICATION,
+    **sums: int,
+) -> None:
+    """Add what an application has used of a version; `sums` are those of `Usage`.
+
+    Whoever may read the resource may report about what it served lately: the active version, former ones, and
+    the arms of its rollouts. All else needs the right to drafts. Raises `NotFound`, `Forbidden`, and
+    `Invalid` for a version that there is none of, and for an arm that it was never in.
+    """
+    by, found_kind = caller_of(by), kind_named(kind)
+    resource = usage.editor.collection(found_kind).find_or_defined(resource_id, by=by)
+    reported = version_reported_by(usage, resource, version_id, arm, by=by)
+    now = timezone.now()
+    store({Counted(found_kind.slug, resource.pk, reported, arm, now.date()): Count.of(by, now, **sums)})
+
+
+def summed(
+    usage: Verbs,
+    kind: str,
+    resource_id: str,
+    *,
+    since: datetime.date | None = None,
+    until: datetime.date | None = None,
+    by: Who = APPLICATION,
+) -> Sequence[Mapping[str, Any]]:
+    """Return what each version was used for in each arm, used last first; both days are included.
+
+    Needs the right to drafts.
+    """
+    of_each = _rows(usage, kind, resource_id, (since, until), by).values(
+        "version_id", "version_number", "arm"
+    )
+    return list(
+        of_each.annotate(
+            **{f"sum_{name}": Sum(name) for name in SUMS},
+            first=Min("first_used_at"),
+            last=Max("last_used_at"),
+        ).order_by("-last", "version_id", "arm")
+    )
+
+
+def daily(
+    usage: Verbs,
+    kind: str,
+    resource_id: str,
+    *,
+    since: datetime.date | None = None,
+    until: datetime.date | None = None,
+    by: Who = APPLICATION,
+) -> Sequence[Mapping[str, Any]]:
+    """Return the runs and the last use of each day by `version_id`, `arm` and `day`; asked as `summed` is."""
+    rows = _rows(usage, kind, resource_id, (since, until), by)
+    return list(rows.values("version_id", "arm", "day", "runs", *LAST).order_by("day", "version_id", "arm"))
+
+
+def runs_of_many(
+    kind: str, resource_ids: Iterable[str], since: datetime.date
+) -> Mapping[str, Mapping[datetime.date, int]]:
+    """Return the runs of each day of several resources, by their ids, in one query.
+
+    Asks for no rights: of resources whose drafts the caller may read.
+    """
+    rows = Usage.objects.filter(kind=kind, resource_id__in=list(resource_ids), day__gte=since).order_by()
+    found: defaultdict[str, dict[datetime.date, int]] = defaultdict(dict)
+    for resource_id, day, runs in rows.values_list("resource_id", "day").annotate(Sum("runs")):
+        found[resource_id][day] = runs
+    return found
+
+
+def _rows(
+    usage: Verbs,
+    kind: str,
+    resource_id: str,
+    days: tuple[datetime.date | None, datetime.date | None],
+    by: Who,
+) -> QuerySet[Usage]:
+    """Return the rows of a resource, from the first to the last of the days."""
+    by, found_kind = caller_of(by), kind_named(kind)
+    resource = usage.editor.collection(found_kind).find_or_defined(resource_id, by=by)
+    by.require(Right.READ_DRAFTS, resource.workspace_id)
+    narrowed = {"day__gte": days[0], "day__lte": days[1]}
+    rows = Usage.objects.filter(kind=found_kind.slug, resource_id=resource.pk).order_by()
+    return rows.filter(**{name: day for name, day in narrowed.items() if day is not None})
+
+
+class Usages(Verbs):
+    """What versions are used for."""
+
+    report = report
+    summed = summed
+    daily = daily
+
+
+def version_reported_by(
+    verbs: Verbs, resource: VersionedResource, version_id: str | None, arm: str, *, by: Caller
+) -> str:
+    """Return the id of the version that is reported about, empty for the code; raises as `report` does."""
+    if version_id is None:
+        if not is_defined_in_code(resource.kind.slug, resource.pk):
+            raise Invalid.field("versionId", "may be null only for what code defines")
+        if arm:
+            raise Invalid.field("arm", "needs a version: what code defines is in no arm")
+        return ""
+    try:
+        version = find_version(resource, version_id)
+    except NotFound:
+        raise Invalid.field("versionId", "is no version of this resource") from None
+    in_arm_until = _in_arm_until(resource, version.version_id, arm) if arm else None
+    served_until = in_arm_until or _active_until(resource, version.version_id, verbs.editor.event, by)
+    if served_until is None or served_until < timezone.now() - REPORTED_FOR:
+        by.require(Right.READ_DRAFTS, resource.workspace_id)
+    if arm and in_arm_until is None:
+        raise Invalid.field("arm", "was never an arm with this version")
+    return version.version_id
+
+
+def _in_arm_until(resource: VersionedResource, version_id: str, arm: str) -> datetime.datetime | None:
+    """Return until when a version was that of an arm; None if it never was."""
+    rollouts = Rollout.objects.filter(kind=resource.kind.slug, resource_id=resource.pk)
+    ends = [
+        rollout.ended_at or timezone.now()
+        for rollout in rollouts
+        if any((one.name, one.version_id) == (arm, version_id) for one in rollout.placed_arms)
+    ]
+    return max(ends, default=None)
+
+
+def _active_until(
+    resource: VersionedResource, version_id: str, log: EventLog, by: Caller
+) -> datetime.datetime | None:
+    """Return until when a version was the active one, as far as the log knows; None if it never was."""
+    if version_id == resource.active_id:
+        return timezone.now()
+    periods = live_periods(log, resource, by=by).by_version.get(version_id, ())
+    return max((one.until for one in periods if one.until is not None), default=None)
+
+
+def is_defined_in_code(kind: str, resource_id: str) -> bool:
+    """Say whether code defines an agent with this id."""
+    return kind == AGENT.slug and get_editor().code.get(resource_id) is not None
+
+
+def about_versions(rows: QuerySet[Row], resource: Target) -> QuerySet[Row]:
+    """Filter what goes with a resource: of an override not what is about the code, which is still there."""
+    found = rows.filter(kind=resource.kind, resource_id=resource.id)
+    is_defined = is_defined_in_code(resource.kind, resource.id)
+    return found.exclude(version_id="") if is_defined else found
+
+
+def _go_with_resource(
+    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
+) -> None:
+    about_versions(Usage.objects.all(), resource).delete()
+
+
+FOLLOWER: Final = Follower(call=_go_with_resource, events=["deleted"])

@@ -1,0 +1,99 @@
+"""Trying a version on a share of the people, as somebody with a mouse meets it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.clicks import Clicks
+from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi
+from tests.support.runs import ECHO, ran
+from tests.support.served import served
+
+Apis = Callable[[str], RemoteApi]
+
+
+def arm_of(page: Page, title: str) -> str:
+    """Return the words of one arm on the page of a rollout."""
+    return page.get_by_role("article", name=title).inner_text()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_a_version_is_tried_on_five_percent_widened_read_and_made_live(
+    enter: Enter, api_of: Apis, width: int
+) -> None:
+    paula, agent_id = api_of("paula"), f"tried-{width}"
+    AGENTS.make(
+        paula, agent_id, "one", name=f"Tried {width}", workspaceId="acme", model=ECHO, autoPublish=True
+    )
+    AGENTS.save(paula, agent_id, "two")
+    page = enter("paula", f"versioning/agent/{agent_id}/change/", width=width)
+    person = Clicks(page)
+    person.click(page.get_by_role("button", name="Publish…"))
+    person.click(page.get_by_role("link", name="Try on a share…"))
+    expect(page.get_by_label("Share of the requests, in percent").first).to_have_value("5")
+    person.click(page.get_by_role("button", name="Start"))
+    expect(page.get_by_text("Version 2 is tried on 5 % of the requests.")).to_be_visible()
+    assert person.count == 3
+
+    # Widen it: the field follows the slider.
+    page.get_by_role("slider").fill("100")
+    expect(page.get_by_role("spinbutton")).to_have_value("100")
+    page.get_by_role("button", name="Change the share").click()
+    expect(page.get_by_role("heading", name="new 100 %")).to_be_visible()
+
+    # People meet it, and say what they think.
+    for user in ("ada", "ben", "cleo"):
+        answer = ran(paula, agent_id, requestContext={"userId": user})
+        assert "two" in answer["text"]
+        said = {"runId": answer["runId"], "name": "helpful", "value": user != "ben"}
+        assert paula.post("/feedback", said).status == 201
+    page.reload()
+    words = arm_of(page, "new")
+    assert "Runs\n3" in words and "helpful" in words and "too few to tell" in words
+
+    # What runs on a share is seen where one looks for what is live.
+    for address in ("change/", "history/", "publish/"):
+        page.goto(f"versioning/agent/{agent_id}/{address}")
+        expect(page.locator(".share-strip")).to_contain_text("Version 2 runs on 100 % of the requests.")
+    page.goto(f"versioning/agent/?q=Tried+{width}")
+    expect(page.get_by_role("link", name="On 100 %")).to_be_visible()
+
+    page.get_by_role("link", name="On 100 %").click()
+    person = Clicks(page)
+    person.click(page.get_by_role("link", name="Make “new” live…"))
+    person.click(page.get_by_role("button", name="Make it live"))
+    expect(page.get_by_text("Version 2 is live.")).to_be_visible()
+    assert person.count == 2
+    assert served(paula, agent_id)["instructions"] == "two"
+    page.goto(f"versioning/agent/{agent_id}/runs/")
+    expect(page.get_by_role("row", name=re.compile("Version 2 Live new 3"))).to_be_visible()
+
+
+def test_stop_is_one_click_and_everybody_gets_what_is_live(enter: Enter, api_of: Apis) -> None:
+    paula = api_of("paula")
+    AGENTS.make(paula, "stopped", "one", workspaceId="acme", model=ECHO, autoPublish=True)
+    draft = AGENTS.save(paula, "stopped", "two")["latestVersionId"]
+    page = enter("paula", f"versioning/agent/stopped/share/?version={draft}")
+    page.get_by_label("Share of the requests, in percent").first.fill("100")
+    page.get_by_label("What keeps requests together").fill("user id")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".error")).to_contain_text("Must be a path in the request context")
+    page.get_by_label("What keeps requests together").fill("userId")
+    page.get_by_role("button", name="Start").click()
+    context = {"userId": "ada"}
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    assert served(paula, "stopped", context=context)["instructions"] == "two"
+
+    # Meanwhile publishing says why it cannot be, and where to go.
+    page.goto(f"versioning/agent/stopped/publish/?version={draft}")
+    expect(page.get_by_role("alert").first).to_contain_text("A rollout of it is running")
+    page.get_by_role("link", name="Numbers, Stop, Make it live").click()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text("Stopped. Everybody gets what is live.")).to_be_visible()
+    assert served(paula, "stopped", context=context)["instructions"] == "one"

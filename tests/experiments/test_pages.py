@@ -1,0 +1,136 @@
+"""Rollouts and usage in the studio: starting, widening, reading, stopping, making live; and who may."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments.runs.recording import RECORDER
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Kind
+from tests.support.rollouts import arm, started, with_draft
+from tests.support.runs import ECHO, ran
+from tests.support.served import published_agent
+from tests.support.window import Window, page_of
+from versioning.models.keys import PREFIX_LENGTH
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def start(window: Window, kind: Kind, version: str, **more: str) -> Any:
+    form = {"version": version, "share": "5", "key": "userId", "name": "new", **more}
+    return window.post(page_of(kind, "share"), **form)
+
+
+def rollout_page(kind: Kind, rollout_id: str, page: str = "") -> str:
+    return f"{page_of(kind, 'rollouts')}{rollout_id}/{page}"
+
+
+@pytest.mark.both_kinds
+def test_a_version_is_tried_widened_and_stopped(cast: Cast, kind: Kind) -> None:
+    _, draft = with_draft(cast.alice, kind)
+    paula = Window.of("paula")
+    asked = paula.get(page_of(kind, "share") + f"?version={draft}")
+    assert asked.status == 200 and "Try version 2 on a share" in asked.text
+    assert start(paula, kind, draft).status == 302
+    [running] = cast.paula.get("/rollouts").body["rollouts"]
+    assert running["arms"][0]["weight"] == 500
+    for page in ("history", "change"):
+        assert "Version 2 runs on 5 % of the requests" in paula.get(page_of(kind, page)).text
+    shown = paula.get(page_of(kind, "rollouts"))
+    assert "new 5 %" in shown.text and "No runs yet" in shown.text
+    changed = paula.post(rollout_page(kind, running["id"], "weights/"), share_0="12.5")
+    assert changed.status == 302
+    assert cast.paula.get(f"/rollouts/{running['id']}").body["arms"][0]["weight"] == 1250
+    assert paula.post(rollout_page(kind, running["id"], "stop/"), reason="Enough.").status == 302
+    assert "Enough." in paula.get(rollout_page(kind, running["id"])).text
+    assert cast.paula.get(f"/rollouts/{running['id']}").body["state"] == "stopped"
+
+
+@pytest.mark.both_kinds
+def test_an_arm_goes_live_after_its_difference_was_shown(cast: Cast, kind: Kind) -> None:
+    live, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft, weight=500))
+    paula, address = Window.of("paula"), rollout_page(kind, made["id"], "complete/new/")
+    asked = paula.get(address)
+    assert asked.status == 200 and "other words" in asked.text
+    assert paula.post(address, live="something else").status == 409
+    assert paula.post(address, live=live).status == 302
+    assert cast.paula.get(kind.url("writer")).body["activeVersionId"] == draft
+    assert cast.paula.get(f"/rollouts/{made['id']}").body["state"] == "completed"
+    assert "over" in paula.get(address).text
+
+
+def test_numbers_stand_side_by_side(cast: Cast) -> None:
+    published_agent(cast.alice, "writer", "Write.", model=ECHO)
+    draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
+    made = started(cast.paula, AGENTS, arm(draft))
+    run = ran(cast.vera, requestContext={"userId": "ada"})
+    ran(cast.vera)
+    RECORDER.write()
+    said = {"runId": run["runId"], "name": "helpful", "value": True}
+    assert cast.vera.post("/feedback", said).status == 201
+    edgar = Window.of("edgar")
+    page = edgar.get(rollout_page(AGENTS, made["id"]))
+    assert page.status == 200 and "Stop" not in page.text
+    for words in ("1 of 1: too few to tell", "0 of 1: too few to tell", "helpful", "<svg"):
+        assert words in page.markup
+    usage = edgar.get(page_of(AGENTS, "runs")).text
+    assert "Version 1" in usage and "Version 2" in usage and "new" in usage
+    assert f"vera by key {cast.vera.key[:PREFIX_LENGTH]}…" in usage
+    for name, sees in (("edgar", True), ("vera", False)):
+        listed = Window.of(name).get("/studio/versioning/agent/")
+        assert ("On 100 %" in listed.text, "<svg class" in listed.markup) == (sees, sees), name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"share": "101"}, "100"),
+        ({"share": "x"}, "number"),
+        ({"key": "a b"}, "path"),
+        ({"name": "NO"}, "1 to 64 of a-z"),
+        ({"name": ""}, "required"),
+    ],
+)
+def test_what_is_wrong_is_said_at_the_field(cast: Cast, kind: Kind, wrong: dict[str, str], says: str) -> None:
+    _, draft = with_draft(cast.alice, kind)
+    answer = start(Window.of("paula"), kind, draft, **wrong)
+    assert answer.status == 400 and says in answer.text, answer.text
+    assert cast.paula.get("/rollouts").body["total"] == 0
+
+
+def test_one_at_a_time_and_only_beside_something_live(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "fresh", autoPublish=False)
+    paula = Window.of("paula")
+    assert "Nothing is live" in paula.get(page_of(kind, "share", "fresh")).text
+    _, draft = with_draft(cast.alice, kind)
+    started(cast.paula, kind, arm(draft))
+    assert "Something runs on a share already" in paula.get(page_of(kind, "share")).text
+    assert start(paula, kind, draft).status == 409
+    assert "is running" in paula.get(page_of(kind, "publish")).text
+
+
+@pytest.mark.both_kinds
+def test_who_may_do_less_sees_and_does_less(cast: Cast, kind: Kind) -> None:
+    live, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft, weight=500))
+    pages = ["", "weights/", "stop/", "complete/new/"]
+    forms = {"weights/": {"share_0": "9"}, "stop/": {}, "complete/new/": {"live": live}}
+    for name, reads in (("charlie", 404), ("vera", 403), ("edgar", 200)):
+        window = Window.of(name)
+        assert window.get(rollout_page(kind, made["id"])).status == reads, name
+        assert window.get(page_of(kind, "runs")).status == reads, name
+        refused = 403 if reads == 200 else reads
+        assert start(window, kind, draft).status == refused, name
+        for page in pages[1:]:
+            assert window.post(rollout_page(kind, made["id"], page), **forms[page]).status == refused, (
+                name,
+                page,
+            )
+    assert cast.paula.get(f"/rollouts/{made['id']}").body["arms"][0]["weight"] == 500
+    kind.make(cast.charlie, "theirs", autoPublish=True)
+    charlie = Window.of("charlie")
+    for page in pages:
+        assert charlie.get(rollout_page(kind, made["id"], page).replace("/writer/", "/theirs/")).status == 404

@@ -1,0 +1,180 @@
+"""Rollouts over HTTP: starting, widening, stopping, completing, and what they keep from happening."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from editor_client.parts import evaluate
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.rollouts import arm, start, started, with_draft
+from tests.support.served import encoded, published_agent, published_block, reference, served, text
+from tests.support.window import KINDS
+
+pytestmark = pytest.mark.usefixtures("cast")
+
+
+def test_a_rollout_is_what_was_sent(cast: Cast, kind: Kind) -> None:
+    live, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft, weight=500), arm(live, "same", 200))
+    assert made["resource"] == {"kind": KINDS[kind].slug, "id": "writer"}
+    assert made["arms"] == [arm(draft, weight=500), arm(live, "same", 200)]
+    assert (made["state"], made["bucketBy"], made["startedBy"]) == ("running", "userId", "paula")
+    assert made["endedAt"] is made["reason"] is None
+    assert cast.vera.get(f"/rollouts/{made['id']}").body == made
+    assert cast.vera.get("/rollouts").body["rollouts"] == [made]
+
+
+def test_who_may_do_what(cast: Cast, kind: Kind) -> None:
+    _, draft = with_draft(cast.alice, kind)
+    wanted = [(cast.nobody, 401), (cast.charlie, 404), (cast.vera, 403), (cast.edgar, 403)]
+    for api, status in wanted:
+        assert start(api, kind, arm(draft)).status == status
+    made = started(cast.paula, kind, arm(draft))
+    address = f"/rollouts/{made['id']}"
+    assert cast.charlie.get(address).status == 404 and cast.charlie.get("/rollouts").body["total"] == 0
+    for api, status in wanted:
+        for answer in (
+            api.patch(address, {"arms": []}),
+            api.post(f"{address}/stop", {}),
+            api.post(f"{address}/complete", {"arm": "new"}),
+        ):
+            assert answer.status == status, answer.body
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"arms": []}, "arms"),
+        ({"bucketBy": "user id"}, "bucketBy"),
+        ({"bucketBy": "0"}, "bucketBy"),
+        ({"arms": [{"name": "Upper", "versionId": "live", "weight": 1}]}, "arms.0.name"),
+        ({"arms": [{"name": "a", "versionId": "live", "weight": 10_001}]}, "arms.0.weight"),
+        ({"arms": [{"name": "a", "versionId": "gone", "weight": 1}]}, "arms.0.versionId"),
+        ({"arms": [{"name": "a", "versionId": "live", "weight": 1}] * 2}, "arms.1.name"),
+        (
+            {
+                "arms": [
+                    {"name": "a", "versionId": "live", "weight": 5_001},
+                    {"name": "b", "versionId": "live", "weight": 0},
+                ]
+            },
+            "arms.0.weight",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(cast: Cast, kind: Kind, wrong: dict[str, Any], field: str) -> None:
+    live, _ = with_draft(cast.alice, kind)
+    if "arms" in wrong:
+        arms = [
+            {**one, "versionId": live if one["versionId"] == "live" else one["versionId"]}
+            for one in wrong["arms"]
+        ]
+        wrong = {**wrong, "arms": arms}
+    answer = start(cast.paula, kind, **{"arms": [arm(live)], **wrong})  # type: ignore[arg-type]
+    assert (answer.status, answer.fields) == (400, [field]), answer.body
+
+
+def test_there_is_none_without_an_active_version(cast: Cast, kind: Kind) -> None:
+    draft = kind.make(cast.alice)["latestVersionId"]
+    answer = start(cast.paula, kind, arm(draft))
+    assert (answer.status, answer.fields) == (400, ["resource"])
+
+
+def test_while_one_runs_nothing_beside_it_goes_live_or_off(cast: Cast, kind: Kind) -> None:
+    live, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft))
+    for answer in (
+        start(cast.paula, kind, arm(live)),
+        cast.paula.post(kind.url("writer", "versions", draft, "activate")),
+        cast.paula.patch(kind.url("writer"), {"name": "Other", "autoPublish": True}),
+        cast.paula.post(kind.url("writer", "unpublish")),
+        cast.paula.delete(kind.url("writer")),
+        cast.paula.delete(kind.url("writer", "versions", draft)),
+    ):
+        assert (answer.status, answer.code) == (409, "rollout_running"), answer.body
+    assert cast.paula.put(kind.url("writer", "labels", "free"), {"versionId": draft}).status == 200
+    assert cast.vera.get(f"/rollouts/{made['id']}").body["state"] == "running"
+
+
+@pytest.mark.parametrize("way", ["activate", "unpublish", "delete"])
+def test_it_is_ended_when_that_is_asked_for(cast: Cast, kind: Kind, way: str) -> None:
+    _, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft))
+    end = {"endRollout": True}
+    if way == "activate":
+        answer = cast.paula.post(kind.url("writer", "versions", draft, "activate"), end)
+    elif way == "unpublish":
+        answer = cast.paula.post(kind.url("writer", "unpublish"), end)
+    else:
+        answer = cast.paula.delete(f"{kind.url('writer')}?endRollout=true")
+    assert answer.status == 200, answer.body
+    found = cast.paula.get(f"/rollouts/{made['id']}")
+    assert found.status == 404 if way == "delete" else found.body["state"] == "stopped"
+
+
+def test_weights_change_by_name_until_it_is_over(cast: Cast, kind: Kind) -> None:
+    live, draft = with_draft(cast.alice, kind)
+    address = f"/rollouts/{started(cast.paula, kind, arm(draft, weight=1), arm(live, 'same', 2))['id']}"
+    changed = cast.paula.patch(address, {"arms": [{"name": "same", "weight": 3}]}).body
+    assert [one["weight"] for one in changed["arms"]] == [1, 3]
+    for arms, field in (
+        ([{"name": "other", "weight": 1}], "arms.0.name"),
+        ([{"name": "new", "weight": 1}] * 2, "arms.1.name"),
+        ([{"name": "new", "weight": 5_001}], "arms.0.weight"),
+    ):
+        answer = cast.paula.patch(address, {"arms": arms})
+        assert (answer.status, answer.fields) == (400, [field]), answer.body
+    stopped = cast.paula.post(f"{address}/stop", {"reason": " Too long. "}).body
+    assert (stopped["state"], stopped["reason"]) == ("stopped", "Too long.")
+    for answer in (
+        cast.paula.patch(address, {"arms": []}),
+        cast.paula.post(f"{address}/stop", {}),
+        cast.paula.post(f"{address}/complete", {"arm": "new"}),
+    ):
+        assert (answer.status, answer.code) == (409, "rollout_ended")
+
+
+def test_the_version_of_an_arm_becomes_the_active_one(cast: Cast, kind: Kind) -> None:
+    _, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft))
+    address = f"/rollouts/{made['id']}/complete"
+    assert cast.paula.post(address, {"arm": "other"}).fields == ["arm"]
+    assert cast.paula.post(address, {"arm": "new"}).body["state"] == "completed"
+    assert cast.vera.get(kind.url("writer")).body["activeVersionId"] == draft
+
+
+def test_answers_say_in_which_arm_they_are(cast: Cast) -> None:
+    published_block(cast.alice, "tone", "Be brief.")
+    kinder = PROMPT_BLOCKS.save(cast.alice, "tone", "Be kind.")["latestVersionId"]
+    live = published_agent(cast.alice, "writer", [text("Write."), reference("tone")])
+    shorter = AGENTS.save(cast.alice, "writer", [text("Write less."), reference("tone")])["latestVersionId"]
+    of_agent = started(cast.paula, AGENTS, arm(shorter, weight=5_000))
+    of_block = started(cast.paula, PROMPT_BLOCKS, arm(kinder, weight=5_000), resource_id="tone")
+    parts = cast.vera.get("/agents/writer", form="parts").body
+    seen = set()
+    for context in ({}, {"userId": ""}, *({"userId": f"user{number}"} for number in range(40))):
+        found = served(cast.vera, context=context)
+        own, (block,) = found["rollout"], found["blocks"]
+        assert (own["id"], block["rollout"]["id"]) == (of_agent["id"], of_block["id"])
+        assert (
+            (own["reason"] == "noKey")
+            == (not context.get("userId"))
+            == (block["rollout"]["reason"] == "noKey")
+        )
+        assert found["resolvedVersionId"] == (shorter if own["arm"] else live)
+        whole = (
+            "Write less." if own["arm"] else "Write.",
+            "Be kind." if block["rollout"]["arm"] else "Be brief.",
+        )
+        assert found["instructions"] == "\n\n".join(whole)
+        assert evaluate(parts, context) == found
+        assert cast.vera.get("/agents", requestContext=encoded(context)).body["writer"] == found
+        seen.add(whole)
+    assert len(seen) == 4
+    selected = served(cast.alice, context={"userId": "user1"}, versionId=live)
+    assert selected["rollout"] is None and selected["blocks"][0]["rollout"] is not None
+    drafts = served(cast.alice, context={"userId": "user1"}, status="draft")
+    assert drafts["rollout"] is drafts["blocks"][0]["rollout"] is None
