@@ -22,6 +22,7 @@ from django.conf import settings
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
+from experiments.runs.recording import Recorder
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import make_cast
@@ -37,6 +38,7 @@ def pytest_configure() -> None:
     """
     settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
+    Recorder.every = None  # a thread of its own would have a database of its own: tests call write()
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

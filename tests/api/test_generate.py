@@ -16,7 +16,7 @@ from tests.support.served import FOR_GOLD, encoded, published_block, reference, 
 KEY = "sk-test-0123456789abcdef"
 MEMBERS = {
     *("text", "finishReason", "usage", "steps", "toolCalls", "toolResults"),
-    *("messages", "runId", "resolvedVersions", "warnings"),
+    *("messages", "runId", "resolvedVersions", "rollouts", "warnings"),
 }
 both_verbs = pytest.mark.parametrize("verb", ["generate", "stream"])
 

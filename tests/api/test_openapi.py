@@ -46,7 +46,16 @@ HEEDING_IF_MATCH = [
     "POST /releases/{}/publish",
 ]
 CONFLICTING = [
-    *of_both_kinds(["POST /stored/{kind}", "POST /stored/{kind}/{}/clone", "DELETE /stored/{kind}/{}"]),
+    *of_both_kinds(
+        [
+            "POST /stored/{kind}",
+            "POST /stored/{kind}/{}/clone",
+            "PATCH /stored/{kind}/{}",
+            "DELETE /stored/{kind}/{}",
+            "POST /stored/{kind}/{}/unpublish",
+            "POST /stored/{kind}/{}/versions/{}/activate",
+        ]
+    ),
     "POST /schedules",
     "PATCH /schedules/{}",
     "DELETE /schedules/{}",
@@ -57,6 +66,10 @@ CONFLICTING = [
     "POST /reviews",
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
+    "POST /rollouts",
+    "PATCH /rollouts/{}",
+    "POST /rollouts/{}/stop",
+    "POST /rollouts/{}/complete",
 ]
 TAKING_A_BODY = [
     *(route for route in CREATING if not route.endswith("/revert")),

@@ -86,7 +86,16 @@ NOT_TO_BE_SAID = {
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",
-    r"maxSteps|modelSettings\..*|keepPreviousHours": "must be a whole number|must be a number",
+    r"maxSteps|modelSettings\..*|keepPreviousHours|runs|errors|(input|output)Tokens|milliseconds": (
+        "must be a whole number|must be a number"
+    ),
+    r"bucketBy": "must be a path",
+    r"runId|resource": "says by itself|took no part in this run|is required",
+    r"versionId|arm": "may be null only for|was never an arm|needs a version",
+    r"value": "must be a number",
+    r"arms\.\d+\.(name|versionId|weight)|arm": (
+        "must (not )?be|must begin|is reserved|occurs twice|is no arm|is no version|must be a whole number"
+    ),
 }
 
 # A stream gives its database connection back before it begins; here that is the one of the test.

@@ -28,13 +28,16 @@ MEMBERS = ["vera", "edgar", "paula", "alice"]
 LISTS = [
     *of_both_kinds(["GET /stored/{kind}"]),
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
-    *["GET /reviews", "GET /comments"],
+    *["GET /reviews", "GET /comments", "GET /rollouts"],
 ]
 """Whoever asks gets a page, with what he may read."""
 
-# Nothing here is published, so that a viewer may read none of it.
+# What is not about `calm` and `shared` is about what is not published, so that a viewer may not read it.
 WEAKEST = {
-    "vera": [*LISTS, "POST /stored/agents/preview-instructions", "GET /workspaces/{}/review-policy"],
+    "vera": [
+        *[*LISTS, "POST /stored/agents/preview-instructions", "GET /workspaces/{}/review-policy"],
+        *["GET /rollouts/{}", "POST /usage", "POST /feedback"],
+    ],
     "edgar": [
         *of_both_kinds(
             [
@@ -57,6 +60,7 @@ WEAKEST = {
         *["GET /agents/{}", "POST /agents/{}/generate", "POST /locks", "GET /schedules/{}"],
         *["POST /releases", "GET /releases/{}", "PATCH /releases/{}", "DELETE /releases/{}"],
         *["GET /releases/{}/check", "POST /releases/{}/revert"],
+        *["GET /usage", "GET /feedback", "GET /feedback/summary"],
         *["POST /reviews", "GET /reviews/{}", "PATCH /reviews/{}", "POST /comments", "GET /comments/{}"],
     ],
     "paula": [
@@ -72,6 +76,7 @@ WEAKEST = {
         ),
         *["POST /schedules", "PATCH /schedules/{}", "DELETE /schedules/{}"],
         *["POST /releases/{}/publish", "POST /reviews/{}/verdicts"],
+        *["POST /rollouts", "PATCH /rollouts/{}", "POST /rollouts/{}/stop", "POST /rollouts/{}/complete"],
     ],
     "alice": [
         *["PUT /workspaces/{}/review-policy", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}"],
@@ -85,7 +90,7 @@ NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 """Streams need a connection of their own (test_leaks_in_streams)."""
 NO_PLACE = {"POST /stored/agents", "POST /stored/prompt-blocks", "POST /stored/agents/preview-instructions"}
 """Where a stranger does the same, in his own workspace."""
-ELSEWHERE = {"writer": "missing", "acme": "nowhere"}
+ELSEWHERE = {"writer": "missing", "calm": "none", "shared": "absent", "acme": "nowhere"}
 
 World = dict[Kind, list[str]]
 

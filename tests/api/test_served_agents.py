@@ -13,7 +13,7 @@ FOR_BETA = {"operator": "AND", "conditions": [{"field": "beta", "operator": "equ
 MEMBERS = {
     *("id", "name", "description", "instructions", "tools", "agents", "model", "provider", "modelId"),
     *("defaultOptions", "source", "status", "metadata", "resolvedVersionId", "activeVersionId"),
-    *("selector", "fallback", "warnings", "blocks"),
+    *("selector", "fallback", "warnings", "blocks", "rollout"),
 }
 ECHO = {"provider": "echo", "name": "echo"}
 LARGE = {"name": "large", "temperature": 0.2}
@@ -58,7 +58,8 @@ def test_the_answer_holds_everything_and_nothing_else(alice: Api) -> None:
         "selector": {"status": "published"},
         "fallback": None,
         "warnings": [],
-        "blocks": [{"id": "tone", "versionId": block_id, "shown": True, "reason": None}],
+        "rollout": None,
+        "blocks": [{"id": "tone", "versionId": block_id, "shown": True, "reason": None, "rollout": None}],
     }
 
 

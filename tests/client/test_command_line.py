@@ -33,7 +33,7 @@ class Outcome:
 
 @dataclass
 class Desk:
-    """Somebody with a folder, a workspace of their own on the real server, and the command line."""
+    """A person with a folder, a workspace of their own on the real server, and the command line."""
 
     client: Client
     workspace: str
@@ -78,7 +78,7 @@ for number in range(100):
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # as long as the service: a process can come back to this module
 def workspaces(live_service: Service) -> Iterator[str]:
     """More workspaces than there are tests here, made at once because each command takes seconds."""
     live_service.manage("shell", "-c", MANY_WORKSPACES)
@@ -128,20 +128,18 @@ def writer(desk: Desk) -> Any:
 class TestRoundTrip:
     """Pull, edit, push and diff change what was edited and nothing else."""
 
-    def test_pulled_files_are_the_servers_exports(self, desk: Desk, writer: Any) -> None:
+    def test_what_is_pulled_is_the_servers_exports_and_does_not_differ(self, desk: Desk, writer: Any) -> None:
+        before = desk.everything()
         assert desk.does("pull").code == DONE
         files = sorted(path for path in desk.folder.rglob("*.json") if path.name != ".editor.json")
-        assert len(files) == 3
         path = desk.folder / writer.export().file_name
-        assert path in files and path.read_bytes() == writer.export().content.encode()
-
-    def test_what_is_pulled_does_not_differ(self, desk: Desk) -> None:
-        before = desk.everything()
-        desk.does("pull")
-        assert desk.does("diff") == Outcome(DONE, "", "")
-        assert desk.does("push") == Outcome(DONE, "", "")
-        assert desk.does("push", "--publish") == Outcome(DONE, "", "")
-        assert desk.does("pull") == Outcome(DONE, "", "")
+        assert len(files) == 3 and path in files
+        assert path.read_bytes() == writer.export().content.encode()
+        desk.edit(writer.id)  # another layout of the same
+        (desk.folder / "agents" / "README.md").write_text("hello")
+        (desk.folder / "notes.json").write_text("hello")
+        for command in (["diff"], ["push"], ["push", "--publish"], ["pull"]):
+            assert desk.does(*command) == Outcome(DONE, "", "")
         assert desk.everything() == before
 
     def test_an_edit_becomes_a_draft_of_exactly_that_edit(self, desk: Desk, writer: Any) -> None:
@@ -163,32 +161,22 @@ class TestRoundTrip:
         changed = {name for name, pointers in desk.everything().items() if pointers != before[name]}
         assert changed == {f"{writer.id} AgentRecord"}
 
-    def test_what_is_pushed_does_not_differ(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
-        desk.edit(writer.id, instructions="two")
-        desk.does("push")
-        before = desk.everything()
-        assert desk.does("diff").code == DONE
-        assert desk.does("push").code == DONE
-        assert desk.does("pull").code == DONE
-        assert desk.everything() == before
-        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "two"
-
-    def test_pushing_can_publish(self, desk: Desk, writer: Any) -> None:
+    def test_pushing_can_publish_at_once_or_later(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")
         desk.edit(writer.id, instructions="two")
         assert desk.does("push", "--publish").code == DONE
         assert (writer.details().instructions, writer.details().has_draft) == ("two", False)
         assert desk.does("diff").out == ""
-
-    def test_what_was_pushed_as_a_draft_can_be_published_later(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
-        desk.edit(writer.id, instructions="two")
+        desk.edit(writer.id, instructions="three", memory=None)
         desk.does("push")
-        draft = writer.details().latest_version_id
+        draft, before = writer.details().latest_version_id, desk.everything()
+        for command in ("diff", "push", "pull"):
+            assert desk.does(command).code == DONE
+        assert desk.everything() == before
+        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "three"
         assert desk.does("push", "--publish").code == DONE
-        assert writer.details().active_version_id == draft
-        assert writer.list_versions().total == 2
+        assert (writer.details().active_version_id, writer.details().memory) == (draft, None)
+        assert writer.list_versions().total == 3
 
     def test_new_files_become_drafts_and_files_that_are_gone_delete_nothing(
         self, desk: Desk, writer: Any
@@ -211,14 +199,7 @@ class TestRoundTrip:
         assert made.details().status == "published"
         assert desk.does("diff").out == ""
 
-    def test_a_field_that_is_taken_out_of_a_file_is_cleared(self, desk: Desk) -> None:
-        desk.does("pull")
-        lead = f"{desk.workspace}-lead"
-        desk.edit(lead, description=None)
-        desk.does("push", "--publish")
-        assert desk.client.get_stored_agent(lead).details().description is None
-
-    def test_drafts_of_others_are_neither_pulled_nor_touched(self, desk: Desk, writer: Any) -> None:
+    def test_drafts_of_others_are_not_pulled_and_stay_in_the_history(self, desk: Desk, writer: Any) -> None:
         writer.update(instructions="of another")
         before = desk.everything()
         desk.does("pull")
@@ -226,6 +207,13 @@ class TestRoundTrip:
         assert desk.does("diff").code == DONE
         assert desk.does("push", "--publish").code == DONE
         assert desk.everything() == before
+        desk.edit(writer.id, instructions="mine", bogus=1)
+        outcome = desk.does("push")
+        assert outcome.code == FAILED and "bogus" in outcome.err
+        desk.edit(writer.id, bogus=None)
+        outcome = desk.does("push")
+        assert outcome.code == DONE and "history" in outcome.out
+        assert writer.details(status="draft").config == json.loads(desk.path(writer.id).read_text())
 
     def test_an_override_of_an_agent_in_code_is_a_file_like_others(
         self, live_service: Service, run: Callable[..., Outcome], tmp_path: Path
@@ -246,14 +234,6 @@ class TestRoundTrip:
             finally:
                 override.delete()
 
-    def test_a_folder_without_a_memory_is_taken_at_its_word(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
-        (desk.folder / ".editor.json").unlink()
-        writer.update(instructions="of another", auto_publish=True)
-        assert desk.does("diff").code == DIFFERENT
-        assert desk.does("push").code == DONE
-        assert writer.details(status="draft").instructions == "one"
-
 
 class TestMeanwhile:
     """Others work too; what they did is neither undone nor overwritten."""
@@ -271,26 +251,23 @@ class TestMeanwhile:
         assert desk.does("diff").code == DONE
 
     @pytest.mark.parametrize("published", [True, False])
-    def test_what_both_changed_is_a_conflict(self, desk: Desk, writer: Any, published: bool) -> None:
+    def test_what_both_changed_is_a_conflict_of_that_file(
+        self, desk: Desk, writer: Any, published: bool
+    ) -> None:
         desk.does("pull")
         writer.update(description="of another", auto_publish=published)
-        desk.edit(writer.id, instructions="mine")
-        before, mine = desk.everything(), desk.path(writer.id).read_text()
+        lead = desk.client.get_stored_agent(f"{desk.workspace}-lead")
+        for resource_id in (writer.id, lead.id):
+            desk.edit(resource_id, name="mine")
+        mine = desk.path(writer.id).read_text()
+        pointers = desk.everything()[f"{writer.id} AgentRecord"]
         outcome = desk.does("push")
         assert outcome.code == FAILED and desk.path(writer.id).name in outcome.err
-        assert desk.everything() == before
+        assert desk.everything()[f"{writer.id} AgentRecord"] == pointers
+        assert lead.details(status="draft").name == "mine"
         assert desk.does("diff").code == DIFFERENT
         desk.does("pull")
         assert desk.path(writer.id).read_text() == mine
-
-    def test_a_conflict_does_not_keep_other_files_back(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
-        writer.update(description="of another")
-        for resource_id in (writer.id, f"{desk.workspace}-lead"):
-            desk.edit(resource_id, name="mine")
-        assert desk.does("push").code == FAILED
-        lead = desk.client.get_stored_agent(f"{desk.workspace}-lead")
-        assert lead.details(status="draft").name == "mine"
 
     def test_what_was_done_before_the_server_went_is_said_and_remembered(
         self, desk: Desk, writer: Any, live_service: Service, key: str, capsys: pytest.CaptureFixture[str]
@@ -319,21 +296,20 @@ class TestMeanwhile:
         assert (found.instructions, found.description) == ("mine", None)
         assert [one.description for one in writer.iter_versions()] == [None, "of another", None]
 
-    def test_force_pulls_over_an_edit(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
+    def test_an_edited_file_is_overwritten_by_force_alone(self, desk: Desk, writer: Any) -> None:
+        path = desk.path(writer.id)
+        path.parent.mkdir(parents=True)
+        path.write_text('{"name": "Mine", "instructions": "mine"}')
+        outcome = desk.does("pull")  # it was never agreed on
+        assert outcome.code == FAILED and "--force" in outcome.err
+        assert json.loads(path.read_text())["name"] == "Mine"
+        assert desk.does("pull", "--force").code == DONE
         desk.edit(writer.id, instructions="mine")
         kept = desk.does("pull")
         assert kept.code == DONE and "kept" in kept.out
-        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "mine"
+        assert json.loads(path.read_text())["instructions"] == "mine"
         assert desk.does("pull", "--force").code == DONE
-        assert json.loads(desk.path(writer.id).read_text())["instructions"] == "one"
-
-    def test_a_file_that_was_never_agreed_on_is_not_overwritten(self, desk: Desk, writer: Any) -> None:
-        desk.path(writer.id).parent.mkdir(parents=True)
-        desk.path(writer.id).write_text('{"name": "Mine", "instructions": "mine"}')
-        outcome = desk.does("pull")
-        assert outcome.code == FAILED and "--force" in outcome.err
-        assert json.loads(desk.path(writer.id).read_text())["name"] == "Mine"
+        assert json.loads(path.read_text())["instructions"] == "one"
 
     def test_what_is_not_published_any_more_is_removed_unless_it_was_edited(
         self, desk: Desk, writer: Any
@@ -359,82 +335,58 @@ class TestMeanwhile:
         assert desk.does("push", "--force").code == DONE
         assert writer.details(status="draft").instructions == "mine"
 
-    def test_a_draft_that_the_file_never_held_is_mentioned(self, desk: Desk, writer: Any) -> None:
-        writer.update(description="of another")
-        desk.does("pull")
-        desk.edit(writer.id, instructions="mine")
-        outcome = desk.does("push")
-        assert outcome.code == DONE and "history" in outcome.out
-        assert writer.details(status="draft").config == json.loads(desk.path(writer.id).read_text())
-
-    def test_what_one_server_agreed_to_says_nothing_about_another(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
+    def test_without_a_memory_of_this_server_a_folder_is_taken_at_its_word(
+        self, desk: Desk, writer: Any
+    ) -> None:
         state = desk.folder / ".editor.json"
-        state.write_text(state.read_text().replace(desk.client.address, "http://127.0.0.1:1/api"))
-        writer.update(instructions="of another", auto_publish=True)
-        assert desk.does("push").code == DONE
-        assert writer.details(status="draft").instructions == "one"
+        for number in range(2):
+            desk.does("pull", "--force")
+            if number:
+                state.write_text(state.read_text().replace(desk.client.address, "http://127.0.0.1:1/api"))
+            else:
+                state.unlink()
+            writer.update(instructions=f"of another {number}", auto_publish=True)
+            mine = json.loads(desk.path(writer.id).read_text())["instructions"]
+            assert desk.does("diff").code == DIFFERENT
+            assert desk.does("push").code == DONE
+            assert writer.details(status="draft").instructions == mine
 
 
 class TestFiles:
     """What may stand in the folder."""
 
-    @pytest.mark.parametrize(
-        "name",
-        ["a b.json", "a%2fb.json", "%61.json", "a%2F..%2Fb.json", "versions.json", "%ff.json", ".json"],
-    )
-    @pytest.mark.parametrize("command", ["push", "diff"])
-    def test_a_name_that_is_no_encoded_id_is_refused(self, desk: Desk, name: str, command: str) -> None:
-        desk.does("pull")
-        before = desk.everything()
-        (desk.folder / "agents" / name).write_text('{"name": "x", "instructions": "x"}')
-        outcome = desk.does(command)
-        assert outcome.code == FAILED and f"agents/{name}" in outcome.err
-        assert desk.everything() == before
+    NAMES = ("a b.json", "a%2fb.json", "%61.json", "a%2F..%2Fb.json", "versions.json", "%ff.json", ".json")
+    TEXTS = ("", "[]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"visibility": "public"}', '{"id": "x"}')
 
-    @pytest.mark.parametrize(
-        "text",
-        ["", "{", "[]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"visibility": "public"}', '{"id": "x"}'],
-    )
-    def test_a_file_that_holds_no_configuration_is_refused_before_anything_is_saved(
-        self, desk: Desk, writer: Any, text: str
+    def test_a_file_that_cannot_be_pushed_is_refused_before_anything_is_saved(
+        self, desk: Desk, writer: Any
     ) -> None:
         desk.does("pull")
         desk.edit(f"{desk.workspace}-tone", "prompt-blocks", content="mine")
         before = desk.everything()
-        desk.path(writer.id).write_text(text)
-        outcome = desk.does("push")
-        assert outcome.code == FAILED and desk.path(writer.id).name in outcome.err
-        assert desk.everything() == before
-
-    def test_what_the_server_refuses_is_said_with_the_field(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
-        desk.edit(writer.id, bogus=1)
-        outcome = desk.does("push")
-        assert outcome.code == FAILED and "bogus" in outcome.err
-
-    def test_how_a_file_is_laid_out_does_not_matter(self, desk: Desk, writer: Any) -> None:
-        desk.does("pull")
-        desk.edit(writer.id)
-        assert desk.does("diff").code == DONE
-
-    def test_other_files_are_left_alone(self, desk: Desk) -> None:
-        desk.does("pull")
-        (desk.folder / "agents" / "README.md").write_text("hello")
-        (desk.folder / "notes.json").write_text("hello")
-        assert desk.does("diff").code == DONE
-
-    @pytest.mark.parametrize("command", ["push", "diff"])
-    def test_a_folder_that_is_not_there_is_not_made(self, desk: Desk, command: str) -> None:
-        outcome = desk.does(command)
-        assert outcome.code == FAILED and "is not a folder" in outcome.err
-        assert not desk.folder.exists()
-
-    def test_a_broken_memory_is_said_and_not_guessed(self, desk: Desk) -> None:
-        desk.does("pull")
+        good = '{"name": "x", "instructions": "x"}'
+        own = desk.path(writer.id)
+        kept = own.read_text()
+        cases = [(own.with_name(name), good) for name in self.NAMES] + [(own, text) for text in self.TEXTS]
+        for path, text in cases:
+            path.write_text(text)
+            for command in ("push", "diff"):
+                outcome = desk.does(command)
+                assert outcome.code == FAILED and f"agents/{path.name}" in outcome.err
+            if path == own:
+                path.write_text(kept)
+            else:
+                path.unlink()
         (desk.folder / ".editor.json").write_text("{")
         outcome = desk.does("push")
         assert outcome.code == FAILED and ".editor.json" in outcome.err
+        assert desk.everything() == before
+
+    def test_a_folder_that_is_not_there_is_not_made(self, desk: Desk) -> None:
+        for command in ("push", "diff"):
+            outcome = desk.does(command)
+            assert outcome.code == FAILED and "is not a folder" in outcome.err
+        assert not desk.folder.exists()
 
 
 class TestGet:
@@ -448,20 +400,16 @@ class TestGet:
             == json.dumps(json.loads(outcome.out), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         )
 
-    @pytest.mark.parametrize("kind", ["agent", "stored-agent"])
-    def test_a_version_can_be_selected(self, desk: Desk, writer: Any, kind: str) -> None:
+    def test_a_version_can_be_selected(self, desk: Desk, writer: Any) -> None:
         draft = writer.update(instructions="two").latest_version_id
         writer.set_label("tested", draft)
-        for selector in (["--status", "draft"], ["--version-id", draft], ["--label", "tested"]):
-            outcome = desk.run("get", kind, writer.id, *selector)
-            assert json.loads(outcome.out)["instructions"] == "two"
-
-    def test_a_prompt_block_is_printed(self, desk: Desk) -> None:
-        outcome = desk.run("get", "prompt-block", f"{desk.workspace}-tone")
-        assert json.loads(outcome.out)["content"] == "kind"
-
-    def test_what_is_not_there_is_an_error(self, desk: Desk) -> None:
-        outcome = desk.run("get", "agent", "nobody-knows-it")
+        for kind in ("agent", "stored-agent"):
+            for selector in (["--status", "draft"], ["--version-id", draft], ["--label", "tested"]):
+                outcome = desk.run("get", kind, writer.id, *selector)
+                assert json.loads(outcome.out)["instructions"] == "two"
+        block = desk.run("get", "prompt-block", f"{desk.workspace}-tone")
+        assert json.loads(block.out)["content"] == "kind"
+        outcome = desk.run("get", "agent", "not-there")
         assert (outcome.code, outcome.out) == (FAILED, "") and outcome.err.startswith("error: ")
 
 
@@ -482,33 +430,30 @@ class TestTheCommand:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    def test_the_environment_says_which_server(self, live_service: Service, tmp_path: Path) -> None:
+    def test_options_or_the_environment_say_which_server(self, live_service: Service) -> None:
         environment = {"EDITOR_URL": live_service.url, "EDITOR_API_KEY": live_service.key}
-        assert self.command("get", "agent", "support", **environment).code == DONE
-        differing = self.command("diff", str(tmp_path), "--workspace", "default", **environment)
-        assert differing.code in {DONE, DIFFERENT}
-
-    def test_options_may_stand_before_and_after_the_command(self, live_service: Service) -> None:
         options = ["--url", live_service.url, "--api-key", live_service.key]
+        assert self.command("get", "agent", "support", **environment).code == DONE
         assert self.command(*options, "get", "agent", "support").code == DONE
         assert self.command("get", "agent", "support", *options).code == DONE
 
-    @pytest.mark.parametrize(
-        "arguments",
-        [
+    def test_a_command_that_makes_no_sense_is_explained(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for name in ("EDITOR_URL", "EDITOR_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+        assert "usage:" in self.command("bogus").err
+        for arguments in (
             [],
-            ["bogus"],
             ["get", "agent"],
             ["get", "tool", "x"],
             ["push"],
             ["get", "agent", "x"],
             ["get", "agent", "x", "--url", "127.0.0.1", "--api-key", "ek_x"],
-        ],
-        ids=repr,
-    )
-    def test_a_command_that_makes_no_sense_is_explained(self, arguments: list[str]) -> None:
-        outcome = self.command(*arguments)
-        assert outcome.code == FAILED and "usage:" in outcome.err
+        ):
+            with pytest.raises(SystemExit) as raised:
+                main(arguments)
+            assert raised.value.code == FAILED and "usage:" in capsys.readouterr().err
 
     def test_a_server_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
         outcome = self.command("pull", str(tmp_path), "--url", "http://127.0.0.1:9", "--api-key", "ek_x")

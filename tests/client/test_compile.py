@@ -71,12 +71,16 @@ def test_rules_hold_here_as_they_hold_there(rules: Any, context: dict[str, Any])
     assert compile_prompt({"content": "shown", "rules": rules}, context) == "shown" * holds(rules, context)
 
 
-def test_instructions_that_are_a_text_are_no_template() -> None:
+def test_a_text_is_no_template_and_other_values_are_refused() -> None:
     assert compile_prompt({"instructions": " {{ name }} "}, {"name": "Ann"}) == " {{ name }} "
-
-
-def test_an_exported_file_can_be_compiled() -> None:
     assert compile_prompt({"name": "x", "content": "Hi {{ name }}."}, {"name": "Ann"}) == "Hi Ann."
+    prompt: Any
+    for prompt in ({}, {"name": "x"}, {"instructions": [reference("a")]}):
+        with pytest.raises(ValidationFailed):
+            compile_prompt(prompt, {}, blocks={"a": {"name": "no content"}})
+    with pytest.raises(ValidationFailed) as raised:
+        compile_prompt({"content": "{{ v }}" * 10_000}, {"v": "x" * 10_000})
+    assert raised.value.code == "instructions_too_long"
 
 
 def test_a_missing_block_is_named() -> None:
@@ -85,20 +89,4 @@ def test_a_missing_block_is_named() -> None:
         compile_prompt(agent, {}, blocks={"tone": {"content": "kind"}})
     assert [issue.field for issue in raised.value.issues] == ["blocks"]
     assert compile_prompt(agent, {}, blocks={"tone": {"content": "kind"}, "a/b": None}) == "kind\n\nx"
-
-
-@pytest.mark.parametrize("prompt", [{}, {"name": "x"}, {"instructions": [reference("a")]}], ids=repr)
-def test_what_is_no_prompt_is_refused(prompt: dict[str, Any]) -> None:
-    with pytest.raises(ValidationFailed):
-        compile_prompt(prompt, {}, blocks={"a": {"name": "no content"}})
-
-
-def test_what_the_server_would_refuse_as_too_long_is_refused() -> None:
-    with pytest.raises(ValidationFailed) as raised:
-        compile_prompt({"content": "{{ v }}" * 10_000}, {"v": "x" * 10_000})
-    assert raised.value.code == "instructions_too_long"
-
-
-def test_a_block_is_named_once_however_often_it_is_used() -> None:
     assert referenced_blocks({"instructions": [reference("b"), reference("a"), reference("b")]}) == ["b", "a"]
-    assert referenced_blocks({"instructions": "text"}) == []

@@ -184,7 +184,7 @@ class TestTheCommandLine:
             main(["events", "--after", "-1"])
         assert raised.value.code == 2 and "--after" in capsys.readouterr().err
 
-    def test_they_are_followed_until_somebody_has_enough(self, agent: Any, followed: Followed) -> None:
+    def test_they_are_followed_until_an_interrupt(self, agent: Any, followed: Followed) -> None:
         assert [followed.read()["type"] for _ in range(3)] == [CREATED, PUBLISHED, SAVED]
         agent.update(instructions="three")
         assert followed.read()["versionNumber"] == 3

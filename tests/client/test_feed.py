@@ -1,4 +1,4 @@
-"""Following the log, driven by hand: whatever breaks, every event comes once and in order."""
+"""Following the log, driven by hand: after any failure, every event comes once and in order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Log:
 
     events: list[dict[str, Any]]
     coming: list[dict[str, Any]] = field(default_factory=list)
-    """The events of later commits, one of which happens whenever somebody reads a stream or a page."""
+    """The events of later commits, one of which happens with each read of a stream or a page."""
     faults: list[int] = field(default_factory=list)
     """What goes wrong next: 0 for nothing, and else how much gets lost."""
     streams: bool = True
@@ -239,14 +239,6 @@ def test_a_batch_says_whether_anything_can_have_been_missed() -> None:
     ]
 
 
-def test_only_what_comes_from_now_on() -> None:
-    log = Log([event(1), event(2)], streams=False)
-    listening = listener(log, "now")
-    assert hear(log, listening, 1, steps=3) == []
-    log.events.append(event(3))
-    assert hear(log, listening, 1) == ["3/0"]
-
-
 def test_where_there_is_no_stream_the_log_is_asked_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
     log = Log([event(1)], streams=False)
     listening = listener(log)
@@ -270,24 +262,23 @@ def test_a_stream_in_which_nothing_comes_through_is_not_tried_at_once_again() ->
     assert log.asked.count("/events/stream") == 1 and log.asked.count("/events") > 3
 
 
-def test_events_that_were_removed_unread_are_not_passed_over() -> None:
+def test_events_that_were_removed_unread_are_an_error_unless_it_began_now(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     log = Log([event(5)], pruned_to=4)
     with pytest.raises(CursorExpired) as raised:
         hear(log, listener(log, 2), 1)
     assert (raised.value.status, raised.value.oldest) == (410, 4)
-
-
-def test_whoever_began_now_goes_on_with_what_there_is(caplog: pytest.LogCaptureFixture) -> None:
     log = Log([event(1)], streams=False)
     listening = listener(log, "now")
-    hear(log, listening, 1, steps=2)
+    assert hear(log, listening, 1, steps=2) == []
     log.events, log.pruned_to = [event(9)], 8
     assert hear(log, listening, 1) == ["9/0"]
     assert any("Some events are missed" in line for line in caplog.messages)
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_a_log_that_was_put_back_is_told_or_gone_on_with(streams: bool) -> None:
+def test_a_log_that_was_put_back_is_an_error_unless_it_began_now(streams: bool) -> None:
     log = Log([event(5)], streams=streams)
     listening, from_now = listener(log), listener(log, "now")
     assert hear(log, listening, 1) == ["5/0"]
@@ -304,14 +295,18 @@ def test_a_log_that_was_put_back_is_told_or_gone_on_with(streams: bool) -> None:
     assert hear(log, from_now, 1) == ["3/0"]
 
 
-def test_a_server_that_was_never_there_is_an_error() -> None:
+def test_a_first_error_is_raised() -> None:
     log = Log([], faults=[1] * 3)
     with pytest.raises(Unreachable):
         hear(log, listener(log, retries=2), 1, steps=3)
     assert log.asked == []
+    log._page = lambda request: Answer(400, {}, b'{"error": "no", "code": "validation_failed"}')  # type: ignore[method-assign]
+    with pytest.raises(EditorError) as raised:
+        hear(log, listener(log), 1)
+    assert raised.value.status == 400
 
 
-def test_once_there_it_is_waited_for() -> None:
+def test_a_server_that_was_there_is_waited_for() -> None:
     log = Log([event(1)], streams=False)
     listening = listener(log)
     assert hear(log, listening, 1) == ["1/0"]
@@ -320,11 +315,3 @@ def test_once_there_it_is_waited_for() -> None:
     began = log.now
     assert hear(log, listening, 1) == ["2/0"]
     assert log.now - began < 60
-
-
-def test_an_error_of_the_filters_is_raised() -> None:
-    log = Log([])
-    log._page = lambda request: Answer(400, {}, b'{"error": "no", "code": "validation_failed"}')  # type: ignore[method-assign]
-    with pytest.raises(EditorError) as raised:
-        hear(log, listener(log), 1)
-    assert raised.value.status == 400

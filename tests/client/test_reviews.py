@@ -13,7 +13,7 @@ from tests.support.service import Service
 
 @pytest.fixture(scope="module")
 def reviewers_key(live_service: Service) -> str:
-    """The key of somebody else who may publish."""
+    """The key of another publisher."""
     return live_service.manage("create_api_key", "rita", "--workspace", "default", "--role", "publisher")
 
 

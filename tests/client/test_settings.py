@@ -14,14 +14,12 @@ from editor_client import (
     NotFound,
     RateLimited,
     Unauthorized,
-    Unreachable,
     ValidationFailed,
 )
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
 
-KINDS = [Client, AsyncClient]
 REFUSED = says(401, {"error": "The key is not valid.", "code": "unauthorized"})
 LONG = 1000
 
@@ -29,37 +27,28 @@ LONG = 1000
 class TestTheEnvironment:
     """`from_env` takes server and key from where deployments keep them."""
 
-    @pytest.mark.parametrize("kind", KINDS)
     def test_server_and_key_are_taken_from_it(
-        self, kind: type[Client | AsyncClient], monkeypatch: pytest.MonkeyPatch, server: Misbehaving
+        self, monkeypatch: pytest.MonkeyPatch, server: Misbehaving
     ) -> None:
         monkeypatch.setenv("EDITOR_URL", server.url)
         monkeypatch.setenv("EDITOR_API_KEY", "ek_of_the_environment")
-        client = kind.from_env(timeout=3, api_prefix="/other")
-        assert type(client) is kind and client.address == f"{server.url}/other"
-
-    def test_the_key_is_the_one_that_is_sent(
-        self, monkeypatch: pytest.MonkeyPatch, server: Misbehaving
-    ) -> None:
-        monkeypatch.setenv("EDITOR_API_KEY", "ek_of_the_environment")
+        client = AsyncClient.from_env(timeout=3, api_prefix="/other")
+        assert type(client) is AsyncClient and client.address == f"{server.url}/other"
         server.does(record())
-        with Client.from_env(url=server.url) as client:
-            client.get_agent("writer").details()
+        with Client.from_env() as blocking:
+            blocking.get_agent("writer").details()
         assert server.asked[0].headers["authorization"] == "Bearer ek_of_the_environment"
 
-    @pytest.mark.parametrize("missing", ["EDITOR_URL", "EDITOR_API_KEY"])
-    @pytest.mark.parametrize("value", [None, ""], ids=["absent", "empty"])
-    def test_a_variable_that_is_missing_is_named(
-        self, monkeypatch: pytest.MonkeyPatch, missing: str, value: str | None
-    ) -> None:
-        for name in ("EDITOR_URL", "EDITOR_API_KEY"):
-            monkeypatch.setenv(name, "http://127.0.0.1")
-        if value is None:
+    def test_a_variable_that_is_missing_or_empty_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for missing in ("EDITOR_URL", "EDITOR_API_KEY"):
+            for name in ("EDITOR_URL", "EDITOR_API_KEY"):
+                monkeypatch.setenv(name, "http://127.0.0.1")
             monkeypatch.delenv(missing)
-        else:
-            monkeypatch.setenv(missing, value)
-        with pytest.raises(ValueError, match=missing):
-            Client.from_env()
+            with pytest.raises(ValueError, match=missing):
+                Client.from_env()
+            monkeypatch.setenv(missing, "")
+            with pytest.raises(ValueError, match=missing):
+                Client.from_env()
 
 
 class TestAnHttpxClientOfOnesOwn:
@@ -88,24 +77,11 @@ class TestAnHttpxClientOfOnesOwn:
         server.does(record())
         assert asyncio.run(read()) == "one" and server.asked[0].headers["x-team"] == "a"
 
-    def test_a_transport_needs_no_server(self) -> None:
-        def answer(request: httpx.Request) -> httpx.Response:
-            return httpx.Response(200, json={"id": "writer", "instructions": str(request.url)})
-
-        with Client(
-            "http://nowhere.test",
-            api_key="ek_test",
-            http_client=httpx.Client(transport=httpx.MockTransport(answer)),
-        ) as client:
-            assert (
-                client.get_agent("writer").details().instructions == "http://nowhere.test/api/agents/writer"
-            )
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_one_of_the_wrong_kind_is_refused(self, kind: Any) -> None:
-        wrong: Any = httpx.AsyncClient() if kind is Client else httpx.Client()
-        with pytest.raises(ValueError, match="http_client must be an httpx"):
-            kind("http://127.0.0.1", api_key="ek_test", http_client=wrong)
+    def test_one_of_the_wrong_kind_is_refused(self) -> None:
+        wrong: Any
+        for kind, wrong in ((Client, httpx.AsyncClient()), (AsyncClient, httpx.Client())):
+            with pytest.raises(ValueError, match="http_client must be an httpx"):
+                kind("http://127.0.0.1", api_key="ek_test", http_client=wrong)
 
 
 class TestARefusedKey:
@@ -127,15 +103,19 @@ class TestARefusedKey:
         server.does(record())
         assert agent.details().stale is False
 
-    def test_what_was_never_read_is_refused(self, connect: Clients, server: Misbehaving) -> None:
+    def test_what_was_never_read_or_is_gone_is_refused(self, connect: Clients, server: Misbehaving) -> None:
         client = connect(server.url, on_unauthorized="keep")
+        agent = client.get_agent("writer")
         server.does(record(), REFUSED)
-        client.get_agent("writer").details()
-        with pytest.raises(Unauthorized):
-            client.get_agent("other").details()
-        with pytest.raises(Unauthorized):
-            client.list_agents()
-        assert client.get_agent("writer").details().instructions == "one"
+        agent.details()
+        for refused in (client.get_agent("other").details, client.list_agents):
+            with pytest.raises(Unauthorized):
+                refused()
+        assert agent.details().instructions == "one"
+        server.does(says(404), REFUSED)
+        for error in (NotFound, Unauthorized):
+            with pytest.raises(error):
+                agent.details()
 
     def test_what_is_on_the_disk_is_kept_as_well(
         self, connect: Clients, server: Misbehaving, tmp_path: Any
@@ -146,78 +126,38 @@ class TestARefusedKey:
         found = connect(server.url, **settings).get_agent("writer").details()
         assert (found.instructions, found.stale) == ("one", True)
 
-    def test_what_is_gone_is_forgotten_all_the_same(self, connect: Clients, server: Misbehaving) -> None:
-        agent = connect(server.url, on_unauthorized="keep").get_agent("writer")
-        server.does(record(), says(404), REFUSED)
-        agent.details()
-        with pytest.raises(NotFound):
-            agent.details()
-        with pytest.raises(Unauthorized):
-            agent.details()
-
 
 class TestAFallback:
-    """What the application itself says is used only when nothing is held and nobody answers."""
+    """What the application itself says is used only when nothing is held and no server answers."""
 
     FALLBACK = {"instructions": "Be kind.", "model_id": "small"}
 
-    @pytest.mark.parametrize(
-        "answer",
-        [hang_up, says(500), says(503), says(200, b"<html>")],
-        ids=["no connection", "500", "503", "a proxy's page"],
-    )
-    def test_it_is_used_if_nobody_answers(self, connect: Clients, server: Misbehaving, answer: Any) -> None:
-        server.does(answer)
-        found = (
-            connect(server.url, retries=0)
-            .get_agent("writer")
-            .details(request_context={"tier": "gold"}, fallback=self.FALLBACK)
-        )
-        assert (found.instructions, found.model_id, found.id) == ("Be kind.", "small", "writer")
-        assert (found.stale, found.source, found.resolved_version_id) == (True, "fallback", None)
-
-    def test_a_busy_server_is_no_answer(self, connect: Clients, server: Misbehaving) -> None:
+    def test_it_is_used_if_there_is_no_answer(self, connect: Clients, server: Misbehaving) -> None:
         agent = connect(server.url, retries=0).get_agent("writer")
+        for answer in (hang_up, says(500), says(429), says(200, b"<html>")):
+            server.does(answer)
+            found = agent.details(request_context={"tier": "gold"}, fallback=self.FALLBACK)
+            assert (found.instructions, found.model_id, found.id) == ("Be kind.", "small", "writer")
+            assert (found.stale, found.source, found.resolved_version_id) == (True, "fallback", None)
         server.does(says(429))
-        assert agent.details(fallback=self.FALLBACK).source == "fallback"
-        with pytest.raises(RateLimited):
+        with pytest.raises(RateLimited):  # it is not remembered
             agent.details()
-
-    def test_what_is_held_comes_first(self, connect: Clients, server: Misbehaving) -> None:
-        agent = connect(server.url, retries=0).get_agent("writer")
         server.does(record(source="stored"), hang_up)
-        agent.details()
+        assert agent.details(fallback=self.FALLBACK).instructions == "one"
         found = agent.details(fallback=self.FALLBACK)
         assert (found.instructions, found.source, found.stale) == ("one", "stored", True)
 
-    @pytest.mark.parametrize(
-        ("answer", "error"), [(says(404), NotFound), (REFUSED, Unauthorized)], ids=["404", "401"]
-    )
-    def test_an_answer_is_no_reason_for_it(
-        self, connect: Clients, server: Misbehaving, answer: Any, error: type[Exception]
-    ) -> None:
-        server.does(answer)
-        with pytest.raises(error):
-            connect(server.url).get_agent("writer").details(fallback=self.FALLBACK)
+    def test_a_refusal_is_raised_in_spite_of_it(self, connect: Clients, server: Misbehaving) -> None:
+        for answer, error in ((says(404), NotFound), (REFUSED, Unauthorized)):
+            server.does(answer)
+            with pytest.raises(error):
+                connect(server.url).get_agent("writer").details(fallback=self.FALLBACK)
 
-    def test_it_is_not_remembered(self, connect: Clients, server: Misbehaving) -> None:
-        agent = connect(server.url, retries=0).get_agent("writer")
-        server.does(hang_up)
-        agent.details(fallback=self.FALLBACK)
-        with pytest.raises(Unreachable):
-            agent.details()
-        server.does(record())
-        assert agent.details(fallback=self.FALLBACK).instructions == "one"
-
-    @pytest.mark.parametrize(
-        "fallback",
-        [{"instructions": ["Be kind."]}, {"instructions": 1}, {"provider": {}}, {"instruction": "Be kind."}],
-        ids=repr,
-    )
     def test_one_that_is_no_agent_is_refused_before_it_is_needed(
-        self, connect: Clients, server: Misbehaving, fallback: Any
+        self, connect: Clients, server: Misbehaving
     ) -> None:
         server.does(record())
-        with pytest.raises(ValidationFailed, match="fallback"):
-            connect(server.url).get_agent("writer").details(fallback=fallback)
+        for fallback in ({"instructions": 1}, {"provider": {}}, {"instruction": "Be kind."}):
+            with pytest.raises(ValidationFailed, match="fallback"):
+                connect(server.url).get_agent("writer").details(fallback=fallback)
         assert server.asked == []

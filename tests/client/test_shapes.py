@@ -14,9 +14,11 @@ from editor_client import (
     records,
     releases,
     reviews,
+    rollouts,
     schedules,
     served,
     stored_agents,
+    usage,
     webhooks,
 )
 from editor_client.kinds import KINDS
@@ -93,6 +95,17 @@ RESULTS: dict[str, Any] = {
     "GET /schedules/{}": schedules.ScheduleRecord,
     "PATCH /schedules/{}": schedules.ScheduleRecord,
     "DELETE /schedules/{}": schedules.ScheduleRecord,
+    "GET /rollouts": rollouts.RolloutPage,
+    "POST /rollouts": rollouts.RolloutRecord,
+    "GET /rollouts/{}": rollouts.RolloutRecord,
+    "PATCH /rollouts/{}": rollouts.RolloutRecord,
+    "POST /rollouts/{}/stop": rollouts.RolloutRecord,
+    "POST /rollouts/{}/complete": rollouts.RolloutRecord,
+    "GET /usage": usage.UsageList,
+    "POST /usage": Success,
+    "GET /feedback": usage.FeedbackPage,
+    "POST /feedback": usage.FeedbackRecord,
+    "GET /feedback/summary": usage.FeedbackSummary,
     "GET /comments": comments.CommentPage,
     "POST /comments": comments.CommentRecord,
     "GET /comments/{}": comments.CommentRecord,
@@ -125,30 +138,30 @@ LISTS: dict[str, Any] = {
     "GET /reviews": reviews.ReviewFilters,
     "GET /schedules": schedules.ScheduleFilters,
     "GET /comments": comments.CommentFilters,
+    "GET /rollouts": rollouts.RolloutFilters,
+    "GET /feedback": usage.FeedbackFilters,
 }
 ORDER = {"orderBy[field]": "order_by", "orderBy[direction]": "direction"}
 
 
-@pytest.mark.parametrize("route", LISTS)
-def test_a_list_takes_the_filters_of_the_service(document: Schema, route: str) -> None:
-    offered = {parameter["name"] for parameter in operations(document)[route]["parameters"]} - {
-        "page",
-        "requestContext",
-    }
-    assert {ORDER.get(name) or to_snake(name) for name in offered} == get_type_hints(LISTS[route]).keys()
+def test_lists_take_the_filters_of_the_service(document: Schema) -> None:
+    for route, filters in LISTS.items():
+        offered = {parameter["name"] for parameter in operations(document)[route]["parameters"]}
+        offered -= {"page", "requestContext"}
+        assert {ORDER.get(name) or to_snake(name) for name in offered} == get_type_hints(filters).keys(), (
+            route
+        )
 
 
-def test_every_route_has_a_result() -> None:
+def test_results_hold_what_the_service_answers(document: Schema) -> None:
     assert set(ROUTES) - WITHOUT_A_RESULT == set(RESULTS)
-
-
-@pytest.mark.parametrize("route", RESULTS)
-def test_a_result_holds_what_the_service_answers(document: Schema, route: str) -> None:
-    responses = operations(document)[route]["responses"]
-    [success] = [answer for status, answer in responses.items() if status in {"200", "201"}]
-    schema = success["content"]["application/json"]["schema"]
-    forms = zip(resolved(document, schema).get("anyOf", [schema]), alternatives(RESULTS[route]), strict=True)
-    assert [found for form, kind in forms for found in differences(document, form, kind, route)] == []
+    described = operations(document)
+    for route, result in RESULTS.items():
+        responses = described[route]["responses"]
+        [success] = [answer for status, answer in responses.items() if status in {"200", "201"}]
+        schema = success["content"]["application/json"]["schema"]
+        forms = zip(resolved(document, schema).get("anyOf", [schema]), alternatives(result), strict=True)
+        assert [found for form, kind in forms for found in differences(document, form, kind, route)] == []
 
 
 def differences(document: Schema, schema: Schema, kind: Any, place: str) -> Iterator[str]:

@@ -12,8 +12,6 @@ from editor_client import EditorError, NotFound, ServerError, Unreachable
 from tests.support.clients import Clients, Clock, with_both_clients
 from tests.support.misbehaving import Behaviour, Handler, Misbehaving, drip_headers, hang_up, says, silence
 
-pytestmark = with_both_clients
-
 ECHO = {"provider": "echo", "name": "echo"}
 
 
@@ -45,24 +43,18 @@ def hear(client: Any) -> list[Any]:
     return list(client.get_agent("writer").stream("hello"))
 
 
+@with_both_clients
 def test_a_run_of_the_real_server_is_heard(client: Any, new_id: str) -> None:
     client.create_stored_agent(id=new_id, name="Writer", instructions="Be brief.", model=ECHO)
     events = list(client.get_agent(new_id).stream("hello", max_steps=2))
     assert "".join(one.text for one in events) == "Be brief.\n\nhello"
     assert (events[0].type, events[-1].type) == ("start", "finish")
     assert events[-1].payload["resolvedVersions"][new_id] and len({one.run_id for one in events}) == 1
-
-
-def test_the_version_of_a_streamed_run_can_be_selected(client: Any, new_id: str) -> None:
-    client.create_stored_agent(id=new_id, name="Writer", instructions="one", model=ECHO)
     client.get_stored_agent(new_id).update(instructions="two")
-    events = client.get_agent(new_id, status="draft").stream("x")
-    assert "".join(one.text for one in events) == "two\n\nx"
-
-
-def test_a_run_that_cannot_begin_is_an_error_like_any_other(client: Any, new_id: str) -> None:
+    drafted = client.get_agent(new_id, status="draft").stream("x")
+    assert "".join(one.text for one in drafted) == "two\n\nx"
     with pytest.raises(NotFound):
-        list(client.get_agent(new_id).stream("x"))
+        list(client.get_agent(f"{new_id}-gone").stream("x"))
 
 
 def test_events_may_come_in_any_pieces(connect: Clients, server: Misbehaving) -> None:
@@ -71,8 +63,11 @@ def test_events_may_come_in_any_pieces(connect: Clients, server: Misbehaving) ->
     assert [(one.type, one.text) for one in hear(connect(server.url))] == [("text-delta", "Grüße")] * 2
 
 
-def test_events_come_as_they_happen(connect: Clients, server: Misbehaving) -> None:
-    heard = threading.Event()
+@with_both_clients
+def test_events_come_as_they_happen_and_may_take_longer_than_a_call(
+    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, heard = Clock(monkeypatch), threading.Event()
 
     def behave(handler: Handler) -> None:
         streams(DELTA)(handler)
@@ -80,12 +75,20 @@ def test_events_come_as_they_happen(connect: Clients, server: Misbehaving) -> No
         handler.wfile.write(DELTA + DONE)
 
     server.does(behave)
-    events = connect(server.url).get_agent("writer").stream("hello")
+    events = connect(server.url, timeout=60).get_agent("writer").stream("hello")
     assert next(events).text == "Grüße"
+    clock.now += 3600
     heard.set()
     assert [one.text for one in events] == ["Grüße"]
 
 
+def stays_open(handler: Handler) -> None:
+    """Send an event, and nothing more."""
+    streams(DELTA)(handler)
+    silence(handler)
+
+
+@with_both_clients
 def test_what_follows_the_end_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
     def behave(handler: Handler) -> None:
         streams(DELTA, DONE)(handler)
@@ -95,6 +98,7 @@ def test_what_follows_the_end_is_not_waited_for(connect: Clients, server: Misbeh
     assert len(hear(connect(server.url))) == 1
 
 
+@with_both_clients
 def test_a_stream_that_is_left_is_closed(connect: Clients, server: Misbehaving) -> None:
     left = threading.Event()
 
@@ -119,63 +123,30 @@ def test_a_run_that_fails_is_an_error_after_what_it_said(connect: Clients, serve
     assert raised.value.code == "provider_failed"
 
 
-BROKEN: dict[str, tuple[Behaviour, type[EditorError]]] = {
-    "ends before its end": (streams(DELTA), Unreachable),
-    "ends within an event": (streams(DELTA, DELTA[:20]), Unreachable),
-    "never begins": (hang_up, Unreachable),
-    "sends no JSON": (streams(b"data: hello\n\n"), ServerError),
-    "sends no event": (streams(b"data: [1]\n\n"), ServerError),
-    "fails": (says(500), ServerError),
-    "sends elsewhere": (says(302), ServerError),
-}
+BROKEN: list[tuple[Behaviour, type[EditorError]]] = [
+    (streams(DELTA), Unreachable),
+    (streams(DELTA, DELTA[:20]), Unreachable),
+    (hang_up, Unreachable),
+    (streams(b"data: hello\n\n"), ServerError),
+    (streams(b"data: [1]\n\n"), ServerError),
+    (says(500), ServerError),
+    (says(302), ServerError),
+]
 
 
-@pytest.mark.parametrize(("behaviour", "error"), BROKEN.values(), ids=BROKEN)
-def test_a_stream_that_is_broken_is_an_error(
-    connect: Clients, server: Misbehaving, behaviour: Behaviour, error: type[EditorError]
-) -> None:
-    server.does(behaviour)
-    with pytest.raises(EditorError) as raised:
-        hear(connect(server.url))
-    assert type(raised.value) is error
-    assert len(server.asked) == 1
+@with_both_clients
+def test_a_stream_that_is_broken_is_an_error(connect: Clients, server: Misbehaving) -> None:
+    for behaviour, error in BROKEN:
+        server.does(behaviour)
+        with pytest.raises(EditorError) as raised:
+            hear(connect(server.url))
+        assert type(raised.value) is error
+        assert len(server.asked) == 1
 
 
-def test_a_stream_that_falls_silent_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
-    def behave(handler: Handler) -> None:
-        streams(DELTA)(handler)
-        silence(handler)
-
-    server.does(behave)
-    with pytest.raises(Unreachable):
-        list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
-
-
-@pytest.mark.parametrize(
-    "behaviour", [silence, drip_headers], ids=["says nothing", "sends headers without an end"]
-)
-def test_a_stream_that_does_not_begin_is_not_waited_for(
-    connect: Clients, server: Misbehaving, behaviour: Behaviour
-) -> None:
-    server.does(behaviour)
-    with pytest.raises(Unreachable):
-        list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
-
-
-def test_a_stream_may_take_longer_than_a_call(
-    connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock(monkeypatch)
-    heard = threading.Event()
-
-    def behave(handler: Handler) -> None:
-        streams(DELTA)(handler)
-        assert heard.wait(60)
-        handler.wfile.write(DELTA + DONE)
-
-    server.does(behave)
-    events = connect(server.url, timeout=60).get_agent("writer").stream("hello")
-    next(events)
-    clock.now += 3600
-    heard.set()
-    assert [one.text for one in events] == ["Grüße"]
+@with_both_clients
+def test_a_stream_that_is_silent_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
+    for behaviour in (silence, drip_headers, stays_open):
+        server.does(behaviour)
+        with pytest.raises(Unreachable):
+            list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))

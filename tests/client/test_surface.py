@@ -65,7 +65,7 @@ KINDS = {
 
 @pytest.fixture(params=KINDS.values(), ids=KINDS)
 def sort(request: pytest.FixtureRequest) -> Kind:
-    """Both kinds: whatever uses this runs for each."""
+    """Both kinds: a test that uses this runs for each."""
     kind: Kind = request.param
     return kind
 
@@ -78,7 +78,7 @@ def stored(client: Any, sort: Kind, new_id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def viewers_key(live_service: Service) -> str:
-    """The key of somebody who may read what is published."""
+    """The key of a viewer."""
     return live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
 
 
@@ -100,27 +100,24 @@ class TestRecords:
         assert isinstance(found.created_at, datetime.datetime) and found.created_at.tzinfo
         assert found.config == {"name": "Writer", sort.text: "one"}
 
-    def test_a_draft_is_read_by_its_selector(self, sort: Kind, stored: Any) -> None:
-        saved = stored.update(**{sort.text: "two"})
-        assert sort.text_of(stored.details()) == "one"
-        assert sort.text_of(stored.details(status="draft")) == "two"
-        assert sort.text_of(stored.details(version_id=saved.latest_version_id)) == "two"
-        stored.set_label("tested", saved.latest_version_id)
-        assert sort.text_of(stored.details(label="tested")) == "two"
-
-    def test_an_edit_changes_what_it_names(self, sort: Kind, stored: Any) -> None:
+    def test_an_edit_changes_what_it_names_in_a_draft(self, sort: Kind, stored: Any) -> None:
         stored.update(description="About it.", metadata={"team": "a"}, change_message="Why")
-        stored.update(description=None, metadata={"more": 1}, request_context_schema={"type": "object"})
+        saved = stored.update(
+            description=None, metadata={"more": 1}, request_context_schema={"type": "object"}
+        )
         found = stored.details(status="draft")
         assert (found.description, found.metadata) == (None, {"team": "a", "more": 1})
         assert found.request_context_schema == {"type": "object"} and sort.text_of(found) == "one"
+        assert stored.details().request_context_schema is None
+        stored.set_label("tested", saved.latest_version_id)
+        for selector in ({"version_id": saved.latest_version_id}, {"label": "tested"}):
+            assert stored.details(**selector).config == found.config
 
     def test_an_edit_on_a_base_that_has_changed_is_refused(
-        self, connect: Clients, live_service: Service, sort: Kind, stored: Any
+        self, client: Any, sort: Kind, stored: Any
     ) -> None:
         base = stored.details()
-        other = sort.get(connect(live_service.url, live_service.key), stored.id)
-        other.update(**{sort.text: "of another"}, base=other.details())
+        first = stored.update(**{sort.text: "two"}, base=base)
         with pytest.raises(EditConflict) as raised:
             stored.update(**{sort.text: "mine"}, base=base)
         assert raised.value.status == 412 and raised.value.code == "edit_conflict"
@@ -128,14 +125,8 @@ class TestRecords:
             "tester",
             [sort.text],
         )
-        assert sort.text_of(stored.details(status="draft")) == "of another"
-
-    def test_what_a_save_answers_is_the_base_of_the_next(self, sort: Kind, stored: Any) -> None:
-        first = stored.update(**{sort.text: "two"}, base=stored.details())
         second = stored.update(**{sort.text: "three"}, base=first)
         assert sort.text_of(stored.update(description="x", base=second.etag)) == "three"
-
-    def test_a_record_of_a_list_is_no_base(self, client: Any, sort: Kind, stored: Any) -> None:
         listed = next(one for one in sort.walk(client) if one.id == stored.id)
         with pytest.raises(ValueError, match="details"):
             stored.update(description="x", base=listed)
@@ -156,11 +147,6 @@ class TestRecords:
             with pytest.raises(EditConflict):
                 verb()
 
-    def test_an_unpublished_resource_is_a_draft(self, stored: Any, sort: Kind, viewer: Any) -> None:
-        assert stored.unpublish().status == "draft"
-        with pytest.raises(NotFound):
-            sort.get(viewer, stored.id).details()
-
     def test_a_clone_is_a_draft_of_the_version_that_is_named(
         self, client: Any, sort: Kind, stored: Any
     ) -> None:
@@ -180,8 +166,6 @@ class TestRecords:
         assert found.config == {"name": "Writer", sort.text: "two"}
         assert found.file_name.endswith(f"/{stored.id}.json")
         assert found.content == json.dumps(dict(found.config), indent=2, sort_keys=True) + "\n"
-
-    def test_fields_can_be_exported_that_are_not_saved(self, stored: Any) -> None:
         assert stored.export({"name": "Other", "bogus": 1}).config == {"name": "Other"}
 
     def test_dependents_are_listed(self, client: Any, sort: Kind, stored: Any) -> None:
@@ -197,18 +181,24 @@ class TestRecords:
             stored.delete(if_unused=True)
         assert raised.value.code == "in_use" and raised.value.details["dependents"]
 
-    @pytest.mark.parametrize("suffix", ["/below", " with space", "-ü%2F", "?x=1#y", "+&;"])
-    def test_any_id_can_be_used(self, client: Any, sort: Kind, new_id: str, suffix: str) -> None:
-        stored = sort.make(client, new_id + suffix)
-        assert stored.details().id == new_id + suffix
-        assert stored.list_versions().total == 1
-        assert stored.delete().success
+    def test_any_id_can_be_used(self, client: Any, sort: Kind, new_id: str) -> None:
+        for suffix in ("/below", " with space", "-ü%2F", "?x=1#y", "+&;"):
+            stored = sort.make(client, new_id + suffix)
+            assert stored.details().id == new_id + suffix
+            assert stored.list_versions().total == 1
+            assert stored.delete().success
 
-    @pytest.mark.parametrize("impossible", ["", ".", "..", "a/../b", "a//b", "versions", "a\x00b", "\ud800"])
-    def test_what_is_no_id_is_not_even_sent(self, client: Any, sort: Kind, impossible: str) -> None:
-        with pytest.raises(ValidationFailed) as raised:
-            sort.get(client, impossible)
-        assert [issue.field for issue in raised.value.issues] == ["id"]
+    def test_what_cannot_be_sent_is_refused_before(self, client: Any, sort: Kind, stored: Any) -> None:
+        for impossible in ("", "..", "a/../b", "a//b", "versions", "a\x00b", "\ud800"):
+            with pytest.raises(ValidationFailed) as raised:
+                sort.get(client, impossible)
+            assert [issue.field for issue in raised.value.issues] == ["id"]
+        for verb in (stored.get_version, stored.delete_version, stored.activate_version):
+            with pytest.raises(ValidationFailed, match="versionId"):
+                verb("..")
+        for value in (float("nan"), {1, 2}, "\ud800"):
+            with pytest.raises(ValidationFailed, match="body"):
+                stored.update(metadata={"a": value})
 
 
 class TestVersions:
@@ -221,58 +211,39 @@ class TestVersions:
         newest, oldest = page.versions
         assert (newest.version_number, newest.change_message, newest.state) == (2, "Why", "draft")
         assert (newest.changed_fields, newest.source, newest.read_only) == ((sort.text,), "database", False)
-        assert (oldest.state, sort.text_of(oldest)) == ("published", "one")
+        assert (oldest.state, oldest.config) == ("published", {"name": "Writer", sort.text: "one"})
         assert stored.id in {newest.get("agentId"), newest.get("blockId")}
-
-    def test_a_page_of_versions_can_be_asked_for(self, sort: Kind, stored: Any) -> None:
-        stored.update(**{sort.text: "two"})
+        assert stored.get_version(oldest.id).config == oldest.config
         page = stored.list_versions(
             page=1, per_page=1, order_by="version_number", direction="ASC", source="database"
         )
         assert [one.version_number for one in page.entries] == [2]
+        assert stored.delete_version(newest.id).success
+        with pytest.raises(NotFound):
+            stored.get_version(newest.id)
 
-    def test_all_versions_can_be_walked_through(self, sort: Kind, stored: Any) -> None:
-        for number in range(4):
-            stored.update(**{sort.text: str(number)})
-        assert [one.version_number for one in stored.iter_versions(per_page=2)] == [5, 4, 3, 2, 1]
-        ascending = stored.iter_versions(per_page=3, order_by="createdAt", direction="ASC")
-        assert [one.version_number for one in ascending] == [1, 2, 3, 4, 5]
-
-    def test_a_version_never_changes(self, sort: Kind, stored: Any) -> None:
-        version_id = stored.details().active_version_id
-        stored.update(**{sort.text: "two"})
-        found = stored.get_version(version_id)
-        assert (found.id, sort.text_of(found), found.config) == (
-            version_id,
-            "one",
-            {"name": "Writer", sort.text: "one"},
-        )
-
-    def test_exactly_the_named_version_is_published(self, sort: Kind, stored: Any) -> None:
+    def test_exactly_the_named_version_is_published(self, sort: Kind, stored: Any, viewer: Any) -> None:
         second = stored.update(**{sort.text: "two"}).latest_version_id
         stored.update(**{sort.text: "three"})
         answer = stored.activate_version(second)
         assert (answer.success, answer.active_version_id) == (True, second)
         assert sort.text_of(stored.details()) == "two"
+        assert stored.unpublish().status == "draft"
+        with pytest.raises(NotFound):
+            sort.get(viewer, stored.id).details()
 
-    def test_a_restored_version_is_a_draft(self, sort: Kind, stored: Any) -> None:
+    def test_versions_are_made_as_drafts_and_walked_through(self, sort: Kind, stored: Any) -> None:
         first = stored.details().active_version_id
         stored.update(**{sort.text: "two"}, auto_publish=True)
         made = stored.restore_version(first, change_message="Back")
         assert (made.version_number, made.change_message, sort.text_of(made)) == (3, "Back", "one")
         assert sort.text_of(stored.details()) == "two"
-
-    def test_a_version_of_what_is_published_can_be_made(self, sort: Kind, stored: Any) -> None:
-        stored.update(**{sort.text: "two"})
         made = stored.create_version(change_message="Again")
-        assert (made.version_number, made.change_message, sort.text_of(made)) == (3, "Again", "one")
-        assert stored.create_version().version_number == 4
-
-    def test_a_version_can_be_deleted(self, sort: Kind, stored: Any) -> None:
-        second = stored.update(**{sort.text: "two"}).latest_version_id
-        assert stored.delete_version(second).success
-        with pytest.raises(NotFound):
-            stored.get_version(second)
+        assert (made.version_number, made.change_message, sort.text_of(made)) == (4, "Again", "two")
+        assert stored.create_version().version_number == 5
+        assert [one.version_number for one in stored.iter_versions(per_page=2)] == [5, 4, 3, 2, 1]
+        ascending = stored.iter_versions(per_page=3, order_by="createdAt", direction="ASC")
+        assert [one.version_number for one in ascending] == [1, 2, 3, 4, 5]
 
     def test_two_versions_can_be_compared(self, sort: Kind, stored: Any) -> None:
         first = stored.details().active_version_id
@@ -282,12 +253,6 @@ class TestVersions:
             (sort.text, "one", "two")
         ]
         assert (found.from_version.id, found.to_version.version_number) == (first, 2)
-
-    @pytest.mark.parametrize("impossible", ["", ".", ".."])
-    def test_what_is_no_version_is_not_even_sent(self, stored: Any, impossible: str) -> None:
-        for verb in (stored.get_version, stored.delete_version, stored.activate_version):
-            with pytest.raises(ValidationFailed, match="versionId"):
-                verb(impossible)
 
 
 class TestLabels:
@@ -365,6 +330,10 @@ class TestLists:
         assert [one.id for one in sort.walk(client, per_page=2, **asked)] == [
             f"{new_id}-{number}" for number in (4, 3, 2, 1, 0)
         ]
+        walk = sort.walk(client, per_page=2, **asked)
+        seen = [next(walk).id]
+        sort.make(client, f"{new_id}-new", metadata={"run": new_id})  # not listed twice for that
+        assert [*seen, *(one.id for one in walk)] == [f"{new_id}-{number}" for number in (4, 3, 2, 1, 0)]
         drafts = sort.list(client, has_draft=True, search=new_id, workspace_id="default", **asked)
         assert [one.id for one in drafts.entries] == [f"{new_id}-0"]
         assert sort.list(client, status="draft", author_id="tester", **asked).total == 0
@@ -378,19 +347,10 @@ class TestLists:
             return sorted(one.id.removeprefix(f"{new_id}-") for one in sort.walk(client, **asked))
 
         assert (found("red"), found(["red", "blue"]), found("blue, red")) == (["0", "1"], ["1"], ["1"])
-        assert (found("Red"), found("1"), found(["red", "green"])) == ([], [], [])
+        assert (found("Red"), found(["red", "green"])) == ([], [])
         with pytest.raises(ValidationFailed) as refused:
             sort.list(client, tag=" ,")
         assert [issue.field for issue in refused.value.issues] == ["tag"]
-
-    def test_what_is_made_meanwhile_is_not_listed_twice(self, client: Any, sort: Kind, new_id: str) -> None:
-        for number in range(4):
-            sort.make(client, f"{new_id}-{number}", metadata={"run": new_id})
-        walk = sort.walk(client, per_page=2, metadata={"run": new_id})
-        seen = [next(walk).id]
-        sort.make(client, f"{new_id}-new", metadata={"run": new_id})
-        seen += [one.id for one in walk]
-        assert seen == [f"{new_id}-{number}" for number in (3, 2, 1, 0)]
 
 
 class TestAgents:
@@ -419,6 +379,10 @@ class TestAgents:
             and parts.prompt_blocks[new_id]["content"] == "Hi {{ name }}."
         )
         assert evaluate(parts, context) == dict(agent.details(request_context=context))
+        gone = {"type": "prompt_block_ref", "id": "gone"}
+        found = client.preview_instructions([*shown, gone], context=context)
+        assert found.result == "Hi Ann."
+        assert [(one.shown, one.reason) for one in found.blocks] == [(True, None), (False, "missing")]
 
     def test_all_agents_are_read_at_once(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="{{ who }}")
@@ -426,39 +390,28 @@ class TestAgents:
         assert found[new_id].instructions == "{{ who }}" and found["support"].source == "code"
         assert client.list_agents(partial=True)[new_id].instructions is None
 
-    def test_an_agent_is_run(self, client: Any, new_id: str) -> None:
+    def test_an_agent_is_run_in_any_version(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="Be brief.", model=ECHO)
-        answer = client.get_agent(new_id).generate("hello")
+        agent = client.get_agent(new_id)
+        answer = agent.generate("hello")
         assert answer.text == "Be brief.\n\nhello" and answer.finish_reason == "stop"
         assert answer.resolved_versions[new_id] and answer.usage["totalTokens"] >= 0
         messages = [{"role": "user", "content": "again"}]
-        assert client.get_agent(new_id).generate(messages, max_steps=3).text.endswith("again")
-
-    def test_a_run_takes_versions(self, client: Any, new_id: str) -> None:
-        client.create_stored_agent(id=new_id, name="Writer", instructions="one", model=ECHO)
+        assert agent.generate(messages, max_steps=3).text.endswith("again")
         client.get_stored_agent(new_id).update(instructions="two")
-        agent = client.get_agent(new_id)
         assert agent.generate("x", versions={"self": {"status": "draft"}}).text == "two\n\nx"
         assert client.get_agent(new_id, status="draft").generate("x").text == "two\n\nx"
         with pytest.raises(ValidationFailed) as raised:
             agent.generate("x", versions={"agents": {"writer": {}}})
         assert [issue.field for issue in raised.value.issues] == ["versions.agents.writer"]
-
-    def test_a_run_without_a_model_is_an_error_of_its_own_status(self, client: Any, new_id: str) -> None:
-        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
-        with pytest.raises(EditorError) as raised:
-            client.get_agent(new_id).generate("x")
-        assert (type(raised.value), raised.value.status, raised.value.code) == (
+        client.get_stored_agent(new_id).update(model=None, auto_publish=True)
+        with pytest.raises(EditorError) as without:
+            agent.generate("x")
+        assert (type(without.value), without.value.status, without.value.code) == (
             EditorError,
             422,
             "no_model",
         )
-
-    def test_instructions_are_previewed(self, client: Any) -> None:
-        blocks = [{"type": "text", "content": "Hi {{ name }}."}, {"type": "prompt_block_ref", "id": "gone"}]
-        found = client.preview_instructions(blocks, context={"name": "Ann"})
-        assert found.result == "Hi Ann."
-        assert [(one.shown, one.reason) for one in found.blocks] == [(True, None), (False, "missing")]
 
     def test_what_an_application_needs_is_read_before(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")
@@ -467,17 +420,5 @@ class TestAgents:
         served, block, draft = client.prefetch(wanted)
         assert (served.instructions, block.content, draft.selector) == ("one", "kind", {"status": "draft"})
         assert client.get_agent(new_id).details() is served
-
-    def test_all_is_tried_before_an_error_is_raised(self, client: Any, new_id: str) -> None:
-        client.create_stored_agent(id=new_id, name="Writer", instructions="one")
         with pytest.raises(NotFound):
             client.prefetch(["it-is-not-there", new_id])
-
-
-class TestErrors:
-    """The tree of exceptions, as the real server fills it."""
-
-    def test_what_json_cannot_express_is_not_even_sent(self, client: Any, new_id: str) -> None:
-        for value in (float("nan"), {1, 2}, "\ud800"):
-            with pytest.raises(ValidationFailed, match="body"):
-                client.create_stored_agent(id=new_id, name="x", instructions="x", memory={"a": value})

@@ -20,31 +20,21 @@ from versioning.domain.errors import Invalid
 
 NOT_JSON = {
     "nothing": b"",
-    "blank": b"  ",
     "half an object": b'{"a": 1',
     "two values": b"1 2",
-    "single quotes": b"{'a': 1}",
     "a trailing comma": b"[1,]",
-    "a comment": b"[1] // one",
     "NaN": b"[NaN]",
-    "Infinity": b"[Infinity]",
     "-Infinity": b"[-Infinity]",
     "1e999": b"[1e999]",
-    "-1e999": b"[-1e999]",
-    "1E400": b"[1E400]",
     "an integer of thousands of digits": b"1" * 5000,
     "broken UTF-8": b'["\xff"]',
-    "UTF-8 that is too long": b'["\xc0\xaf"]',
     "a surrogate in UTF-8": b'["\xed\xa0\x80"]',
     "UTF-16": '{"a": 1}'.encode("utf-16"),
     "a byte order mark": b'\xef\xbb\xbf{"a": 1}',
     "a lone high surrogate": rb'["\ud800"]',
-    "a lone low surrogate": rb'["\udc00 after"]',
     "a lone surrogate in a key": rb'{"\ud800": 1}',
-    "surrogates in the wrong order": rb'["\ude00\ud83d"]',
     "an escaped NUL": rb'["\u0000"]',
     "an escaped NUL in a key": rb'{"a\u0000": 1}',
-    "a raw NUL": b'["\x00"]',
     "a raw line break in text": b'["a\nb"]',
     "a key twice": b'{"a": 1, "a": 1}',
     "a key twice, once escaped": rb'{"a": 1, "\u0061": 2}',
@@ -54,23 +44,18 @@ NOT_JSON = {
 # Each pair is different, although Python or a hasty eye calls the two equal.
 DIFFERENT = [
     (1, True),
-    (0, False),
     (1.0, True),
-    (1, 1.5),
     (2**53 + 1, float(2**53)),
     (10**23, 1e23),
     (0.1, 0.10000000000000002),
     ("1", "1.0"),
-    (0, ""),
     (None, False),
     ("1", 1),
-    ([], {}),
     ([1, 2], [2, 1]),
     ({"a": None}, {}),
     ({"a": {"b": 1}}, {"a": {"b": True}}),
     ([["1.0", 1]], [["1", 1]]),
     ("\u00fc", "u\u0308"),
-    ("a", "A"),
     ("a", "a "),
 ]
 
@@ -78,13 +63,10 @@ DIFFERENT = [
 SAME = [
     (1, 1.0),
     (0, -0.0),
-    (100, 1e2),
     (2**53, float(2**53)),
-    (10**16, 1e16),
     (10**21 - 2**17, float(10**21 - 2**17)),
     (10**21, 1e21),
     (-(2**70), -float(2**70)),
-    (int(1e300), 1e300),
     ([[1]], [[1.0]]),
     ({"a": {"b": 3}}, {"a": {"b": 3.0}}),
 ]
@@ -94,22 +76,15 @@ def nested(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
-@pytest.mark.parametrize("text", NOT_JSON.values(), ids=NOT_JSON)
-def test_what_is_not_exact_json_is_refused_and_the_field_named(text: bytes) -> None:
-    with pytest.raises(Invalid) as refusal:
-        canonical.parse(text)
-    assert [issue.field for issue in refusal.value.issues] == ["body"]
+def test_what_is_not_exact_json_is_refused_and_the_field_named() -> None:
+    for text in NOT_JSON.values():
+        with pytest.raises(Invalid) as refusal:
+            canonical.parse(text)
+        assert [issue.field for issue in refusal.value.issues] == ["body"]
 
 
-def test_the_refusal_names_the_field_that_the_text_came_in() -> None:
-    with pytest.raises(Invalid) as refusal:
-        canonical.parse("{", field="requestContext")
-    assert [issue.field for issue in refusal.value.issues] == ["requestContext"]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_exact_json_comes_in_as_it_is() -> None:
+    for text, value in (
         (b'{"a": [1, 1.5, true, null, "x"]}', {"a": [1, 1.5, True, None, "x"]}),
         (b" 1 ", 1),
         (rb'"\ud83d\ude00"', "\U0001f600"),
@@ -117,37 +92,34 @@ def test_the_refusal_names_the_field_that_the_text_came_in() -> None:
         (rb'"\u2028\t"', "\u2028\t"),
         (b"1" * 400, int("1" * 400)),
         (b'{"": {"__proto__": 1}}', {"": {"__proto__": 1}}),
-    ],
-)
-def test_exact_json_comes_in_as_it_is(text: bytes, value: object) -> None:
-    assert canonical.parse(text) == value
-    assert canonical.parse(text.decode()) == value
+    ):
+        assert canonical.parse(text) == value
+        assert canonical.parse(text.decode()) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"), [("1", int), ("1.0", float), ("1e2", float), ("true", bool), ("-0.0", float)]
-)
-def test_numbers_keep_their_type(text: str, kind: type) -> None:
-    assert type(canonical.parse(text)) is kind
+def test_numbers_keep_their_type() -> None:
+    for text, kind in (
+        ("1", int),
+        ("1.0", float),
+        ("1e2", float),
+        ("true", bool),
+        ("-0.0", float),
+    ):
+        assert type(canonical.parse(text)) is kind
 
 
 def test_sixty_four_levels_come_in_and_one_more_does_not() -> None:
     assert canonical.dump(canonical.parse(nested(64))) == nested(64)
-    with pytest.raises(Invalid):
-        canonical.parse(nested(65))
+    for levels in (65, 100_000):
+        with pytest.raises(Invalid):
+            canonical.parse(nested(levels))
+        with pytest.raises(Invalid) as refusal:
+            canonical.parse('{"a":' * levels, field="requestContext")
+        assert [issue.field for issue in refusal.value.issues] == ["requestContext"]
 
 
-@pytest.mark.parametrize("levels", [1000, 100_000, 1_000_000])
-def test_no_depth_exhausts_the_stack(levels: int) -> None:
-    with pytest.raises(Invalid):
-        canonical.parse(nested(levels))
-    with pytest.raises(Invalid):
-        canonical.parse('{"a":' * levels)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_python_values_that_json_cannot_hold_are_refused() -> None:
+    for value in (
         math.nan,
         [math.inf],
         {"a": -math.inf},
@@ -158,28 +130,15 @@ def test_no_depth_exhausts_the_stack(levels: int) -> None:
         1j,
         "\ud800",
         "\0",
-    ],
-    ids=repr,
-)
-def test_python_values_that_json_cannot_hold_are_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="holds "):
-        canonical.check(value)
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_no_text_is_made_that_is_not_json(value: float) -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        canonical.dump([value])
+    ):
+        with pytest.raises(ValueError, match="holds "):
+            canonical.check(value)
 
 
 def test_keys_are_sorted_by_code_point_at_every_level() -> None:
     value = {"b": {"\U0001f600": 1, "\uffff": 2}, "a": [{"é": 1, "z": 2, "Z": 3, "10": 4, "9": 5}]}
     expected = '{"a":[{"10":4,"9":5,"Z":3,"z":2,"é":1}],"b":{"\uffff":2,"\U0001f600":1}}'
     assert canonical.dump(value) == expected
-
-
-def test_the_order_of_a_list_stays() -> None:
-    assert canonical.dump([3, 1, 2]) == "[3,1,2]"
 
 
 def test_text_is_not_escaped_beyond_need() -> None:
@@ -194,23 +153,25 @@ def test_indented_text_has_two_spaces_and_no_space_at_the_end_of_a_line() -> Non
 def test_numbers_are_written_as_they_came() -> None:
     text = "[1,1.0,0.1,-7,12345678901234567890123,1.5e-07,-0.0]"
     assert canonical.dump(canonical.parse(text)) == text
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical.dump([math.nan])
 
 
 def test_the_digest_is_the_sha_256_of_the_canonical_text() -> None:
     assert canonical.digest({"b": "ü", "a": 1}) == hashlib.sha256('{"a":1,"b":"ü"}'.encode()).hexdigest()
 
 
-@pytest.mark.parametrize(("left", "right"), DIFFERENT)
-def test_values_that_only_look_alike_are_not_the_same(left: object, right: object) -> None:
-    assert not canonical.same(left, right)
-    assert canonical.digest(left) != canonical.digest(right)
+def test_values_that_only_look_alike_are_not_the_same() -> None:
+    for left, right in DIFFERENT:
+        assert not canonical.same(left, right)
+        assert canonical.digest(left) != canonical.digest(right)
 
 
-@pytest.mark.parametrize(("left", "right"), SAME, ids=str)
-def test_numbers_are_the_same_by_value_and_stay_as_they_are_written(left: Any, right: Any) -> None:
-    assert canonical.same(left, right)
-    assert canonical.digest(left) == canonical.digest(right)
-    assert canonical.dump(left) != canonical.dump(right)
+def test_numbers_are_the_same_by_value_and_stay_as_they_are_written() -> None:
+    for left, right in SAME:
+        assert canonical.same(left, right)
+        assert canonical.digest(left) == canonical.digest(right)
+        assert canonical.dump(left) != canonical.dump(right)
 
 
 whole = st.integers(min_value=-(10**40), max_value=10**40) | st.floats(allow_nan=False, allow_infinity=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +18,8 @@ def shown(pieces: list[Piece] | None) -> str:
     return "".join(f"[{piece.text}]" if piece.is_hit else piece.text for piece in pieces)
 
 
-@pytest.mark.parametrize(
-    ("text", "typed"),
-    [
+def test_a_text_has_what_was_typed() -> None:
+    for text, typed in (
         ("Refund policy", "refund"),
         ("Refund policy", "POLIC ref"),
         ("Refund policy", '"refund policy"'),
@@ -43,16 +41,13 @@ def shown(pieces: list[Piece] | None) -> str:
         ("<script>alert(1)</script>", "<script>alert"),
         ("don't", "don\N{RIGHT SINGLE QUOTATION MARK}t"),
         ("go to R or C", "r"),
-    ],
-)
-def test_a_text_has_what_was_typed(text: str, typed: str) -> None:
-    assert has(text, typed)
-    assert any(piece.is_hit for piece in marked(text, TextQuery(typed)))
+    ):
+        assert has(text, typed)
+        assert any(piece.is_hit for piece in marked(text, TextQuery(typed)))
 
 
-@pytest.mark.parametrize(
-    ("text", "typed"),
-    [
+def test_a_text_does_not_have_what_was_typed() -> None:
+    for text, typed in (
         ("Refund policy", "fund"),
         ("Refund policy", '"policy refund"'),
         ("Refund of the policy", '"refund policy"'),
@@ -61,19 +56,17 @@ def test_a_text_has_what_was_typed(text: str, typed: str) -> None:
         ("router", "r"),
         ("name of the customer", "customer.name"),
         ("東の京", "東京"),
-    ],
-)
-def test_a_text_does_not_have_what_was_typed(text: str, typed: str) -> None:
-    assert not has(text, typed)
+    ):
+        assert not has(text, typed)
 
 
-@pytest.mark.parametrize("typed", ["", " ", "||", '""', "{{ }}", '"', "*", "\t\n"])
-def test_punctuation_alone_is_no_word(typed: str) -> None:
-    assert TextQuery(typed).terms == ()
+def test_punctuation_alone_is_no_word() -> None:
+    for typed in ("", " ", "||", '""', "{{ }}", '"', "*", "\t\n"):
+        assert TextQuery(typed).terms == ()
 
 
 @given(st.text(), st.text(max_size=200))
-def test_whatever_is_typed_is_searched_for_and_nothing_of_a_text_is_lost(text: str, typed: str) -> None:
+def test_any_text_can_be_searched_for_and_no_piece_of_a_text_is_lost(text: str, typed: str) -> None:
     query = TextQuery(typed)
     assert "".join(piece.text for piece in marked(text, query)) == text
     assert all(len(word) <= MAX_WORD for term in query.terms for word in term.words)

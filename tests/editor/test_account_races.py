@@ -73,7 +73,7 @@ def link_for(visitor: httpx.Client, workspace: str, name: str, role: str = "edit
 
 
 def all_at_once(service: Service, links: Sequence[str], act: Callable[[httpx.Client, str], int]) -> list[int]:
-    """Let somebody open each of the links, then all of them do it at the same moment."""
+    """Let a visitor open each of the links, then all of them do it at the same moment."""
     barrier = Barrier(len(links))
 
     def one(link: str) -> int:
@@ -123,15 +123,8 @@ def test_a_name_that_two_workspaces_invite_becomes_one_account_of_one_of_them(
         assert Counter(statuses)[302] == 1 and max(statuses) < 500, statuses
         joined = [("acme", "editor")] if statuses[0] == 302 else [("elsewhere", "admin")]
         assert memberships(service, name) == joined
-
-
-def test_names_that_differ_in_case_only_become_one_account(
-    service: Service, alice: httpx.Client, charlie: httpx.Client
-) -> None:
-    for turn in range(ROUNDS):
-        links = [link_for(alice, "acme", f"rita-{turn}"), link_for(charlie, "elsewhere", f"RITA-{turn}")]
-        statuses = all_at_once(service, links, choose_a_password)
-        assert Counter(statuses) == {302: 1, 409: 1}
+    links = [link_for(alice, "acme", "rita"), link_for(charlie, "elsewhere", "RITA")]
+    assert Counter(all_at_once(service, links, choose_a_password)) == {302: 1, 409: 1}
 
 
 def test_an_invitation_taken_back_while_it_is_accepted_is_either_or(

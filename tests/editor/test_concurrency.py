@@ -50,7 +50,7 @@ class Save:
 
 
 def editor(kind: Kind, resource_id: str, name: int, **body: Any) -> Callable[[RemoteApi], list[Save]]:
-    """Return somebody who saves one text after the other, no two alike."""
+    """Return an editor who saves one text after the other, no two alike."""
 
     def save_all(api: RemoteApi) -> list[Save]:
         texts = [f"text {turn} of editor {name}" for turn in range(SAVES_EACH)]
@@ -76,22 +76,7 @@ def numbers(versions: list[Record]) -> list[int]:
     return [version["versionNumber"] for version in versions]
 
 
-def test_saves_at_once_take_consecutive_numbers_and_none_is_lost(
-    service: Service, api: RemoteApi, kind: Kind
-) -> None:
-    kind.make(api, "busy")
-    saves = saves_of_all(service, kind, "busy")
-    assert Counter(save.answer.status for save in saves) == {200: EDITORS * SAVES_EACH}
-
-    versions = history(api, kind, "busy")
-    assert numbers(versions) == list(range(1, EDITORS * SAVES_EACH + 2))
-    assert {version["id"]: version[kind.text] for version in versions[1:]} == {
-        save.version_id: save.text for save in saves
-    }
-    assert api.get(kind.url("busy"), status="draft").body["latestVersionId"] == versions[-1]["id"]
-
-
-def test_each_save_that_publishes_publishes_its_own_version(
+def test_saves_at_once_take_consecutive_numbers_and_each_publishes_its_own_version(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     kind.make(api, "live")

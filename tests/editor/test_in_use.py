@@ -87,7 +87,7 @@ def waits(thread: threading.Thread) -> bool:
     return False
 
 
-def test_a_deletion_waits_for_whoever_publishes_a_reference_and_is_refused(
+def test_a_deletion_waits_for_the_publication_of_a_reference_and_is_refused(
     editor: Editor, kind: Kind
 ) -> None:
     version_id = unpublished_lead(editor, kind)
@@ -99,7 +99,7 @@ def test_a_deletion_waits_for_whoever_publishes_a_reference_and_is_refused(
     assert verbs.dependents("helper", status=Status.PUBLISHED).readable == [("lead", "Lead")]
 
 
-def test_publishing_waits_for_whoever_deletes_what_it_refers_to(editor: Editor, kind: Kind) -> None:
+def test_publishing_waits_for_the_deletion_of_its_reference(editor: Editor, kind: Kind) -> None:
     version_id = unpublished_lead(editor, kind)
     verbs = collection(editor, kind)
     waited, refusal = while_uncommitted(
@@ -139,7 +139,7 @@ def test_an_agent_is_made_while_its_workspace_is_administered(editor: Editor) ->
     assert not waited and refusal is None
 
 
-def test_whoever_waits_for_a_referenced_row_has_not_taken_a_position_before(editor: Editor) -> None:
+def test_no_position_is_taken_before_waiting_for_a_referenced_row(editor: Editor) -> None:
     def change_under_a_lock() -> None:
         Workspace.objects.select_for_update().get(pk="acme")
         editor.workspace.rename("acme", "Another")

@@ -180,9 +180,7 @@ def test_what_was_published_before_there_was_a_worker_is_not_noticed_as_new(
     assert event.previous_version_id != ""
 
 
-def test_a_file_that_is_there_at_the_first_look_and_is_nobodys_is_noticed(
-    repo: Repository, admin: Api
-) -> None:
+def test_a_file_that_was_deployed_before_the_first_look_is_noticed(repo: Repository, admin: Api) -> None:
     repo.put({"instructions": "deployed with the code"})
     OverrideWatch().look()
     OverrideWatch().look()

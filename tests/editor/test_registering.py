@@ -35,14 +35,12 @@ FAULTS: dict[str, Any] = dict.fromkeys(
 )
 
 
-@pytest.mark.parametrize(
-    ("attribute", "path"),
-    [*FAULTS.items(), ("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE"), ("needs", "nothing")],
-)
-def test_what_cannot_be_used_stops_the_start_with_a_sentence(attribute: str, path: str) -> None:
-    app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
-    with pytest.raises(ImproperlyConfigured, match=f"faulty declares {attribute} = '{path}': ."):
-        app.ready()
+def test_what_cannot_be_used_stops_the_start_with_a_sentence() -> None:
+    others = [("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE"), ("needs", "nothing")]
+    for attribute, path in [*FAULTS.items(), *others]:
+        app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
+        with pytest.raises(ImproperlyConfigured, match=f"faulty declares {attribute} = '{path}': ."):
+            app.ready()
 
 
 def test_a_route_below_the_resources_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

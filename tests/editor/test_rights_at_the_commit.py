@@ -1,4 +1,4 @@
-"""Whoever has lost the right to a change before its commit has not made it: races with another process."""
+"""A change is not made if its right is lost before the commit: races with another process."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Writer:
 def writer(
     live_service: Service, api: RemoteApi, tmp_path: Path, people: Iterator[tuple[str, str]]
 ) -> Writer:
-    """Somebody who writes."""
+    """A person who writes."""
     return Writer(live_service, api, tmp_path, next(people))
 
 
@@ -121,7 +121,7 @@ def test_a_right_that_is_lost_before_the_commit_saves_nothing(
     assert writer.stored() == before
 
 
-def test_somebody_switched_off_before_the_commit_is_asked_to_sign_in(writer: Writer) -> None:
+def test_an_account_switched_off_before_the_commit_has_to_sign_in(writer: Writer) -> None:
     before = writer.stored()
     answer = writer.write("publish in the studio", SWITCHED_OFF)
     assert answer["status"] == 302
@@ -133,7 +133,7 @@ def test_somebody_switched_off_before_the_commit_is_asked_to_sign_in(writer: Wri
     ("write", "change"),
     [("save and publish", ELSEWHERE), ("save", EDITOR)],
 )
-def test_a_change_of_other_rights_keeps_nobody_from_saving(writer: Writer, write: str, change: str) -> None:
+def test_a_change_of_other_rights_does_not_prevent_a_save(writer: Writer, write: str, change: str) -> None:
     before = writer.stored()
     assert writer.write(write, change)["status"] in {200, 302}
     assert writer.stored() != before
@@ -162,7 +162,7 @@ def test_an_application_that_begins_no_verb_anew_is_refused_too() -> None:
 
 
 def verbs() -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Return every function of the use cases by which somebody changes something."""
+    """Return every function of the use cases that changes something for a caller."""
     for path in sorted(Path(editor.__file__).parent.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and acts(node):
@@ -170,7 +170,7 @@ def verbs() -> Iterator[tuple[str, ast.FunctionDef]]:
 
 
 def acts(node: ast.FunctionDef) -> bool:
-    """Say whether a verb opens a transaction for somebody; a frame that verbs use is none."""
+    """Say whether a verb opens a transaction for a caller; a frame that verbs use is none."""
     opens = ("changing", "administering", "transaction", "_mark", "_insert")
     names = {called.func for called in ast.walk(node) if isinstance(called, ast.Call)}
     found = {name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "") for name in names}

@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 from editor_client import Client
+from editor_client.shared.arms import bucket
 
-from examples.canary.ask import is_chosen
 from tests.support.api import AGENTS
 from tests.support.override_files import Repository
 from tests.support.ports import free_port
@@ -61,29 +61,25 @@ def test_the_application_goes_on_when_the_service_is_down(fresh_service: Service
 # A canary
 
 
-def test_the_canary_chooses_about_the_share_and_keeps_whom_it_chose() -> None:
-    people = [f"person {number}" for number in range(2000)]
-    tenth, half = ({person for person in people if is_chosen(person, share)} for share in (0.1, 0.5))
-    assert tenth < half and 120 < len(tenth) < 280 and 880 < len(half) < 1120
-    assert not any(is_chosen(person, 0) for person in people)
-    assert all(is_chosen(person, 1) for person in people)
-
-
-def test_a_share_of_the_people_gets_the_canary_and_nothing_is_published(tmp_path: Path) -> None:
+def test_a_share_of_the_people_gets_the_canary_each_time(tmp_path: Path) -> None:
     with (
         running_service(tmp_path, EDITOR_FRAMEWORK="examples.canary.team.framework") as service,
         Client(service.url, api_key=service.key) as client,
     ):
-        canary = client.create_stored_agent(id="writer", instructions="Write in rhymes.").latest_version_id
-        assert canary
-        client.get_stored_agent("writer").set_label("canary", canary)
+        client.create_stored_agent(id="writer", instructions="Write in plain prose.", auto_publish=True)
+        canary = client.get_stored_agent("writer").update(instructions="Write in rhymes.").latest_version_id
+        arms = [{"name": "rhymes", "version_id": canary, "weight": 5000}]
+        rollout = client.create_rollout("agent", "writer", bucket_by="person", arms=arms)
+        chosen = {person for person in PEOPLE if bucket(rollout.seed, person) < 5000}
         for person in PEOPLE:
-            options = (person, "Describe rain.", "--share", "0.5")
+            options = (person, "Describe rain.", "--helpful", "yes")
             done = run("-m", "examples.canary.ask", *options, **credentials(service))
             assert done.returncode == 0, done.stderr
-            assert ("Write in rhymes." in done.stdout) == (canary in done.stdout) == is_chosen(person, 0.5)
-        assert 0 < sum(is_chosen(person, 0.5) for person in PEOPLE) < len(PEOPLE)
-        assert client.get_agent("writer").details().instructions == "Write in plain prose."
+            assert (
+                ("Write in rhymes." in done.stdout) == ("writer rhymes" in done.stdout) == (person in chosen)
+            )
+        said = {one.arm: one.count for one in client.summarize_feedback("agent", "writer").summary}
+        assert said.get("rhymes", 0) == len(chosen) == len(PEOPLE) - said.get(None, 0)
 
 
 # A chat that is told what was published

@@ -14,6 +14,7 @@ from tests.support.service import ROOT
 README = ROOT / "README.md"
 CAPABILITIES = {
     "delivery": "docs/webhooks.md",
+    "experiments": "docs/try-on-a-share.md",
     "releases": "docs/publishing-together.md",
     "review": "docs/publishing-as-a-team.md",
     "schedules": "docs/publishing-together.md#in-time",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -11,6 +10,7 @@ from django.contrib.auth.models import User
 from review.models import Comment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.calls import undone
 from tests.support.comments import WORDS, body_of, change, listed, say
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
@@ -71,9 +71,8 @@ def test_the_newest_is_last_and_lists_are_narrowed_and_paged(cast: Cast) -> None
         assert cast.edgar.get("/comments", **query).fields == list(query)
 
 
-@pytest.mark.parametrize(
-    ("place", "quote"),
-    [
+def test_a_place_in_the_version_is_kept(alice: Api) -> None:
+    for place, quote in [
         ({"field": "name"}, None),
         ({"field": "instructions"}, None),
         ({"field": "instructions.1.content"}, None),
@@ -82,18 +81,16 @@ def test_the_newest_is_last_and_lists_are_narrowed_and_paged(cast: Cast) -> None
         ({"field": "instructions.1.content", "line": 4, "quote": "lie"}, "lie"),
         ({"field": "tools.files.read.description"}, None),
         ({"quote": "anything"}, "anything"),
-    ],
-)
-def test_a_place_in_the_version_is_kept(alice: Api, place: dict[str, Any], quote: str | None) -> None:
-    made = AGENTS.make(alice, text=BLOCKS, tools={"files.read": {"description": "Reads."}})  # type: ignore[arg-type]
-    comment = say(alice, made, **place)
-    expected = {"field": None, "line": None, **place, "quote": quote}
-    assert {name: comment[name] for name in expected} == expected
+    ]:
+        with undone():
+            made = AGENTS.make(alice, text=BLOCKS, tools={"files.read": {"description": "Reads."}})  # type: ignore[arg-type]
+            comment = say(alice, made, **place)
+            expected = {"field": None, "line": None, **place, "quote": quote}
+            assert {name: comment[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("more", "field"),
-    [
+def test_what_is_wrong_is_named_and_nothing_is_kept(alice: Api) -> None:
+    for more, field in [
         ({"field": "prompt"}, "field"),
         ({"field": "description"}, "field"),
         ({"field": "instructions.2.content"}, "field"),
@@ -119,14 +116,16 @@ def test_a_place_in_the_version_is_kept(alice: Api, place: dict[str, Any], quote
         ({"resource": {"kind": "tool", "id": "writer"}}, "resource.kind"),
         ({"resource": {"kind": "agent"}}, "resource.id"),
         ({"versionId": ""}, "versionId"),
-    ],
-)
-def test_what_is_wrong_is_named_and_nothing_is_kept(alice: Api, more: dict[str, Any], field: str) -> None:
-    made = AGENTS.make(alice, text=BLOCKS)  # type: ignore[arg-type]
-    answer = alice.post("/comments", body_of(made, **more))
-    assert answer.status == 400
-    assert answer.fields in ([field], ["body"])  # what no JSON may hold is wrong with the body as a whole
-    assert listed(alice) == [] and events_of(alice) == []
+    ]:
+        with undone():
+            made = AGENTS.make(alice, text=BLOCKS)  # type: ignore[arg-type]
+            answer = alice.post("/comments", body_of(made, **more))
+            assert answer.status == 400
+            assert answer.fields in (
+                [field],
+                ["body"],
+            )  # what no JSON may hold is wrong with the body as a whole
+            assert listed(alice) == [] and events_of(alice) == []
 
 
 def test_the_text_comes_back_as_it_was_written(alice: Api) -> None:

@@ -13,6 +13,7 @@ from review.models import PublishedConfiguration, Review, ReviewPolicy
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.support.api import Answer, Kind
+from tests.support.calls import undone
 from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
 from tests.support.override_files import Folder, define
 from tests.support.people import command, person
@@ -53,40 +54,42 @@ def refused(answer: Answer) -> dict[str, Any]:
     return dict(answer.body["review"])
 
 
-@pytest.mark.parametrize("door", OVER_HTTP)
-def test_a_door_of_the_api_is_closed_until_somebody_approves(
-    cast: Cast, kind: Kind, draft: str, door: str
-) -> None:
-    before = state()
-    missing = {"id": None, "missing": 1, "changesRequestedBy": []}
-    assert refused(OVER_HTTP[door](cast, kind, draft, None)) == missing
-    assert (state(), live(cast, kind)) == (before, {"one"})
-    review = ask(cast.edgar, kind)
-    before = state()
-    if door != "create":
-        assert refused(OVER_HTTP[door](cast, kind, draft, None)) == {**missing, "id": review["id"]}
-        assert state() == before
-    approve(cast.paula, review)
-    answer = OVER_HTTP[door](cast, kind, draft, None)
-    if door == "create":  # nobody has approved of what is not there
-        assert refused(answer)
-    else:
-        assert (answer.status, DRAFT in live(cast, kind)) == (200, True)
-        assert Review.objects.open().exists() == ("label" in door)
+def test_a_door_of_the_api_is_closed_until_somebody_approves(cast: Cast, kind: Kind, draft: str) -> None:
+    for door in OVER_HTTP:
+        with undone():
+            before = state()
+            missing = {"id": None, "missing": 1, "changesRequestedBy": []}
+            assert refused(OVER_HTTP[door](cast, kind, draft, None)) == missing
+            assert (state(), live(cast, kind)) == (before, {"one"})
+            review = ask(cast.edgar, kind)
+            before = state()
+            if door != "create":
+                assert refused(OVER_HTTP[door](cast, kind, draft, None)) == {**missing, "id": review["id"]}
+                assert state() == before
+            approve(cast.paula, review)
+            answer = OVER_HTTP[door](cast, kind, draft, None)
+            if door == "create":  # nobody has approved of what is not there
+                assert refused(answer)
+            else:
+                assert (answer.status, DRAFT in live(cast, kind)) == (200, True)
+                assert Review.objects.open().exists() == ("label" in door)
 
 
-@pytest.mark.parametrize("door", OVER_HTTP)
-def test_an_admin_opens_a_door_of_the_api_with_a_reason(
-    cast: Cast, kind: Kind, draft: str, door: str
-) -> None:
-    assert OVER_HTTP[door](cast, kind, draft, REASON).status in {200, 201}
-    assert DRAFT in live(cast, kind)
-    [entry] = Event.objects.filter(type="review.bypassed")
-    assert (entry.actor, entry.detail) == ("alice", {"reviewId": None, "reason": REASON})
-    [version] = [one for one in versions(cast, kind, door) if one["id"] == entry.version_id]
-    assert version["bypassedBy"] == "alice"
-    entry_id = "new" if door == "create" else "writer"
-    assert (entry.resource_id, entry.audience, bool(entry.label)) == (entry_id, "editors", "label" in door)
+def test_an_admin_opens_a_door_of_the_api_with_a_reason(cast: Cast, kind: Kind, draft: str) -> None:
+    for door in OVER_HTTP:
+        with undone():
+            assert OVER_HTTP[door](cast, kind, draft, REASON).status in {200, 201}
+            assert DRAFT in live(cast, kind)
+            [entry] = Event.objects.filter(type="review.bypassed")
+            assert (entry.actor, entry.detail) == ("alice", {"reviewId": None, "reason": REASON})
+            [version] = [one for one in versions(cast, kind, door) if one["id"] == entry.version_id]
+            assert version["bypassedBy"] == "alice"
+            entry_id = "new" if door == "create" else "writer"
+            assert (entry.resource_id, entry.audience, bool(entry.label)) == (
+                entry_id,
+                "editors",
+                "label" in door,
+            )
 
 
 def versions(cast: Cast, kind: Kind, door: str) -> list[dict[str, Any]]:
@@ -94,88 +97,84 @@ def versions(cast: Cast, kind: Kind, door: str) -> list[dict[str, Any]]:
     return kind.versions(cast.alice, "new" if door == "create" else "writer")
 
 
-@pytest.mark.parametrize("door", OVER_HTTP)
-def test_nobody_else_bypasses_and_admins_not_where_nobody_may(
-    cast: Cast, kind: Kind, draft: str, door: str, request: pytest.FixtureRequest
-) -> None:
-    before = state()
-    publisher = Cast(**{**vars(cast), "alice": cast.paula})
-    answer = OVER_HTTP[door](publisher, kind, draft, REASON)
-    assert (answer.status, answer.code, state()) == (403, "forbidden", before)
-    ReviewPolicy.objects.update(bypass="nobody")
-    answer = OVER_HTTP[door](cast, kind, draft, REASON)
-    assert (answer.status, answer.code, state()) == (403, "forbidden", before)
+def test_nobody_else_bypasses_and_admins_not_where_nobody_may(cast: Cast, kind: Kind, draft: str) -> None:
+    for door in OVER_HTTP:
+        with undone():
+            before = state()
+            publisher = Cast(**{**vars(cast), "alice": cast.paula})
+            answer = OVER_HTTP[door](publisher, kind, draft, REASON)
+            assert (answer.status, answer.code, state()) == (403, "forbidden", before)
+            ReviewPolicy.objects.update(bypass="nobody")
+            answer = OVER_HTTP[door](cast, kind, draft, REASON)
+            assert (answer.status, answer.code, state()) == (403, "forbidden", before)
 
 
-@pytest.mark.parametrize("door", OVER_HTTP)
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ("  ", "bypassReview.reason"),
-        ("x" * 501, "bypassReview.reason"),
-        (7, "bypassReview.reason"),
-        ({"of": "admins"}, "bypassReview.reason"),
-    ],
-)
-def test_a_bypass_has_a_reason(cast: Cast, kind: Kind, door: str, given: Any, field: str) -> None:
-    draft = make_draft(cast, kind)  # where nothing is required it is checked as well
-    before = state()
-    answer = OVER_HTTP[door](cast, kind, draft, given)
-    assert (answer.status, answer.fields, state()) == (400, [field], before)
+def test_a_bypass_has_a_reason(cast: Cast, kind: Kind) -> None:
+    for door in OVER_HTTP:
+        for given, field in [
+            ("  ", "bypassReview.reason"),
+            ("x" * 501, "bypassReview.reason"),
+            (7, "bypassReview.reason"),
+            ({"of": "admins"}, "bypassReview.reason"),
+        ]:
+            with undone():
+                draft = make_draft(cast, kind)  # where nothing is required it is checked as well
+                before = state()
+                answer = OVER_HTTP[door](cast, kind, draft, given)
+                assert (answer.status, answer.fields, state()) == (400, [field], before)
 
 
-@pytest.mark.parametrize("given", [None, True, {}, {"reason": None}, {"reason": "x", "by": "root"}])
-def test_a_bypass_is_a_reason_and_nothing_else(cast: Cast, kind: Kind, draft: str, given: Any) -> None:
-    answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {"bypassReview": given})
-    assert answer.status == 400
-    assert all(field.startswith("bypassReview") for field in answer.fields)
+def test_a_bypass_is_a_reason_and_nothing_else(cast: Cast, kind: Kind, draft: str) -> None:
+    for given in [None, True, {}, {"reason": None}, {"reason": "x", "by": "root"}]:
+        answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {"bypassReview": given})
+        assert answer.status == 400
+        assert all(field.startswith("bypassReview") for field in answer.fields)
 
 
 def test_publishing_takes_nothing_else(cast: Cast, kind: Kind, draft: str) -> None:
-    for name in ("endRollout", "reason", "autoPublish"):
+    for name in ("endEverything", "reason", "autoPublish"):
         answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {name: True})
         assert (answer.status, answer.fields) == (400, [name])
 
 
-@pytest.mark.parametrize("door", IN_PYTHON)
-def test_a_door_of_python_is_no_exemption(cast: Cast, kind: Kind, draft: str, door: str) -> None:
-    before = state()
-    with pytest.raises(Forbidden) as refusal:
-        IN_PYTHON[door](kind, draft, None)
-    assert (refusal.value.code, state(), live(cast, kind)) == ("review_required", before, {"one"})
-    if door != "create":
-        approve(cast.paula, ask(cast.edgar, kind))
-        IN_PYTHON[door](kind, draft, None)
-        assert DRAFT in live(cast, kind)
-        assert not Event.objects.filter(type="review.bypassed").exists()
+def test_a_door_of_python_is_no_exemption(cast: Cast, kind: Kind, draft: str) -> None:
+    for door in IN_PYTHON:
+        with undone():
+            before = state()
+            with pytest.raises(Forbidden) as refusal:
+                IN_PYTHON[door](kind, draft, None)
+            assert (refusal.value.code, state(), live(cast, kind)) == ("review_required", before, {"one"})
+            if door != "create":
+                approve(cast.paula, ask(cast.edgar, kind))
+                IN_PYTHON[door](kind, draft, None)
+                assert DRAFT in live(cast, kind)
+                assert not Event.objects.filter(type="review.bypassed").exists()
 
 
-@pytest.mark.parametrize("door", IN_PYTHON)
-def test_python_bypasses_with_a_reason_where_admins_may(
-    cast: Cast, kind: Kind, draft: str, door: str
-) -> None:
-    ReviewPolicy.objects.update(bypass="nobody")
-    before = state()
-    with pytest.raises(Forbidden) as refusal:
-        IN_PYTHON[door](kind, draft, REASON)
-    assert (refusal.value.code, state()) == ("forbidden", before)
-    ReviewPolicy.objects.update(bypass="admin")
-    IN_PYTHON[door](kind, draft, REASON)
-    [entry] = Event.objects.filter(type="review.bypassed")
-    assert (entry.actor, entry.detail["reason"], DRAFT in live(cast, kind)) == ("", REASON, True)
+def test_python_bypasses_with_a_reason_where_admins_may(cast: Cast, kind: Kind, draft: str) -> None:
+    for door in IN_PYTHON:
+        with undone():
+            ReviewPolicy.objects.update(bypass="nobody")
+            before = state()
+            with pytest.raises(Forbidden) as refusal:
+                IN_PYTHON[door](kind, draft, REASON)
+            assert (refusal.value.code, state()) == ("forbidden", before)
+            ReviewPolicy.objects.update(bypass="admin")
+            IN_PYTHON[door](kind, draft, REASON)
+            [entry] = Event.objects.filter(type="review.bypassed")
+            assert (entry.actor, entry.detail["reason"], DRAFT in live(cast, kind)) == ("", REASON, True)
 
 
-@pytest.mark.parametrize("door", IN_THE_STUDIO)
-def test_a_door_of_the_studio_is_closed_until_somebody_approves(
-    cast: Cast, kind: Kind, draft: str, door: str
-) -> None:
-    before = state()
-    seen = IN_THE_STUDIO[door](kind, draft, None)
-    assert (state(), live(cast, kind)) == (before, {"one"})
-    assert "one more approval" in seen.text.lower()
-    approve(cast.paula, ask(cast.edgar, kind))
-    IN_THE_STUDIO[door](kind, draft, None)
-    assert DRAFT in live(cast, kind)
+def test_a_door_of_the_studio_is_closed_until_somebody_approves(cast: Cast, kind: Kind, draft: str) -> None:
+    for door in IN_THE_STUDIO:
+        with undone():
+            before = state()
+            seen = IN_THE_STUDIO[door](kind, draft, None)
+            assert (state(), live(cast, kind)) == (before, {"one"})
+            assert "one more approval" in seen.text.lower()
+            approve(cast.paula, ask(cast.edgar, kind))
+            IN_THE_STUDIO[door](kind, draft, None)
+            assert DRAFT in live(cast, kind)
 
 
 def test_an_admin_publishes_in_the_studio_with_a_reason(cast: Cast, kind: Kind, draft: str) -> None:

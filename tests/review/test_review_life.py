@@ -12,17 +12,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import give_role, key_of, person
-from tests.support.reviews import (
-    REVIEWS,
-    approve,
-    ask,
-    listed,
-    path,
-    read,
-    reference,
-    require_approvals,
-    say,
-)
+from tests.support.reviews import REVIEWS, approve, ask, listed, path, read, reference, require_approvals, say
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.models import Membership

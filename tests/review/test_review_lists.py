@@ -148,9 +148,7 @@ def insert(start: int, stop: int) -> None:
 
 
 def statements(read: Callable[[], Any]) -> int:
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
+    with CaptureQueriesContext(connection) as captured:
         answer = read()
     assert answer.status == 200, answer.body
     return len(captured)

@@ -45,7 +45,7 @@ class MemoryStore:
     tools: list[str] = field(default_factory=list)
     served: list[tuple[str, Selector]] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
-    """Where it was asked to serve, and where it was told that nobody asks any more."""
+    """Where it was asked to serve, and where it was told that there are no more questions."""
     closed: list[int] = field(default_factory=list)
     granted: set[str] = field(default_factory=set)
     """The agents of other workspaces that every publisher might read."""

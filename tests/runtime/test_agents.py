@@ -38,6 +38,11 @@ def inspect(thread: threading.Thread) -> str:
     return thread.name
 
 
+def asks(ask: Callable[[], str]) -> str:
+    """Take what pydantic can check, and no model can send."""
+    return ask()
+
+
 def agent(**changes: Any) -> Agent:
     return CodeAgentFactory(**{"id": "a", "name": "A", "instructions": "text", **changes})
 
@@ -62,9 +67,8 @@ def test_an_agent_tells_the_editor_what_its_code_says() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
+def test_what_can_never_work_is_refused_at_once() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"id": ""}, "id"),
         ({"id": "a/versions"}, "reserved"),
         ({"name": " "}, "name"),
@@ -78,15 +82,14 @@ def test_an_agent_tells_the_editor_what_its_code_says() -> None:
         ({"visibility": "secret"}, "visibility"),
         ({"editor": True}, "editor"),
         ({"editor": {"prompts": True}}, "editor"),
-        pytest.param({"tools": [add, add]}, "two tools", id="one tool twice"),
-        pytest.param({"tools": [lambda: 1]}, "named function", id="a tool without a name"),
-        pytest.param({"tools": [inspect]}, "inspect", id="a tool that cannot be described"),
-    ],
-    ids=repr,
-)
-def test_what_can_never_work_is_refused_at_once(changes: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        agent(**changes)
+        ({"tools": [add, add]}, "two tools"),
+        ({"tools": [lambda: 1]}, "named function"),
+        ({"tools": [inspect]}, "inspect"),
+        ({"tools": [asks]}, "'asks' cannot be described"),
+    ]
+    for changes, reason in cases:
+        with pytest.raises(ValueError, match=reason):
+            agent(**changes)
 
 
 def test_nothing_changes_an_agent_once_it_is_made() -> None:
@@ -110,66 +113,33 @@ def test_an_editor_learns_of_all_agents_and_tools(store: MemoryStore) -> None:
     assert framework.editor is store
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        None,
-        "",
-        " One line. ",
-        "Two\n    lines.",
-        "Adds.\n\n    Args:\n        n: A number.\n",
-        ":returns: one",
-        "Returns: 1",
-    ],
-)
-def test_tools_are_described_as_the_agent_library_describes_them(text: str | None) -> None:
-    def tool(n: int) -> int:
-        return n
+def test_tools_are_described_as_the_agent_library_describes_them() -> None:
+    def tool(context: RunContext[None], n: int) -> int:
+        return n + context.run_step
 
-    tool.__doc__ = text
-    assert agent(tools=[tool]).tool_descriptions == {"tool": Tool(tool).description or ""}
+    texts = [None, "", " One line. ", "Two\n    lines.", "Adds.\n\n    Args:\n        n: A number.\n"]
+    for text in [*texts, ":returns: one", "Returns: 1"]:
+        tool.__doc__ = text
+        made = agent(tools=[tool])
+        assert made.tool_descriptions == {"tool": Tool(tool).description or ""}
+        assert made.toolbox["tool"].takes_ctx
 
 
-def asks(ask: Callable[[], str]) -> str:
-    """Take what pydantic can check, and no model can send."""
-    return ask()
-
-
-def in_context(context: RunContext[None], n: int) -> int:
-    """Take the context of the agent library."""
-    return n + context.run_step
-
-
-def test_what_a_tool_may_take_is_decided_by_the_agent_library() -> None:
-    with pytest.raises(ValueError, match="'asks' cannot be described"):
-        agent(tools=[asks])
-    assert agent(tools=[in_context]).toolbox["in_context"].takes_ctx
-
-
-def test_ids_and_tool_names_are_unique() -> None:
+def test_ids_and_tool_names_are_unique_and_an_agent_belongs_to_one_framework() -> None:
     with pytest.raises(ValueError, match="two agents"):
         Framework(agents=[agent(), agent()])
     with pytest.raises(ValueError, match="two agents"):
         Framework(agents=[agent(agents=[agent(id="b")]), agent(id="b")])
     with pytest.raises(ValueError, match="two tools"):
         Framework(tools=[add, add])
-
-
-def test_an_agent_belongs_to_one_framework() -> None:
+    with pytest.raises(Invalid, match=r"versions\.agents\.a"):
+        Framework(versions={"agents": {"a": "draft"}})
     made = agent()
+    with pytest.raises(RuntimeError, match=r"Framework\(agents="):
+        made.generate("hello")
     Framework(agents=[made])
     with pytest.raises(ValueError, match="another framework"):
         Framework(agents=[made])
-
-
-def test_an_agent_without_a_framework_says_so() -> None:
-    with pytest.raises(RuntimeError, match=r"Framework\(agents="):
-        agent().generate("hello")
-
-
-def test_malformed_versions_of_a_framework_are_refused() -> None:
-    with pytest.raises(Invalid, match=r"versions\.agents\.a"):
-        Framework(versions={"agents": {"a": "draft"}})
 
 
 def test_without_a_selector_the_registered_object_itself_is_returned(
@@ -179,33 +149,25 @@ def test_without_a_selector_the_registered_object_itself_is_returned(
     assert asyncio.run(framework.aget_agent_by_id("writer")) is writer
 
 
-@pytest.mark.parametrize(
-    ("selector", "text"),
-    [
+def test_with_a_selector_it_is_a_copy_and_the_registered_one_stays_as_it_was(
+    framework: Framework, writer: Agent, store: MemoryStore
+) -> None:
+    assert framework.get_agent_by_id("writer", status="draft").instructions == "writer in code"
+    store.put("writer", "first", "second", "third", active=2, labels={"blue": 1})
+    before = {member.name: getattr(writer, member.name) for member in dataclasses.fields(writer)}
+    selectors: list[tuple[dict[str, Any], str]] = [
         ({"status": "published"}, "second"),
         ({"status": "draft"}, "third"),
         ({"version_id": "writer-1"}, "first"),
         ({"label": "blue"}, "first"),
-    ],
-)
-def test_with_a_selector_it_is_a_copy_and_the_registered_one_stays_as_it_was(
-    framework: Framework, writer: Agent, store: MemoryStore, selector: dict[str, str], text: str
-) -> None:
-    store.put("writer", "first", "second", "third", active=2, labels={"blue": 1})
-    before = {member.name: getattr(writer, member.name) for member in dataclasses.fields(writer)}
-    chosen = framework.get_agent_by_id("writer", **selector)
-    assert isinstance(chosen, SelectedAgent)
-    assert (chosen.id, chosen.instructions, chosen.generate("hello").text) == (
-        "writer",
-        text,
-        f"{text}\n\nhello",
-    )
+    ]
+    for selector, text in selectors:
+        chosen = framework.get_agent_by_id("writer", **selector)
+        assert isinstance(chosen, SelectedAgent)
+        assert (chosen.id, chosen.instructions) == ("writer", text)
+        assert chosen.generate("hello").text == f"{text}\n\nhello"
     assert before == {member.name: getattr(writer, member.name) for member in dataclasses.fields(writer)}
     assert writer.generate("hello").text == "writer in code\n\nhello"
-
-
-def test_a_selector_without_an_override_is_the_code(framework: Framework) -> None:
-    assert framework.get_agent_by_id("writer", status="draft").instructions == "writer in code"
 
 
 def test_agents_that_are_only_stored_are_found_too(framework: Framework, store: MemoryStore) -> None:
@@ -228,25 +190,20 @@ def test_a_thread_of_the_event_loop_lets_go_of_the_store_and_no_other_does(
     assert store.closed == store.threads and len(store.closed) == 3
 
 
-@pytest.mark.parametrize(
-    ("agent_id", "how", "error"),
-    [
+def test_what_cannot_be_found_is_an_error(framework: Framework, store: MemoryStore) -> None:
+    store.put("writer", "writer 1")
+    store.put("poet", "poet 1", "poet 2", active=1)
+    cases: list[tuple[str, dict[str, Any], type[Exception]]] = [
         ("nobody", {}, NotFound),
         ("writer", {"version_id": "gone"}, NotFound),
         ("writer", {"status": "draft", "label": "blue"}, Invalid),
         ("writer", {"status": "old"}, Invalid),
         ("poet", {"by": STRANGER}, NotFound),
         ("poet", {"status": "draft", "by": VIEWER}, Forbidden),
-    ],
-    ids=repr,
-)
-def test_what_cannot_be_found_is_an_error(
-    framework: Framework, store: MemoryStore, agent_id: str, how: dict[str, Any], error: type[Exception]
-) -> None:
-    store.put("writer", "writer 1")
-    store.put("poet", "poet 1", "poet 2", active=1)
-    with pytest.raises(error):
-        framework.get_agent_by_id(agent_id, **how)
+    ]
+    for agent_id, how, error in cases:
+        with pytest.raises(error):
+            framework.get_agent_by_id(agent_id, **how)
 
 
 def test_blocks_in_code_are_rendered_in_the_context_of_the_request() -> None:

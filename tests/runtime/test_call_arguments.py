@@ -17,24 +17,19 @@ def agent(**changes: Any) -> Agent:
     return made
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
+def test_messages_come_in_several_forms() -> None:
+    for messages in (
         "hello",
         {"role": "user", "content": "hello"},
         [{"role": "user", "content": "hello"}],
         [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}],
         [{"role": "user", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]}],
-    ],
-    ids=repr,
-)
-def test_messages_come_in_several_forms(messages: Any) -> None:
-    assert agent().generate(messages).text == "text\n\nhello"
+    ):
+        assert agent().generate(messages).text == "text\n\nhello"
 
 
-@pytest.mark.parametrize(
-    ("messages", "fields"),
-    [
+def test_other_messages_are_refused_by_name() -> None:
+    for messages, fields in (
         (None, ["messages"]),
         (7, ["messages"]),
         ("", ["messages"]),
@@ -55,18 +50,14 @@ def test_messages_come_in_several_forms(messages: Any) -> None:
             ["messages.0.content.1"],
         ),
         ([{"role": "user", "content": []}], ["messages.0.content"]),
-    ],
-    ids=repr,
-)
-def test_other_messages_are_refused_by_name(messages: Any, fields: list[str]) -> None:
-    with pytest.raises(Invalid) as refusal:
-        agent().generate(messages)
-    assert [issue.field for issue in refusal.value.issues] == fields
+    ):
+        with pytest.raises(Invalid) as refusal:
+            agent().generate(messages)
+        assert [issue.field for issue in refusal.value.issues] == fields
 
 
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
+def test_wrong_options_are_refused_by_their_json_names() -> None:
+    for options, field in (
         ({"max_steps": 0}, "maxSteps"),
         ({"max_steps": True}, "maxSteps"),
         ({"max_steps": "3"}, "maxSteps"),
@@ -80,10 +71,7 @@ def test_other_messages_are_refused_by_name(messages: Any, fields: list[str]) ->
         ({"versions": {"agents": {"b": {}}}}, "versions.agents.b"),
         ({"request_context": {"versions": {"self": 1}}}, "requestContext.versions.self"),
         ({"request_context": []}, "requestContext"),
-    ],
-    ids=repr,
-)
-def test_wrong_options_are_refused_by_their_json_names(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(Invalid) as refusal:
-        agent().generate("hello", **options)
-    assert [issue.field for issue in refusal.value.issues] == [field]
+    ):
+        with pytest.raises(Invalid) as refusal:
+            agent().generate("hello", **options)
+        assert [issue.field for issue in refusal.value.issues] == [field]

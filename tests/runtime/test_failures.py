@@ -55,34 +55,31 @@ FAILURES: list[tuple[Reply, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "reason"), FAILURES, ids=repr)
 def test_a_failing_provider_is_an_error_with_its_reason_and_without_the_key(
-    agent: Agent, model_server: ModelServer, reply: Reply, reason: str
+    agent: Agent, model_server: ModelServer
 ) -> None:
-    model_server.model = lambda request: reply
-    with pytest.raises(ProviderFailed, match=reason) as failure:
-        agent.generate("hello", model_settings=QUICKLY)
-    assert failure.value.code == "provider_failed"
-    assert KEY not in str(failure.value)
-    with pytest.raises(ProviderFailed, match=reason):
-        asyncio.run(agent.agenerate("hello", model_settings=QUICKLY))
+    for reply, reason in FAILURES:
+        model_server.model = lambda request, reply=reply: reply  # type: ignore[misc]
+        with pytest.raises(ProviderFailed, match=reason) as failure:
+            agent.generate("hello", model_settings=QUICKLY)
+        assert failure.value.code == "provider_failed"
+        assert KEY not in str(failure.value)
+        with pytest.raises(ProviderFailed, match=reason):
+            asyncio.run(agent.agenerate("hello", model_settings=QUICKLY))
 
 
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [*FAILURES, (BreaksOff("some words"), "could not be reached, or broke off")],
-    ids=repr,
-)
 def test_a_failure_after_the_start_is_an_event_and_the_last_one(
-    agent: Agent, model_server: ModelServer, reply: Reply, reason: str
+    agent: Agent, model_server: ModelServer
 ) -> None:
-    model_server.model = lambda request: reply
-    events = [event for event in agent.stream("hello", model_settings=QUICKLY) if event]
-    assert events[0]["type"] == "start"
-    assert events[-1]["type"] == "error"
-    assert reason in events[-1]["payload"]["error"]
-    assert events[-1]["payload"]["code"] == "provider_failed"
-    assert KEY not in json.dumps(events)
+    breaks_off = (BreaksOff("some words"), "could not be reached, or broke off")
+    for reply, reason in (*FAILURES[:2], breaks_off):
+        model_server.model = lambda request, reply=reply: reply  # type: ignore[misc]
+        events = [event for event in agent.stream("hello", model_settings=QUICKLY) if event]
+        assert events[0]["type"] == "start"
+        assert events[-1]["type"] == "error"
+        assert reason in events[-1]["payload"]["error"]
+        assert events[-1]["payload"]["code"] == "provider_failed"
+        assert KEY not in json.dumps(events)
 
 
 def test_a_secret_of_the_environment_is_hidden_even_where_it_does_not_look_like_a_key(
@@ -92,11 +89,6 @@ def test_a_secret_of_the_environment_is_hidden_even_where_it_does_not_look_like_
     model_server.model = lambda request: Fails(500, "asked with correct horse battery")
     with pytest.raises(ProviderFailed, match=r"asked with \[hidden\] battery"):
         agent.generate("hello", model_settings=QUICKLY)
-
-
-def test_a_server_that_is_not_there_is_a_failing_provider(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ProviderFailed, match="could not be reached"):
         agent.generate("hello", model_settings=QUICKLY)

@@ -25,66 +25,48 @@ def version(framework: Framework, **call: Any) -> str | None:
     return framework.generate("writer", "hello", **call).resolved_versions["writer"]
 
 
-def test_over_http_the_called_agent_runs_its_published_version_unless_a_selector_says_otherwise(
-    framework: Framework,
-) -> None:
+def test_every_place_can_select_it(framework: Framework, writer: Agent) -> None:
     assert version(framework) == "writer-2"
-
-
-def test_without_a_selector_the_registered_object_is_the_code_itself(
-    writer: Agent, framework: Framework
-) -> None:
-    result = writer.generate("hello")
-    assert (result.text, result.resolved_versions) == ("writer in code\n\nhello", {"writer": None})
-
-
-@pytest.mark.parametrize(
-    ("selector", "expected"),
-    [
+    for selector, expected in (
         ({"status": "draft"}, "writer-3"),
         ({"status": "published"}, "writer-2"),
         ({"versionId": "writer-1"}, "writer-1"),
         ({"label": "blue"}, "writer-1"),
-    ],
-)
-def test_every_place_can_select_it(
-    framework: Framework, writer: Agent, selector: dict[str, str], expected: str
-) -> None:
-    assert version(framework, versions={"agents": {"writer": selector}}) == expected
-    assert version(framework, versions={"self": selector}) == expected
-    assert version(framework, selector=Selector.parse(selector)) == expected
-    assert version(framework, request_context={"versions": {"self": selector}}) == expected
-    assert writer.generate("hello", versions={"self": selector}).resolved_versions["writer"] == expected
+    ):
+        assert version(framework, versions={"agents": {"writer": selector}}) == expected
+        assert version(framework, versions={"self": selector}) == expected
+        assert version(framework, selector=Selector.parse(selector)) == expected
+        assert version(framework, request_context={"versions": {"self": selector}}) == expected
+        assert writer.generate("hello", versions={"self": selector}).resolved_versions["writer"] == expected
+    result = writer.generate("hello")
+    assert (result.text, result.resolved_versions) == ("writer in code\n\nhello", {"writer": None})
 
 
-@pytest.mark.parametrize("places", list(combinations(["entry", "self", "query"], 2)), ids="+".join)
-def test_two_places_at_once_are_refused_and_both_are_named(
-    framework: Framework, places: tuple[str, ...]
-) -> None:
-    versions: dict[str, Any] = {}
-    if "entry" in places:
-        versions["agents"] = {"writer": DRAFT_ENTRY}
-    if "self" in places:
-        versions["self"] = DRAFT_ENTRY
-    with pytest.raises(Invalid) as refusal:
-        version(framework, versions=versions, selector=DRAFT if "query" in places else None)
-    names = {"entry": "versions.agents.writer", "self": "versions.self", "query": "status"}
-    assert [issue.field for issue in refusal.value.issues] == [names[place] for place in places]
+def test_two_places_at_once_are_refused_and_both_are_named(framework: Framework) -> None:
+    for places in list(combinations(["entry", "self", "query"], 2)):
+        versions: dict[str, Any] = {}
+        if "entry" in places:
+            versions["agents"] = {"writer": DRAFT_ENTRY}
+        if "self" in places:
+            versions["self"] = DRAFT_ENTRY
+        with pytest.raises(Invalid) as refusal:
+            version(framework, versions=versions, selector=DRAFT if "query" in places else None)
+        names = {"entry": "versions.agents.writer", "self": "versions.self", "query": "status"}
+        assert [issue.field for issue in refusal.value.issues] == [names[place] for place in places]
 
 
-@pytest.mark.parametrize("selector", [{"versionId": "writer-9"}, {"versionId": "poet-1"}, {"label": "red"}])
-def test_a_selector_of_the_called_agent_that_finds_nothing_is_not_found(
-    framework: Framework, selector: dict[str, str]
-) -> None:
-    with pytest.raises(NotFound):
-        version(framework, versions={"self": selector})
-
-
-def test_an_unknown_agent_is_not_found(framework: Framework) -> None:
-    with pytest.raises(NotFound):
-        framework.generate("nobody", "hello")
-    with pytest.raises(NotFound):
-        framework.generate("nobody", "hello", default=None)
+def test_a_called_agent_or_version_that_is_not_there_is_not_found(framework: Framework) -> None:
+    for selector in ({"versionId": "writer-9"}, {"versionId": "poet-1"}, {"label": "red"}):
+        with pytest.raises(NotFound):
+            version(framework, versions={"self": selector})
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("nobody", {}),
+        ("nobody", {"default": None}),
+        ("poet", {"request_context": RequestContext(by=STRANGER)}),
+    ]
+    for agent_id, options in calls:
+        with pytest.raises(NotFound):
+            framework.generate(agent_id, "hello", **options)
 
 
 def test_a_draft_that_the_caller_may_not_read_is_refused_by_the_selectors_name(framework: Framework) -> None:
@@ -96,11 +78,8 @@ def test_a_draft_that_the_caller_may_not_read_is_refused_by_the_selectors_name(f
         framework.generate("writer", "hello", request_context=context)
     with pytest.raises(Forbidden, match="status"):
         framework.generate("writer", "hello", request_context=RequestContext(by=VIEWER), selector=DRAFT)
-
-
-def test_an_agent_that_the_caller_cannot_read_is_not_found(framework: Framework) -> None:
-    with pytest.raises(NotFound):
-        framework.generate("poet", "hello", request_context=RequestContext(by=STRANGER))
+    context = RequestContext.of({}, {"self": DRAFT_ENTRY}, by=EDITOR)
+    assert version(framework, request_context=context) == "writer-3"
 
 
 def test_self_is_not_passed_down(store: MemoryStore, lead: Agent, framework: Framework) -> None:
@@ -131,8 +110,3 @@ def test_without_an_editor_an_exact_version_is_not_found_and_a_status_is_the_cod
     assert framework.generate("writer", "hello", selector=DRAFT).text == "code\n\nhello"
     with pytest.raises(NotFound):
         framework.generate("writer", "hello", selector=Selector(version_id="writer-1"))
-
-
-def test_editors_may_read_what_they_select(framework: Framework) -> None:
-    context = RequestContext.of({}, {"self": DRAFT_ENTRY}, by=EDITOR)
-    assert version(framework, request_context=context) == "writer-3"

@@ -103,28 +103,14 @@ def test_the_model_is_asked_with_instructions_and_message(
 
 
 @ASK
-@pytest.mark.parametrize(
-    ("call", "result"),
-    [
+def test_tools_are_called(agent: Agent, model_server: ModelServer, ask: Ask) -> None:
+    for call, result in (
         (Calls("add", {"a": 2, "b": 3}), "5"),
         (Calls("add", {"a": 2}), "3"),
         (Calls("shout", {"text": "hi"}), '{"said":"HI"}'),
-    ],
-    ids=repr,
-)
-def test_tools_are_called(
-    agent: Agent, model_server: ModelServer, ask: Ask, call: Calls, result: str
-) -> None:
-    model_server.model = once(call)
-    assert ask(agent) == f"It gave {result}"
-
-
-def test_tools_are_described_by_their_code(agent: Agent, model_server: ModelServer) -> None:
-    agent.generate("hello")
-    tools = {tool["function"]["name"]: tool["function"] for tool in model_server.requests[0]["tools"]}
-    assert list(tools) == ["add", "shout"]
-    assert tools["add"]["description"] == "Add two numbers."
-    assert tools["add"]["parameters"]["properties"]["a"] == {"type": "integer", "description": "The first."}
+    ):
+        model_server.model = once(call)
+        assert ask(agent) == f"It gave {result}"
 
 
 def test_an_override_describes_tools_anew_and_adds_those_of_the_framework(
@@ -142,6 +128,8 @@ def test_an_override_describes_tools_anew_and_adds_those_of_the_framework(
     ]
     assert [(notice.code, notice.field) for notice in result.warnings] == [("unknown_tool", "tools.gone")]
     assert made.tool_descriptions == {"add": "Add two numbers."}
+    parameters = model_server.requests[-1]["tools"][0]["function"]["parameters"]["properties"]
+    assert parameters["a"] == {"type": "integer", "description": "The first."}
     assert made.generate("hello").warnings == ()
 
 
@@ -164,19 +152,6 @@ def test_delegation_goes_over_a_tool(model_server: ModelServer, store: MemorySto
     assert tool["function"]["description"] == "Helps."
     assert list(tool["function"]["parameters"]["properties"]) == ["message"]
     assert "tools" not in model_server.requests[1]
-
-
-def test_the_usage_of_all_agents_is_added_up(model_server: ModelServer, store: MemoryStore) -> None:
-    model_server.model = once(Calls("agent-helper", {"message": "x"}))
-    store.put("helper", "You help.", active=1, model=OPENAI)
-    lead = Agent(id="lead", name="Lead", instructions="You lead.", model=OPENAI, agents=["helper"])
-    Framework(agents=[lead], editor=store)
-    model_server.model = lambda request: (
-        Says("done")
-        if tool_results(request) or "help" in system_of(request)
-        else Calls("agent-helper", {"message": "x"})
-    )
-    assert lead.generate("hello").usage == {"inputTokens": 33, "outputTokens": 21, "totalTokens": 54}
 
 
 def test_settings_reach_the_model_and_those_of_the_call_win(model_server: ModelServer) -> None:

@@ -1,10 +1,10 @@
-"""A cached answer is the ordinary one, byte for byte, whoever asks and whatever has happened."""
+"""A cached answer is the ordinary one, byte for byte, for every caller and after every change."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
@@ -16,9 +16,10 @@ from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
 
 from tests.conftest import Cast
+from tests.support import changes
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import History, make_history
-from tests.support.changes import CHANGES, Change
+from tests.support.changes import Change
 from tests.support.door import FrontDoor
 from tests.support.meanwhile import interrupted
 from tests.support.people import command, give_role, key_of
@@ -108,74 +109,62 @@ def is_cached(api: Api, path: str, **query: Any) -> bool:
 # Cached
 
 
-@pytest.mark.parametrize(
-    ("path", "query"),
-    [
+def test_every_read_is_cached_once_it_was_answered(cast: Cast, history: History) -> None:
+    path: str
+    query: dict[str, Any]
+    for path, query in (
         ("/agents/writer", {}),
         ("/agents/user", {"status": "published"}),
-        ("/stored/agents/writer", {}),
         ("/stored/agents/writer", {"status": "draft"}),
         ("/stored/agents/writer", {"label": "stable"}),
         ("/stored/prompt-blocks/writer", {}),
         ("/stored/agents", {}),
         ("/stored/prompt-blocks", {"perPage": 1, "search": "words"}),
-        ("/stored/agents/writer/versions", {}),
         ("/stored/prompt-blocks/writer/versions", {"perPage": 2, "page": 1}),
         ("/stored/agents/writer/dependents", {}),
         ("/stored/prompt-blocks/tone/dependents", {"status": "draft"}),
-    ],
-)
-def test_a_read_is_cached_once_it_was_answered(
-    cast: Cast, history: History, path: str, query: dict[str, Any]
-) -> None:
-    cast.edgar.get(path, **query)
-    assert is_cached(cast.edgar, path, **query)
-    assert is_cached(key_of("edgar"), path, **query) is False  # the first use of a key is noted
-    assert is_cached(key_of("edgar", workspace="acme", role="viewer"), path, **query) is False
+    ):
+        cast.edgar.get(path, **query)
+        assert is_cached(cast.edgar, path, **query), path
+    assert not is_cached(key_of("edgar"), path, **query)  # the first use of a key is noted
 
 
 def test_an_answer_is_cached_for_all_who_may_do_the_same(cast: Cast, history: History) -> None:
     other = key_of("edgar", workspace="acme")
     assert other.get("/stored/agents").status == 200
-    cast.edgar.get("/agents/writer")
+    tag = cast.edgar.get("/agents/writer").etag
     assert is_cached(other, "/agents/writer")
     assert not is_cached(cast.vera, "/agents/writer")
-
-
-@pytest.mark.parametrize("path", ["/agents/writer", "/stored/agents", "/stored/agents/writer/versions"])
-def test_the_application_gives_a_cached_answer(cast: Cast, history: History, path: str) -> None:
     door = FrontDoor(cast.edgar.key)
-    first = door.get(path)
-    assert is_cached(door, path)
-    assert seen(door.get(path)) == seen(first)
-
-
-def test_not_modified_is_cached_too(cast: Cast, history: History) -> None:
-    tag = cast.vera.get("/agents/writer").etag
+    for path in ("/agents/writer", "/stored/agents", "/stored/agents/writer/versions"):
+        first = door.get(path)
+        assert is_cached(door, path)
+        assert seen(door.get(path)) == seen(first)
     for _ in range(2):
-        answer = cast.vera.request("GET", "/agents/writer", if_none_match=tag)
+        answer = cast.edgar.request("GET", "/agents/writer", if_none_match=tag)
         assert (answer.status, answer.etag) == (304, tag)
 
 
-@pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
-def test_a_cached_answer_is_the_ordinary_one_whoever_has_asked_before(
-    cast: Cast, history: History, ordinary: Callable[..., Answer], door: type[Api]
+def test_a_cached_answer_equals_the_ordinary_one_for_every_caller(
+    cast: Cast, history: History, ordinary: Callable[..., Answer]
 ) -> None:
-    """Everybody asks the same: four roles, a stranger, a superuser, nobody, and keys that may do less."""
+    """Four roles, a stranger, a superuser, a request without a key, and limited keys ask the same."""
     keys = [getattr(cast, member.name).key for member in fields(Cast)]
     keys += [key_of("root", workspace="acme", role="viewer").key, key_of("alice", workspace="acme").key]
     keys += [key_of("charlie", workspace="elsewhere", role="editor").key, key_of("alice", role="viewer").key]
-    callers = [door(key) for key in keys]
-    for path, query in reads(history):
+    for number, (path, query) in enumerate(reads(history)):
+        door = FrontDoor if number % 4 == 0 else Api
+        callers = [door(key) for key in keys]
         expected = [seen(ordinary(api, path, query)) for api in callers]
         for _ in range(2):
             for api, answer in zip(callers, expected, strict=True):
                 assert seen(api.get(path, **query)) == answer, (path, query)
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_a_header_means_to_a_cached_answer_what_it_means_to_any(
+    cast: Cast, history: History, ordinary: Callable[..., Answer]
+) -> None:
+    headers: list[dict[str, str]] = [
         {"accept": "text/html"},
         {"accept": "application/json"},
         {"if_none_match": "*"},
@@ -184,16 +173,12 @@ def test_a_cached_answer_is_the_ordinary_one_whoever_has_asked_before(
         {"cookie": "sessionid=none"},
         {"authorization": "Basic abc"},
         {"authorization": "bearer  "},
-    ],
-)
-def test_a_header_means_to_a_cached_answer_what_it_means_to_any(
-    cast: Cast, history: History, ordinary: Callable[..., Answer], headers: dict[str, str]
-) -> None:
-    for path, query in reads(history)[:1]:
-        cast.alice.get(path, **query)
-        expected = seen(ordinary(cast.alice, path, query, **headers))
+    ]
+    cast.alice.get("/agents/writer")
+    for given in headers:
+        expected = seen(ordinary(cast.alice, "/agents/writer", {}, **given))
         for _ in range(2):
-            assert seen(cast.alice.request("GET", path, query=query, **headers)) == expected
+            assert seen(cast.alice.request("GET", "/agents/writer", **given)) == expected, given
 
 
 def test_every_answer_has_a_request_id_of_its_own(cast: Cast, history: History) -> None:
@@ -206,6 +191,24 @@ def test_every_answer_has_a_request_id_of_its_own(cast: Cast, history: History) 
 # Changed
 
 
+Check = Callable[..., None]
+
+
+@pytest.fixture
+def check(cast: Cast, history: History, ordinary: Callable[..., Answer]) -> Check:
+    """Check that reads are answered as they ordinarily are, which leaves the answers in the cache."""
+
+    def check(what: object, about: Kind | None = None, among: slice = slice(None)) -> None:
+        for who in MEMBERS if about else WATCHERS:
+            api: Api = getattr(cast, who)
+            for path, query in reads(history, about)[among]:
+                answer = api.get(path, **query)
+                assert seen(answer) == seen(ordinary(api, path, query)), (what, who, path, query)
+
+    check("nothing")
+    return check
+
+
 def publish_block(_: Cast) -> None:
     PROMPT_BLOCKS.save(_.alice, "tone", "Be kind.", autoPublish=True)
 
@@ -214,200 +217,119 @@ def unpublish_block(_: Cast) -> None:
     assert _.alice.post(PROMPT_BLOCKS.url("tone", "unpublish")).status == 200
 
 
-def delete_block(_: Cast) -> None:
-    assert _.alice.delete(PROMPT_BLOCKS.url("tone")).status == 200
+def replaced(kind: Kind, _: Cast, name: str) -> None:
+    """Delete a resource, and let another workspace have the id."""
+    assert _.alice.delete(kind.url(name)).status == 200
+    kind.make(_.charlie, name, "Say nothing.", autoPublish=True)
 
 
-def replace_block(_: Cast) -> None:
-    delete_block(_)
-    PROMPT_BLOCKS.make(_.charlie, "tone", "Say nothing.", autoPublish=True)
+def test_the_next_answer_is_right_after_a_change_of_what_it_shows(cast: Cast, check: Check) -> None:
+    def each(field: str, value: Any) -> None:
+        for model in (Agent, PromptBlock):
+            model.objects.update(**{field: value})
+
+    vera = User.objects.get(username="vera")
+    like = Favorite(user=vera, kind="agent", resource_id="writer")
+    changes: list[Callable[[], object]] = [
+        lambda: publish_block(cast),
+        lambda: unpublish_block(cast),
+        lambda: Favorite.objects.bulk_create([like]),
+        lambda: each("metadata", {"changed": "at once"}),
+        lambda: AgentLabel.objects.update(released=True),
+        lambda: command("prune_versions", "--keep", "1"),
+        lambda: replaced(PROMPT_BLOCKS, cast, "tone"),
+        lambda: AGENTS.save(cast.alice, "user", "nothing used", agents=None, autoPublish=True),
+        lambda: replaced(AGENTS, cast, "writer"),
+        lambda: each("active_version", None),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        check(number, among=slice(number % 2, None, 2))  # the other half after the next one
 
 
-def replace_agent(_: Cast) -> None:
-    assert _.alice.delete(AGENTS.url("writer")).status == 200
-    AGENTS.make(_.charlie, "writer", "theirs", autoPublish=True)
+def test_the_next_answer_is_right_after_a_change_of_people_and_their_roles(cast: Cast, check: Check) -> None:
+    def promote_by_conflict() -> None:
+        members = Membership.objects.filter(workspace="acme")
+        promoted = [Membership(user=one.user, workspace=one.workspace, role="admin") for one in members]
+        Membership.objects.bulk_create(
+            promoted, update_conflicts=True, update_fields=["role"], unique_fields=["user", "workspace"]
+        )
+
+    def rename() -> None:
+        for user in User.objects.all():
+            user.username += " the second"
+            user.save()
+
+    changes: list[Callable[[], object]] = [
+        lambda: [give_role("vera", "acme", "editor"), give_role("charlie", "acme", "viewer")],
+        lambda: Membership.objects.update(role="viewer"),
+        promote_by_conflict,
+        lambda: [give_role(name, "acme", "viewer") for name in ("alice", "edgar")],
+        lambda: User.objects.filter(username="alice").update(username="alice the second"),
+        rename,
+        lambda: Membership.objects.filter(workspace="acme").delete(),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        check(number, among=slice(number % 2, None, 2))  # the other half after the next one
 
 
-def demote(_: Cast) -> None:
-    for name in ("alice", "edgar", "paula"):
-        give_role(name, "acme", "viewer")
+def test_the_next_answer_is_right_after_a_change_of_keys_and_accounts(cast: Cast, check: Check) -> None:
+    def save_each(model: Any, **values: Any) -> None:
+        for one in model.objects.all():
+            for name, value in values.items():
+                setattr(one, name, value)
+            one.save()
+
+    def deactivate_in_bulk() -> None:
+        users = list(User.objects.all())
+        for user in users:
+            user.is_active = False
+        User.objects.bulk_update(users, ["is_active"])
+
+    now = timezone.now()
+    changes: list[tuple[Callable[[], object], int]] = [
+        (lambda: save_each(ApiKey, role="viewer", workspace_id="acme"), 200),
+        (lambda: ApiKey.objects.update(role=None, workspace=None), 200),
+        (lambda: [key.revoke() for key in ApiKey.objects.all()], 401),
+        (lambda: ApiKey.objects.update(revoked_at=None), 200),
+        (lambda: ApiKey.objects.update(revoked_at=now), 401),
+        (lambda: save_each(ApiKey, revoked_at=None), 200),
+        (lambda: save_each(ApiKey, expires_at=now), 401),
+        (lambda: ApiKey.objects.update(expires_at=None), 200),
+        (lambda: ApiKey.objects.update(expires_at=now), 401),
+        (lambda: save_each(ApiKey, expires_at=None), 200),
+        (lambda: save_each(User, is_active=False), 401),
+        (lambda: User.objects.update(is_active=True), 200),
+        (deactivate_in_bulk, 401),
+        (lambda: save_each(User, is_active=True), 200),
+        (lambda: User.objects.update(is_active=False), 401),
+    ]
+    for number, (change, status) in enumerate(changes):
+        change()
+        check(number, among=slice(4))
+        assert cast.vera.get("/agents/writer").status == status
 
 
-def promote(_: Cast) -> None:
-    give_role("vera", "acme", "editor")
-    give_role("charlie", "acme", "viewer")
+IN_ORDER: list[Change] = [
+    *(changes.save, changes.save_metadata, changes.set_label, changes.move_label, changes.remove_label),
+    *(changes.publish, changes.restore, changes.delete_historical, changes.delete_draft),
+    *(changes.add_version, changes.save_and_publish, changes.unpublish),
+]
+"""All changes of a resource, so that one does not prevent the next."""
 
 
-def remove_everybody(_: Cast) -> None:
-    Membership.objects.filter(workspace="acme").delete()
-    root = User.objects.get(username="root")
-    root.is_superuser = False
-    root.save()
-
-
-def revoke_keys(_: Cast) -> None:
-    for key in ApiKey.objects.all():
-        key.revoke()
-
-
-def expire_keys(_: Cast) -> None:
-    for key in ApiKey.objects.all():
-        key.expires_at = timezone.now()
-        key.save()
-
-
-def limit_keys(_: Cast) -> None:
-    for key in ApiKey.objects.all():
-        key.role, key.workspace_id = "viewer", "acme"
-        key.save()
-
-
-def deactivate(_: Cast) -> None:
-    for user in User.objects.all():
-        user.is_active = False
-        user.save()
-
-
-def deactivate_at_once(_: Cast) -> None:
-    User.objects.update(is_active=False)
-
-
-def deactivate_in_bulk(_: Cast) -> None:
-    users = list(User.objects.all())
-    for user in users:
-        user.is_active = False
-    User.objects.bulk_update(users, ["is_active"])
-
-
-def rename_at_once(_: Cast) -> None:
-    User.objects.filter(username="alice").update(username="alice the second")
-
-
-def demote_at_once(_: Cast) -> None:
-    Membership.objects.update(role="viewer")
-
-
-def promote_by_conflict(_: Cast) -> None:
-    members = Membership.objects.filter(workspace="acme")
-    promoted = [Membership(user=one.user, workspace=one.workspace, role="admin") for one in members]
-    Membership.objects.bulk_create(
-        promoted, update_conflicts=True, update_fields=["role"], unique_fields=["user", "workspace"]
-    )
-
-
-def revoke_at_once(_: Cast) -> None:
-    ApiKey.objects.update(revoked_at=timezone.now())
-
-
-def expire_at_once(_: Cast) -> None:
-    ApiKey.objects.update(expires_at=timezone.now())
-
-
-def like_at_once(_: Cast) -> None:
-    Favorite.objects.bulk_create(
-        [Favorite(user=User.objects.get(username="vera"), kind="agent", resource_id="writer")]
-    )
-
-
-def write_metadata_at_once(_: Cast) -> None:
-    for model in (Agent, PromptBlock):
-        model.objects.update(metadata={"changed": "at once"})
-
-
-def unpublish_at_once(_: Cast) -> None:
-    for model in (Agent, PromptBlock):
-        model.objects.update(active_version=None)
-
-
-def release_labels_at_once(_: Cast) -> None:
-    AgentLabel.objects.update(released=True)
-
-
-def rename_people(_: Cast) -> None:
-    for user in User.objects.all():
-        user.username += " the second"
-        user.save()
-
-
-def prune(_: Cast) -> None:
-    command("prune_versions", "--keep", "1")
-
-
-def stop_using(_: Cast) -> None:
-    AGENTS.save(_.alice, "user", "nothing used", agents=None, autoPublish=True)
-
-
-BESIDE: tuple[Callable[[Cast], None], ...] = (
-    publish_block,
-    unpublish_block,
-    delete_block,
-    replace_block,
-    replace_agent,
-    demote,
-    promote,
-    remove_everybody,
-    revoke_keys,
-    expire_keys,
-    limit_keys,
-    deactivate,
-    deactivate_at_once,
-    deactivate_in_bulk,
-    rename_at_once,
-    demote_at_once,
-    promote_by_conflict,
-    revoke_at_once,
-    expire_at_once,
-    like_at_once,
-    write_metadata_at_once,
-    unpublish_at_once,
-    release_labels_at_once,
-    rename_people,
-    prune,
-    stop_using,
-)
-
-
-def fill(cast: Cast, history: History, watchers: Sequence[str] = WATCHERS, about: Kind | None = None) -> None:
-    """Have everything asked by all sorts of people, so that what can be cached is."""
-    for who in watchers:
-        for path, query in reads(history, about):
-            getattr(cast, who).get(path, **query)
-
-
-def check(
-    cast: Cast,
-    history: History,
-    ordinary: Callable[..., Answer],
-    watchers: Sequence[str] = WATCHERS,
-    about: Kind | None = None,
-) -> None:
-    """Check that all of them are answered as they ordinarily are."""
-    for who in watchers:
-        api: Api = getattr(cast, who)
-        for path, query in reads(history, about):
-            answer = api.get(path, **query)
-            assert seen(answer) == seen(ordinary(api, path, query)), (who, path, query)
-
-
-@pytest.mark.parametrize("change", BESIDE, ids=lambda change: change.__name__)
-def test_the_next_answer_is_right_after_a_change_of_what_is_beside_a_resource(
-    cast: Cast, history: History, ordinary: Callable[..., Answer], change: Callable[[Cast], None]
-) -> None:
-    fill(cast, history)
-    change(cast)
-    check(cast, history, ordinary)
-
-
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_the_next_answer_is_right_after_a_change_of_a_resource(
-    cast: Cast, history: History, ordinary: Callable[..., Answer], change: Change, kind: Kind
+    cast: Cast, history: History, check: Check, kind: Kind
 ) -> None:
-    versions = [one["id"] for one in kind.versions(cast.alice)]
-    draft, published, historical, labelled = versions
-    fill(cast, history, MEMBERS, kind)
-    of_kind = replace(history, draft=draft, published=published, historical=historical, labelled=labelled)
-    assert change(kind, cast.alice, of_kind).status < 300
-    check(cast, history, ordinary, MEMBERS, kind)
+    assert set(IN_ORDER) == set(changes.CHANGES)
+    historical = kind.versions(cast.alice)[2]["id"]
+    check("nothing", kind)
+    for change in IN_ORDER:
+        draft = kind.versions(cast.alice)[0]["id"]
+        answer = change(kind, cast.alice, replace(history, draft=draft, historical=historical))
+        assert answer.status < 300, (change, answer.body)
+        check(change, kind)
 
 
 def a_minute_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,22 +341,15 @@ def by_hand(statement: str, value: object) -> None:
         cursor.execute(statement, [value])
 
 
-def test_what_nobody_tells_of_is_seen_within_a_minute(
+def test_a_change_past_the_application_is_seen_within_a_minute(
     cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    description = "by hand"
     assert cast.alice.get("/stored/agents/writer").body["metadata"] == {}
-    by_hand("UPDATE versioning_agent SET metadata = %s", json.dumps({"changed": description}))
+    by_hand("UPDATE versioning_agent SET metadata = %s", json.dumps({"changed": "by hand"}))
     a_minute_later(monkeypatch)
-    assert cast.alice.get("/stored/agents/writer").body["metadata"] == {"changed": description}
-
-
-def test_whom_nobody_tells_of_is_refused_within_a_minute(
-    cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cast.alice.get("/stored/agents/writer").status == 200
+    assert cast.alice.get("/stored/agents/writer").body["metadata"] == {"changed": "by hand"}
     by_hand("UPDATE auth_user SET is_active = %s", value=False)
-    a_minute_later(monkeypatch)
+    monkeypatch.setattr(log, "_clock", lambda: time.monotonic() + 2 * HOLD_SECONDS)
     assert cast.alice.get("/stored/agents/writer").status == 401
 
 
@@ -463,14 +378,13 @@ def test_a_change_that_may_be_taken_back_is_never_cached(cast: Cast, history: Hi
     assert published() == "Be quiet."
 
 
-@pytest.mark.parametrize("first", ["root", "charlie"])
 def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
-    cast: Cast, ordinary: Callable[..., Answer], first: str
+    cast: Cast, ordinary: Callable[..., Answer]
 ) -> None:
     for name in ("older", "newer"):
         AGENTS.make(cast.alice, name, autoPublish=True, visibility="public")
     page = {"perPage": 1}
-    for who in (first, "root", "charlie"):
+    for who in ("charlie", "root", "charlie"):
         for _ in range(2):
             assert getattr(cast, who).get("/stored/agents", **page).body["total"] == 2
     assert cast.alice.patch(AGENTS.url("older"), {"visibility": "private"}).status == 200
@@ -479,9 +393,7 @@ def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
         assert seen(api.get("/stored/agents", **page)) == seen(ordinary(api, "/stored/agents", page))
 
 
-@pytest.mark.parametrize(
-    "path", ["/agents/{}", "/stored/agents/{}", "/stored/agents", "/stored/agents/{}/versions"]
-)
+@pytest.mark.parametrize("path", ["/agents/{}", "/stored/agents"])
 def test_what_changes_while_an_answer_is_made_is_not_cached(
     alice: Api, ordinary: Callable[..., Answer], path: str
 ) -> None:
@@ -507,7 +419,7 @@ def test_what_changes_while_an_answer_is_made_is_not_cached(
 # In Python
 
 
-def test_an_agent_is_had_in_python_without_a_statement_while_nothing_changes(
+def test_an_agent_is_read_in_python_without_a_statement_while_nothing_changes(
     cast: Cast, history: History
 ) -> None:
     framework = get_framework()
@@ -516,6 +428,8 @@ def test_an_agent_is_had_in_python_without_a_statement_while_nothing_changes(
         with CaptureQueriesContext(connection) as queries:
             found = framework.get_agent_by_id("user", status="published")
         assert isinstance(found, SelectedAgent)
+        assert found.agents == {"writer": {}}
+        found.agents["spoiled"] = {}  # type: ignore[index]  # the caller's own copy
         return len(queries), found.instructions
 
     instructions()
@@ -525,22 +439,6 @@ def test_an_agent_is_had_in_python_without_a_statement_while_nothing_changes(
     assert instructions() == (0, "Be kind.")
     unpublish_block(cast)
     assert instructions()[1] == ""
-
-
-def test_what_one_caller_does_to_an_agent_in_python_is_not_seen_by_the_next(
-    cast: Cast, history: History
-) -> None:
-    framework = get_framework()
-    for _ in range(3):
-        found = framework.get_agent_by_id("user", status="published")
-        assert isinstance(found, SelectedAgent)
-        assert found.agents == {"writer": {}}
-        found.agents["spoiled"] = {}  # type: ignore[index]
-
-
-def test_rights_decide_in_python_too(cast: Cast, history: History) -> None:
-    framework = get_framework()
-    assert framework.get_agent_by_id("user", status="published")
     stranger = caller_for(User.objects.get(username="charlie"))
     for _ in range(2):
         with pytest.raises(NotFound):

@@ -1,4 +1,4 @@
-"""Whatever happens in whatever order: a cached answer is the one that would be made now, for everybody."""
+"""After random changes a cached answer is the one that would be made now, for every caller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 STEPS = 20
 QUESTIONS = 15
-"""After each step; more of both, and of seeds, is for whoever has changed the cache."""
+"""After each step; more of both, and of seeds, is for those who have changed the cache."""
 SEEDS = [1]
 IDS = ("one", "two", "team/three")
 BLOCKS = ("tone", "facts")

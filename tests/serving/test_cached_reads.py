@@ -168,28 +168,24 @@ def test_the_same_about_another_agent_is_answered_without_django(cast: Cast, ser
     assert set(changed.headers) == {*ordinary, "X-Request-ID"}
 
 
-@pytest.mark.parametrize(
-    ("read", "asked"),
-    [
-        (("edgar", "theirs", 404), {}),
-        (("edgar", "missing", 404), {}),
-        (("edgar", "writer/editor", 404), {}),
-        (("edgar", "", 404), {}),
-        (("vera", "editor", 200), {}),
-        (("vera", "draft", 404), {}),
-        (("charlie", "editor", 404), {}),
-        (("nobody", "editor", 401), {}),
-        (("edgar", "editor", 200), {"query": {"status": "draft"}}),
-        (("edgar", "editor", 200), {"query": {"requestContext": "e30="}}),
-        (("edgar", "editor", 200), {"if_none_match": '"other"'}),
-        (("edgar", "editor", 406), {"accept": "text/html"}),
-        (("edgar", "editor", 400), {"host": "elsewhere.example"}),
-        (("edgar", "editor", 200), {"cookie": "sessionid=none"}),
-    ],
-)
-def test_whatever_is_asked_otherwise_is_left_to_django(
-    cast: Cast, server: Server, read: tuple[str, str, int], asked: dict[str, Any]
-) -> None:
-    who, path, status = read
-    assert server.answer(getattr(cast, who), f"/agents/{path}", **asked).status == status
-    assert server.left_to_django[1:] == [f"/api/agents/{path}"]
+def test_other_questions_are_left_to_django(cast: Cast, server: Server) -> None:
+    asked: list[tuple[str, str, int, dict[str, Any]]] = [
+        ("edgar", "theirs", 404, {}),
+        ("edgar", "missing", 404, {}),
+        ("edgar", "writer/editor", 404, {}),
+        ("edgar", "", 404, {}),
+        ("vera", "editor", 200, {}),
+        ("vera", "draft", 404, {}),
+        ("charlie", "editor", 404, {}),
+        ("nobody", "editor", 401, {}),
+        ("edgar", "editor", 200, {"query": {"status": "draft"}}),
+        ("edgar", "editor", 200, {"query": {"requestContext": "e30="}}),
+        ("edgar", "editor", 200, {"if_none_match": '"other"'}),
+        ("edgar", "editor", 406, {"accept": "text/html"}),
+        ("edgar", "editor", 400, {"host": "elsewhere.example"}),
+        ("edgar", "editor", 200, {"cookie": "sessionid=none"}),
+    ]
+    for who, path, status, more in asked:
+        server.left_to_django.clear()
+        assert server.answer(getattr(cast, who), f"/agents/{path}", **more).status == status
+        assert server.left_to_django == [f"/api/agents/{path}"], (who, path, more)

@@ -35,7 +35,7 @@ NUMBERS = count()
 
 
 class Somebody:
-    """Somebody with an agent that only they change, and a connection on which they have read it."""
+    """A person with an agent that only they change, and a connection on which they have read it."""
 
     def __init__(self, service: Service, stack: ExitStack) -> None:
         self.service = service
@@ -56,7 +56,7 @@ class Somebody:
 
 @pytest.fixture
 def somebody(live_service: Service) -> Iterator[Somebody]:
-    """Somebody new."""
+    """A new person."""
     with ExitStack() as stack:
         yield Somebody(live_service, stack)
 
@@ -65,16 +65,10 @@ def somebody(live_service: Service) -> Iterator[Somebody]:
     ("change", "status"),
     [
         ("user.is_active = False; user.save()", 401),
-        ("key.revoked_at = timezone.now(); key.save()", 401),
-        ("key.delete()", 401),
         ("key.role = 'viewer'; key.save()", 403),
-        ("membership.role = 'viewer'; membership.save()", 403),
         ("membership.delete()", 404),
-        ("Membership.objects.filter(user=user).delete()", 404),
-        ("User.objects.filter(pk=user.pk).update(is_active=False)", 401),
         ("ApiKey.objects.filter(pk=key.pk).update(revoked_at=timezone.now())", 401),
         ("Membership.objects.filter(user=user).update(role='viewer')", 403),
-        ("membership.delete(); user.is_superuser = True; user.save(update_fields=['is_superuser'])", 200),
     ],
 )
 def test_rights_that_another_process_changes_hold_at_once(
@@ -98,11 +92,6 @@ def test_a_key_expires_by_the_clock(somebody: Somebody) -> None:
     [
         ("user.username += '-new'; user.save()", "authorId", "{name}-new"),
         ("Favorite.objects.create(user=user, kind='agent', resource_id='{name}')", "favoriteCount", 1),
-        (
-            "agent.metadata = {{'a': 1}}; agent.save()",
-            "metadata",
-            {"a": 1},
-        ),
         ("Agent.objects.filter(pk=agent.pk).update(metadata={{'a': 2}})", "metadata", {"a": 2}),
     ],
 )

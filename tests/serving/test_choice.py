@@ -17,13 +17,12 @@ from editor_client.parts import evaluate
 from editor_client.shared.arms import arm_of, bucket
 
 from tests.conftest import Cast
-from tests.support import toy_choice
+from tests.support import toy_choice, toy_events
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.runs import ECHO, ran, team
 from tests.support.served import ask, encoded, published_agent, published_block, reference, served, text
 from tests.support.toy_choice import ToyChooser, start, stop, users_in
 from versioning.conf import get_editor
-from versioning.domain import events
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
 from versioning.domain.events import Audience, EventSubject, EventType
@@ -43,8 +42,7 @@ def chooser(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyChooser]:
     subject = EventSubject(
         name="toy", audience=Audience.READERS, types=[EventType(name=toy_choice.CHANGED.partition(".")[2])]
     )
-    monkeypatch.setitem(events._SUBJECTS, "toy", subject)
-    monkeypatch.setitem(events._DECLARED, toy_choice.CHANGED, subject.types[0])
+    toy_events.declare(monkeypatch, subject)
     toy = ToyChooser()
     choice.register(toy)
     yield toy
@@ -80,15 +78,12 @@ def in_arms(rule: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, 
     return found[rule["arms"][0]["resolvedVersionId"]], found[None]
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["context"]))
-def test_the_rule_is_that_of_the_vectors(vector: dict[str, Any]) -> None:
-    rule = {"seed": "s", "bucketBy": "user.id", "arms": [{"start": vector["bucket"], "weight": 1}]}
-    if vector["bucket"] is None:
-        rule["arms"] = [{"start": 0, "weight": 10_000}]
-    assert (arm_of(rule, vector["context"]) is None) == (vector["bucket"] is None)
-
-
-def test_the_buckets_are_those_of_the_specification() -> None:
+def test_the_rule_is_that_of_the_vectors() -> None:
+    for vector in VECTORS:
+        rule = {"seed": "s", "bucketBy": "user.id", "arms": [{"start": vector["bucket"], "weight": 1}]}
+        if vector["bucket"] is None:
+            rule["arms"] = [{"start": 0, "weight": 10_000}]
+        assert (arm_of(rule, vector["context"]) is None) == (vector["bucket"] is None), vector
     assert [bucket("s", key) for key in ("ada", "é", "42")] == [7486, 9492, 1329]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 
@@ -42,63 +40,37 @@ SHOWN = [("tone", True, None)]
 MISSING = [("tone", False, "missing")]
 
 
-def test_who_may_run_an_agent_sees_the_published_text_of_its_blocks(cast: Cast) -> None:
+def test_who_may_run_an_agent_sees_the_published_text_of_its_blocks_and_nothing_more(cast: Cast) -> None:
     live = shared_block(cast.alice)
     referring(cast.alice, visibility="public", autoPublish=True)
-    for api in (cast.vera, cast.edgar, cast.charlie):
-        assert served(api) == ("own words\n\npublished tone", SHOWN)
+    for api in (cast.alice, cast.vera, cast.edgar, cast.charlie):
+        for query in ({}, {"status": "published"}, {"label": "production"}):
+            assert served(api, **query) == ("own words\n\npublished tone", SHOWN)
+    assert served(cast.alice, status="draft")[0] == "own words\n\ndraft tone"
     assert cast.charlie.get("/agents/writer").body["blocks"][0]["versionId"] == live
     assert cast.charlie.get("/agents").body["writer"]["instructions"] == "own words\n\npublished tone"
-
-
-def test_which_does_not_make_the_block_itself_readable(cast: Cast) -> None:
-    shared_block(cast.alice)
-    referring(cast.alice, visibility="public", autoPublish=True)
     assert cast.charlie.get(PROMPT_BLOCKS.url("tone")).status == 404
     assert cast.charlie.get(PROMPT_BLOCKS.path, search="tone").body["total"] == 0
-    assert "published tone" not in json.dumps(cast.charlie.get(AGENTS.url("writer")).body)
-    export = cast.charlie.post(f"{AGENTS.url('writer')}/export")
-    assert "published tone" not in json.dumps(export.body)
-
-
-def test_live_instructions_hold_no_draft_of_a_block_whoever_asks(cast: Cast) -> None:
-    shared_block(cast.alice)
-    referring(cast.alice, autoPublish=True)
-    for query in ({}, {"status": "published"}, {"label": "production"}):
-        assert served(cast.alice, **query)[0] == "own words\n\npublished tone"
-    assert served(cast.alice, status="draft")[0] == "own words\n\ndraft tone"
-
-
-def test_a_block_that_is_unpublished_later_is_left_out_of_live_instructions(cast: Cast) -> None:
-    shared_block(cast.alice)
-    referring(cast.alice, visibility="public", autoPublish=True)
+    for answer in (
+        cast.charlie.get(AGENTS.url("writer")),
+        cast.charlie.post(f"{AGENTS.url('writer')}/export"),
+    ):
+        assert "published tone" not in json.dumps(answer.body)
     assert cast.alice.post(PROMPT_BLOCKS.url("tone", "unpublish")).status == 200
     for api in (cast.charlie, cast.vera, cast.alice):
         assert served(api) == ("own words", [("tone", False, "unpublished")])
 
 
-@pytest.mark.parametrize("query", [{}, {"status": "draft"}, {"label": "latest"}], ids=str)
-def test_a_draft_that_refers_to_the_block_of_another_workspace_shows_nothing_of_it(
-    cast: Cast, query: dict[str, str]
-) -> None:
-    shared_block(cast.alice)
-    referring(cast.charlie, "spy")
-    assert served(cast.charlie, "spy", **query) == ("own words", MISSING)
-    assert cast.charlie.get("/agents").body["spy"]["instructions"] == "own words"
-
-
-def test_a_draft_by_version_id_shows_nothing_of_it_either(cast: Cast) -> None:
+def test_a_draft_that_refers_to_the_block_of_another_workspace_shows_nothing_of_it(cast: Cast) -> None:
     shared_block(cast.alice)
     draft = referring(cast.charlie, "spy")["latestVersionId"]
-    assert served(cast.charlie, "spy", versionId=draft) == ("own words", MISSING)
-
-
-def test_a_draft_beside_a_published_version_shows_nothing_of_it_either(cast: Cast) -> None:
-    shared_block(cast.alice)
-    AGENTS.make(cast.charlie, "spy", "harmless", autoPublish=True)
-    AGENTS.save(cast.charlie, "spy", instructions=REFERENCE)
-    assert served(cast.charlie, "spy", status="draft") == ("own words", MISSING)
-    assert served(cast.charlie, "spy") == ("harmless", [])
+    AGENTS.make(cast.charlie, "half", "harmless", autoPublish=True)
+    AGENTS.save(cast.charlie, "half", instructions=REFERENCE)
+    for query in ({}, {"status": "draft"}, {"label": "latest"}, {"versionId": draft}):
+        assert served(cast.charlie, "spy", **query) == ("own words", MISSING)
+    assert cast.charlie.get("/agents").body["spy"]["instructions"] == "own words"
+    assert served(cast.charlie, "half", status="draft") == ("own words", MISSING)
+    assert served(cast.charlie, "half") == ("harmless", [])
 
 
 def problems(answer: Any) -> list[dict[str, str]]:
@@ -147,40 +119,18 @@ def preview(api: Api) -> tuple[str, dict[str, Any]]:
     return body["result"], body["blocks"][1]
 
 
-@pytest.mark.parametrize(
-    ("who", "text"),
-    [
-        ("vera", "published tone"),
-        ("edgar", "draft tone"),
-        ("paula", "draft tone"),
-        ("alice", "draft tone"),
-        ("root", "draft tone"),
-    ],
-)
-def test_a_preview_shows_the_block_as_far_as_the_caller_may_read_it(cast: Cast, who: str, text: str) -> None:
-    shared_block(cast.alice)
-    result, block = preview(getattr(cast, who))
-    assert result == f"own words\n\n{text}"
-    assert block == {"type": "prompt_block_ref", "id": "tone", "shown": True}
-
-
-def test_to_a_stranger_a_preview_says_the_same_of_an_unreadable_block_as_of_a_missing_one(cast: Cast) -> None:
-    before = preview(cast.charlie)
-    shared_block(cast.alice)
-    assert preview(cast.charlie) == before
-    assert before == (
-        "own words",
-        {"type": "prompt_block_ref", "id": "tone", "shown": False, "reason": "missing"},
-    )
-
-
-def test_to_a_viewer_a_preview_says_the_same_of_an_unpublished_block_as_of_a_missing_one(cast: Cast) -> None:
-    before = preview(cast.vera)
+def test_a_preview_shows_the_block_as_far_as_the_caller_may_read_it(cast: Cast) -> None:
+    missing = {"type": "prompt_block_ref", "id": "tone", "shown": False, "reason": "missing"}
     PROMPT_BLOCKS.make(cast.alice, "tone", "draft tone")
-    assert preview(cast.vera) == before
-
-
-def test_a_preview_needs_a_signed_in_caller(cast: Cast) -> None:
+    for api in (cast.vera, cast.charlie):  # who is told the same as of a block that is not there
+        assert preview(api) == ("own words", missing)
+    PROMPT_BLOCKS.save(cast.alice, "tone", "published tone", autoPublish=True)
+    PROMPT_BLOCKS.save(cast.alice, "tone", "draft tone")
+    shown = {"type": "prompt_block_ref", "id": "tone", "shown": True}
+    assert preview(cast.vera) == ("own words\n\npublished tone", shown)
+    for api in (cast.edgar, cast.alice, cast.root):
+        assert preview(api) == ("own words\n\ndraft tone", shown)
+    assert preview(cast.charlie) == ("own words", missing)
     answer = cast.nobody.post("/stored/agents/preview-instructions", {"blocks": REFERENCE})
     assert (answer.status, answer.code) == (401, "unauthorized")
 

@@ -1,4 +1,4 @@
-"""Whatever happens after a lock was made, it gives the same bytes or nothing: in worlds made at random."""
+"""After any change a lock gives the same bytes or nothing: in worlds made at random."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_lock_gives_the_same_bytes_or_nothing(cast: Cast, seed: int) -> None:
                 made.append((reader, name, answer.body, said(before)))
     assert made
     used = 0
-    for _ in range(6):
+    for _ in range(3):
         for _ in range(3):
             world.change()
         for reader in READERS:
@@ -135,7 +135,7 @@ def test_a_lock_gives_the_same_bytes_or_nothing(cast: Cast, seed: int) -> None:
 
 
 def may_run(name: str, api: Api, cast: Cast) -> bool:
-    """Say whether somebody is a member of the workspace of an agent, or the agent is public."""
+    """Say whether the caller is a member of the workspace of an agent, or the agent is public."""
     agent = Agent.objects.get(pk=name)
     [who] = [one for one in READERS if getattr(cast, one) is api]
     members = Membership.objects.filter(user__username=who, workspace=agent.workspace)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import locks
 from tests.support.api import AGENTS, Api
 from tests.support.locks import by_lock, locked, prompts_of
 from tests.support.override_files import define, repository
@@ -42,9 +43,7 @@ def override(api: Api, instructions: Any, **more: Any) -> str:
 
 
 def refused(api: Api, made: dict[str, Any], names: list[str]) -> None:
-    answer = run(api, LEAD, versions=made)
-    assert (answer.status, answer.code) == (424, "lock_broken"), answer.body
-    assert answer.body["names"] == names
+    locks.refused(run(api, LEAD, versions=made), names)
 
 
 def test_the_code_stays_what_it_was_when_an_override_comes(admin: Api, source: str) -> None:

@@ -1,4 +1,4 @@
-"""Who may use a lock, and what a lock gives to nobody: forged ones, drafts, what others may not read."""
+"""Who may use a lock, and what no lock gives: forged ones, drafts, what the caller may not read."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from editor_client.shared import canonical
 
 from tests.conftest import Cast
 from tests.serving.test_query_counts import insert_resources
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
-from tests.support.locks import by_lock, lock, locked, prompts_of
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.calls import undone
+from tests.support.locks import SECRET, by_lock, lock, locked, prompts_of, refused
 from tests.support.people import give_role
 from tests.support.runs import agent, ran, run
 from tests.support.served import published_block, reference, text
 from versioning.domain.access import Role
 from versioning.domain.locks import MAX_ENTRIES
 from versioning.models import AgentVersion, LockKey, Membership
-
-SECRET = "nobody else may read this"
 
 
 def lead(api: Api) -> dict[str, Any]:
@@ -30,12 +29,6 @@ def lead(api: Api) -> dict[str, Any]:
     agent(api, "writer", "Write.")
     agent(api, "lead", [text("Lead."), reference("tone")], agents={"writer": {}})
     return locked(api, "lead")
-
-
-def refused(answer: Answer, names: list[str]) -> None:
-    assert (answer.status, answer.code) == (424, "lock_broken"), answer.body
-    assert answer.body["names"] == names
-    assert SECRET not in str(answer.body)
 
 
 def invalid(answer: Answer) -> None:
@@ -88,9 +81,9 @@ def test_no_byte_of_a_lock_can_be_changed(cast: Cast) -> None:
     by_lock(cast.vera, dict(reversed(made.items())))
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
+def test_what_is_not_shaped_like_a_lock_is_none(alice: Api) -> None:
+    made = lead(alice)
+    shapes: list[tuple[tuple[str, ...], Any]] = [
         (("lockVersion",), 2),
         (("lockVersion",), True),
         (("lockVersion",), "1"),
@@ -104,17 +97,11 @@ def test_no_byte_of_a_lock_can_be_changed(cast: Cast) -> None:
         (("promptBlocks",), None),
         (("strict",), True),
         (("self",), {"status": "draft"}),
-    ],
-    ids=str,
-)
-def test_what_is_not_shaped_like_a_lock_is_none(alice: Api, path: tuple[str, ...], value: Any) -> None:
-    invalid(run(alice, "lead", versions=changed(lead(alice), *path, to=value)))
-
-
-@pytest.mark.parametrize("missing", ["lockVersion", "digest", "signature", "agents", "promptBlocks"])
-def test_no_member_of_a_lock_can_be_left_out(alice: Api, missing: str) -> None:
-    made = lead(alice)
-    invalid(run(alice, "lead", versions={name: made[name] for name in made if name != missing}))
+    ]
+    for path, value in shapes:
+        invalid(run(alice, "lead", versions=changed(made, *path, to=value)))
+    for missing in made:
+        invalid(run(alice, "lead", versions={name: made[name] for name in made if name != missing}))
 
 
 def test_the_lock_of_another_installation_is_none(alice: Api) -> None:
@@ -218,21 +205,22 @@ def test_an_agent_that_is_public_no_more_runs_no_more_for_strangers(cast: Cast) 
     refused(run(cast.charlie, "lead", versions=made), ["lead"])
 
 
-@pytest.mark.parametrize(("kind", "name"), [(AGENTS, "lead"), (AGENTS, "writer"), (PROMPT_BLOCKS, "tone")])
-def test_unpublishing_stops_no_lock_and_deleting_stops_it_for_good(cast: Cast, kind: Kind, name: str) -> None:
-    """Whatever of a lock it is; private, as all of it is, stops nobody of the workspace."""
+def test_unpublishing_stops_no_lock_and_deleting_stops_it_for_good(cast: Cast) -> None:
+    """That is so of every part of a lock; that it is private stops no member of the workspace."""
     made = lead(cast.alice)
     before = prompts_of(by_lock(cast.vera, made))
-    assert cast.alice.post(kind.url(name, "unpublish")).status == 200
-    assert prompts_of(by_lock(cast.vera, made)) == before
-    assert cast.alice.delete(kind.url(name)).status == 200
-    refused(run(cast.vera, "lead", versions=made), [name])
-    kind.make(cast.alice, name, "Anew.", autoPublish=True)
-    refused(run(cast.vera, "lead", versions=made), [name])
+    for kind, name in ((AGENTS, "lead"), (AGENTS, "writer"), (PROMPT_BLOCKS, "tone")):
+        with undone():
+            assert cast.alice.post(kind.url(name, "unpublish")).status == 200
+            assert prompts_of(by_lock(cast.vera, made)) == before
+            assert cast.alice.delete(kind.url(name)).status == 200
+            refused(run(cast.vera, "lead", versions=made), [name])
+            kind.make(cast.alice, name, "Anew.", autoPublish=True)
+            refused(run(cast.vera, "lead", versions=made), [name])
 
 
 def test_a_sub_agent_that_ran_by_the_callers_own_right_needs_it_still(cast: Cast) -> None:
-    """`helper` of another workspace was public when `lead` was published, and nobody granted it."""
+    """`helper` of another workspace was public when `lead` was published, and was not granted."""
     agent(cast.charlie, "helper", "Help.", visibility="public")
     agent(cast.alice, "lead", "Lead.", agents={"helper": {}})
     made = locked(cast.alice, "lead")
@@ -302,14 +290,14 @@ def test_a_draft_shows_blocks_to_those_who_may_read_them_only(cast: Cast) -> Non
 # Sizes, and ids that look like something else
 
 
-@pytest.mark.parametrize("name", ["__proto__", "a.b", "team/lead", "'; DROP", "ünï", "digest", "{{ x }}"])
-def test_ids_are_nothing_but_ids(alice: Api, name: str) -> None:
-    PROMPT_BLOCKS.make(alice, name, "Be kind.", autoPublish=True)
-    agent(alice, name, [reference(name)])
-    made = locked(alice, name)
-    assert by_lock(alice, made, name)["text"] == "Be kind.\n\nhello"
-    assert alice.delete(PROMPT_BLOCKS.url(name)).status == 200
-    refused(run(alice, name, versions=made), [name])
+def test_ids_are_nothing_but_ids(alice: Api) -> None:
+    for name in ("__proto__", "a.b", "team/lead", "ünï", "digest", "{{ x }}"):
+        PROMPT_BLOCKS.make(alice, name, "Be kind.", autoPublish=True)
+        agent(alice, name, [reference(name)])
+        made = locked(alice, name)
+        assert by_lock(alice, made, name)["text"] == "Be kind.\n\nhello"
+        assert alice.delete(PROMPT_BLOCKS.url(name)).status == 200
+        refused(run(alice, name, versions=made), [name])
 
 
 def test_a_lock_holds_a_thousand_blocks_and_not_more_than_it_may(alice: Api) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.calls import undone
 from tests.support.evaluation import BLOCK_IDS, agent_configs, block_configs, context_schemas, contexts
 from tests.support.override_files import Folder
 from tests.support.served import FOR_GOLD, ask, published_agent, published_block, reference, text
@@ -59,8 +60,13 @@ def save_block(api: Api, block_id: str, block: dict[str, Any]) -> None:
     assert api.post(PROMPT_BLOCKS.path, made).status == 201
 
 
-@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
-def test_both_sides_evaluate_the_vectors_alike(alice: Api, vector: dict[str, Any]) -> None:
+def test_both_sides_evaluate_the_vectors_alike(alice: Api) -> None:
+    for vector in VECTORS:
+        with undone():
+            _evaluated_alike(alice, vector)
+
+
+def _evaluated_alike(alice: Api, vector: dict[str, Any]) -> None:
     for block_id, block in vector["blocks"].items():
         save_block(alice, block_id, block)
     made = alice.post(AGENTS.path, {"id": "writer", "autoPublish": False, **vector["agent"]})
@@ -79,7 +85,7 @@ def test_both_sides_evaluate_the_vectors_alike(alice: Api, vector: dict[str, Any
             found = agree(alice, case["context"], **query).body
         found["warnings"] = [warning["code"] for warning in found["warnings"]]
         found["reasons"] = [block["reason"] for block in found["blocks"]]
-        assert {name: found[name] for name in expected} == expected, case
+        assert {name: found[name] for name in expected} == expected, (vector["name"], case)
 
 
 @settings(UNHURRIED, max_examples=40)
@@ -112,29 +118,26 @@ def test_both_sides_refuse_the_same_contexts_in_the_same_words(schema: Any, cont
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 SELF = {"$ref": "#/$defs/one"}
-ONLY_FOR_THE_SERVER: dict[str, Any] = {
-    "another keyword": {"properties": {"a": {"pattern": "x"}}},
-    "a keyword of one's own": {"x-own": 1},
-    "an older dialect": {"$schema": "http://json-schema.org/draft-04/schema#"},
-    "a reference in a dialect that leaves out what stands beside it": {
-        "$schema": DRAFT_7,
-        "definitions": {"one": {}},
-        "$ref": "#/definitions/one",
-    },
-    "a reference to all of it": {"$ref": "#"},
-    "a reference to nothing": {"$ref": "#/$defs/gone"},
-    "a reference to itself": {**SELF, "$defs": {"one": SELF}},
-    "an unknown type": {"type": "objekt"},
-    "a malformed keyword": {"required": "a"},
-    "a malformed schema": {"properties": {"a": 1}},
-    "too many values to check": {"properties": {"a": {"items": {"type": "integer"}}}},
-}
+ONLY_FOR_THE_SERVER: list[dict[str, Any]] = [
+    {"properties": {"a": {"pattern": "x"}}},
+    {"x-own": 1},
+    {"$schema": "http://json-schema.org/draft-04/schema#"},
+    # A reference in a dialect that leaves out what stands beside it.
+    {"$schema": DRAFT_7, "definitions": {"one": {}}, "$ref": "#/definitions/one"},
+    {"$ref": "#"},
+    {"$ref": "#/$defs/gone"},
+    {**SELF, "$defs": {"one": SELF}},
+    {"type": "objekt"},
+    {"required": "a"},
+    {"properties": {"a": 1}},
+    {"properties": {"a": {"items": {"type": "integer"}}}},  # too many values to check
+]
 
 
-@pytest.mark.parametrize("schema", ONLY_FOR_THE_SERVER.values(), ids=ONLY_FOR_THE_SERVER)
-def test_a_client_leaves_to_the_server_what_it_cannot_check(schema: Any) -> None:
-    with pytest.raises(CannotEvaluate):
-        context_schema.refusals(schema, {"a": [1] * 10_001})
+def test_a_client_leaves_to_the_server_what_it_cannot_check() -> None:
+    for schema in ONLY_FOR_THE_SERVER:
+        with pytest.raises(CannotEvaluate):
+            context_schema.refusals(schema, {"a": [1] * 10_001})
 
 
 def test_a_client_checks_schemas_of_the_seventh_draft_too() -> None:
@@ -202,7 +205,7 @@ def test_a_publish_of_a_block_is_in_the_next_parts(alice: Api) -> None:
     assert (second.status, second.body["promptBlocks"]["tone"]["content"]) == (200, "Be brief.")
 
 
-def test_everybody_gets_the_parts_of_what_they_may_read(cast: Cast) -> None:
+def test_callers_get_the_parts_of_what_they_may_read(cast: Cast) -> None:
     published_block(cast.alice, "tone", "Be kind.")
     PROMPT_BLOCKS.save(cast.alice, "tone", "Not for everybody.")
     published_agent(cast.alice, "writer", [text("one"), reference("tone")], visibility="public")
@@ -266,15 +269,12 @@ def test_more_text_than_a_request_may_read_is_refused_in_parts_too(
         assert (answer.status, answer.code, answer.fields) == (400, "evaluation_too_costly", ["instructions"])
 
 
-@pytest.mark.parametrize("context", [{"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, {"a": object()}])
-def test_a_context_that_is_no_json_is_refused(alice: Api, context: Any) -> None:
+def test_a_context_that_is_no_json_is_refused(alice: Api) -> None:
     published_agent(alice)
-    with pytest.raises(ValidationFailed) as refusal:
-        evaluate(parts_of(alice), context)
-    assert [issue.field for issue in refusal.value.issues] == ["requestContext"]
-
-
-def test_an_application_that_evaluates_has_the_words_of_the_editor(alice: Api) -> None:
-    published_agent(alice)
-    parts = get_editor().agent.parts("writer")
-    assert (parts.config["instructions"], parts.texts) == ("one", {})
+    parts = parts_of(alice)
+    for value in ("\0", "\ud800", float("nan"), object()):
+        with pytest.raises(ValidationFailed) as refusal:
+            evaluate(parts, {"a": value})
+        assert [issue.field for issue in refusal.value.issues] == ["requestContext"]
+    given = get_editor().agent.parts("writer")
+    assert (given.config["instructions"], given.texts) == ("one", {})

@@ -31,7 +31,8 @@ from versioning.models.prompts import PromptBlockVersion
 
 pytestmark = pytest.mark.database
 
-ROWS = 2_000
+ROWS = 2_000 if connection.vendor == "postgresql" else 200
+"""The plans of SQLite do not depend on how many there are."""
 LARGE = {
     model._meta.db_table
     for model in (
@@ -126,11 +127,9 @@ def test_no_read_of_one_resource_scans_a_table(cast: Cast, kind: Kind) -> None:
             assert scanned_by(api, path) == [], path
 
 
-@pytest.mark.parametrize(
-    "query", [f"after={ROWS - 10}", f"before={ROWS}&limit=10", "kind=agent&id=r1", "limit=10"]
-)
-def test_no_page_of_the_log_scans_it(cast: Cast, query: str) -> None:
-    for api in (cast.alice, cast.edgar, cast.charlie):
-        # Of other tables PostgreSQL may read from the beginning: it stops when the page is full.
-        found = scanned_by(api, f"/events?{query}")
-        assert [sql for sql, tables in found if Event._meta.db_table in tables] == []
+def test_no_page_of_the_log_scans_it(cast: Cast) -> None:
+    for query in (f"after={ROWS - 10}", f"before={ROWS}&limit=10", "kind=agent&id=r1", "limit=10"):
+        for api in (cast.alice, cast.edgar, cast.charlie):
+            # Of other tables PostgreSQL may read from the beginning: it stops when the page is full.
+            found = scanned_by(api, f"/events?{query}")
+            assert [sql for sql, tables in found if Event._meta.db_table in tables] == [], query

@@ -25,8 +25,9 @@ from versioning.models import BlockReference, SubAgentReference
 pytestmark = pytest.mark.database
 
 FEW, MANY = 10, 1_050
-# What a read may take once it is known who is calling.
-MOST = 4
+# What a read may take once it is known who is calling. Two of them ask which versions are chosen: only here,
+# in a transaction, which may see changes of its own.
+MOST = 6
 
 FACTORIES: dict[Kind, tuple[Any, Any, Any]] = {
     AGENTS: (AgentFactory, AgentVersionFactory, AgentLabelFactory),
@@ -175,9 +176,10 @@ def test_saving_and_publishing_take_few_statements(kind: Kind) -> None:
         saved = verbs.edit("one", {field: "Be brief."}, publish=True)
     statements = [statement for statement in statements if "SAVEPOINT" not in statement]
     assert saved.version.number == version.number + 2
-    # Lock; insert the version; ask for the review policy; move the pointers; note what was published; take a
-    # position of the log, and insert the entries. Of a block the log is told which agents show it.
-    assert len(statements) <= (7 if kind == AGENTS else 8), statements
+    # Lock; insert the version; ask for the review policy and for a rollout; move the pointers; note what was
+    # published; take a position of the log, and insert the entries. Of a block the log is told which agents
+    # show it.
+    assert len(statements) <= (8 if kind == AGENTS else 9), statements
 
 
 def test_a_label_costs_a_served_agent_one_query_more(alice: Api) -> None:
@@ -204,7 +206,7 @@ def test_reads_take_as_many_queries_among_thousands_of_rows_as_among_a_handful(
 def test_all_agents_are_served_with_as_many_queries_as_a_few(alice: Api) -> None:
     grow(0, FEW)
     among_few = queries_of(alice, "/agents", {})
-    grow(FEW, 400)
+    grow(FEW, 60)
     assert queries_of(alice, "/agents", {}) == among_few
 
 

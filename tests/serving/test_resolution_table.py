@@ -173,10 +173,8 @@ def _arguments(selected: dict[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("agent_id", "state", "statuses"),
     [
-        ("answers", "draft only", [200, 200, 403, 403, 404, 404, 403]),
         ("answers", "both", [200, 200, 403, 403, 404, 404, 403]),
         ("notes", "draft only", [404, 404, 404, 404, 404, 404, 404]),
-        ("notes", "both", [200, 200, 403, 403, 404, 404, 403]),
     ],
     ids=str,
 )

@@ -18,7 +18,7 @@ from versioning.sources.overrides import OverrideSource
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let whatever was changed have been changed long ago."""
+    """Let every change have been made long ago."""
     monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
 
 
@@ -90,13 +90,6 @@ def test_an_agent_has_a_fingerprint_without_a_file_and_without_a_repository(tmp_
     assert without is not None
     folder.put({"instructions": "one"})
     assert source.fingerprint(ANSWERS) not in {without, None}
-
-
-def test_there_is_no_fingerprint_before_the_history_was_read(repo: Repository) -> None:
-    source = OverrideSource(repo.root, 50)
-    assert source.fingerprint(ANSWERS) is None
-    read(source)
-    assert source.fingerprint(ANSWERS) is not None
 
 
 def test_there_is_no_fingerprint_where_git_failed(

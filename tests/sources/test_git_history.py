@@ -23,7 +23,6 @@ from tests.support.git_histories import (
     versions,
 )
 from tests.support.override_files import Repository, define
-from versioning.runtime import Agent
 from versioning.sources import commits, identity
 from versioning.sources.overrides import OverrideSource
 
@@ -44,12 +43,17 @@ def test_every_commit_of_the_file_is_a_version_with_the_words_of_its_author(repo
 
 
 def test_only_the_newest_commits_are_looked_at_and_the_oldest_of_them_is_number_one(
-    repo: Repository,
+    repo: Repository, settings: Any, admin: Api
 ) -> None:
-    for minute in range(55):
+    for minute in range(5):
         save(repo, minute, f"text {minute}")
-    assert seen(repo) == [(position, f"text {position + 4}") for position in range(50, 0, -1)]
-    assert seen(repo, depth=3) == [(3, "text 54"), (2, "text 53"), (1, "text 52")]
+    assert seen(repo) == [(position, f"text {position - 1}") for position in range(5, 0, -1)]
+    assert seen(repo, depth=3) == [(3, "text 4"), (2, "text 3"), (1, "text 2")]
+    settings.EDITOR_GIT_HISTORY_DEPTH = 2
+    define(settings, repo.root)
+    listed = AGENTS.versions(admin, "answers")
+    found = [(one["versionNumber"], one["instructions"]) for one in listed]
+    assert found == [(2, "text 4"), (1, "text 3")]
 
 
 def test_the_depth_counts_commits_before_any_is_skipped(repo: Repository) -> None:
@@ -65,58 +69,26 @@ def test_the_depth_counts_commits_before_any_is_skipped(repo: Repository) -> Non
     assert versions(repo, depth=1) == ()
 
 
-def test_the_setting_says_how_deep(repo: Repository, settings: Any, admin: Api) -> None:
-    for minute in range(4):
-        save(repo, minute, f"text {minute}")
-    settings.EDITOR_GIT_HISTORY_DEPTH = 2
-    define(settings, repo.root)
-    listed = AGENTS.versions(admin, "answers")
-    assert [(found["versionNumber"], found["instructions"]) for found in listed] == [
-        (2, "text 3"),
-        (1, "text 2"),
-    ]
-
-
 def test_of_equal_commits_the_oldest_stays(repo: Repository) -> None:
     save(repo, 1, "one")
     kept = save(repo, 2, "two")
     repo.put(b'{\n\n"instructions":"\\u0074wo"}')
     repo.commit("Formatted anew", at=moment(3))
     save(repo, 4, "two")
-    save(repo, 5, "three")
-    assert seen(repo) == [(5, "three"), (2, "two"), (1, "one")]
+    save(repo, 5, "one")  # equal to an earlier one, but not to the one before
+    assert seen(repo) == [(5, "one"), (2, "two"), (1, "one")]
     assert versions(repo)[1].version_id == kept
 
 
-def test_what_is_equal_to_an_earlier_but_not_to_the_one_before_is_a_version(repo: Repository) -> None:
-    for minute, text in enumerate(["one", "two", "one"]):
-        save(repo, minute, text)
-    assert seen(repo) == [(3, "one"), (2, "two"), (1, "one")]
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b'"text"',
-        b"\xff",
-        b'{"instructions": ""}',
-        b'{"a": 1, "a": 2}',
-        b'{"other": 1}',
-        b"NaN",
-    ],
-    ids=repr,
-)
-def test_a_commit_that_holds_no_override_is_skipped(repo: Repository, broken: bytes) -> None:
+def test_a_commit_that_holds_no_override_is_skipped(repo: Repository) -> None:
     save(repo, 1, "one")
-    repo.put(broken)
-    repo.commit("Broken", at=moment(2))
+    for content in (b"", b"[]", b"\xff", b'{"instructions": ""}', b'{"a": 1, "a": 2}', b'{"other": 1}'):
+        repo.put(content)
+        repo.commit("Broken", at=moment(2))
     save(repo, 3, "one")
     save(repo, 4, "two")
     # It does not end a row of equal ones either.
-    assert seen(repo) == [(4, "two"), (1, "one")]
+    assert seen(repo) == [(9, "two"), (1, "one")]
 
 
 def test_a_commit_that_is_too_large_to_be_read_is_skipped_and_no_removal(
@@ -163,22 +135,18 @@ def test_a_commit_in_which_something_else_has_the_name_ends_a_row_like_a_removal
 # Renames and copies
 
 
-@pytest.mark.parametrize("old", ["service/editor/agents/before.json", "before.json", 'odd\t"name"\n.json'])
-@pytest.mark.parametrize("edited", [False, True], ids=["as-it-was", "edited"])
-def test_a_rename_is_followed(repo: Repository, old: str, *, edited: bool) -> None:
+@pytest.mark.parametrize("old", ["service/editor/agents/before.json", 'odd\t"name"\n.json'])
+def test_a_rename_is_followed(repo: Repository, old: str) -> None:
     path = repo.top / old
     path.parent.mkdir(parents=True, exist_ok=True)
     for minute in (1, 2):
         path.write_text(f'{{"instructions": "{LONG}{minute}"}}')
         repo.commit(f"minute {minute}", at=moment(minute))
-    repo.path().parent.mkdir(exist_ok=True)
+    repo.path().parent.mkdir(parents=True, exist_ok=True)
     path.rename(repo.path())
-    if edited:
-        repo.put({"instructions": f"{LONG}3"})
     repo.commit("Renamed", at=moment(3))
-    expected = [(2, f"{LONG}2"), (1, f"{LONG}1")]
-    assert seen(repo) == ([(3, f"{LONG}3"), *expected] if edited else expected)
-    assert len(versions(repo, depth=2)) == (2 if edited else 1)
+    assert seen(repo) == [(2, f"{LONG}2"), (1, f"{LONG}1")]
+    assert len(versions(repo, depth=2)) == 1
 
 
 def test_a_chain_of_renames_is_followed(repo: Repository) -> None:
@@ -248,15 +216,6 @@ def test_a_merge_that_left_the_file_as_it_was_does_not_count(forked: Repository)
     ]
 
 
-def test_a_conflict_that_was_resolved_by_hand_is_a_version(forked: Repository) -> None:
-    forked.git("checkout", "--quiet", "main")
-    save(forked, 3, "main")
-    forked.git("merge", "--quiet", "--strategy", "ours", "--no-commit", "feature")
-    save(forked, 4, "by hand")
-    assert len(forked.git("rev-list", "--parents", "--max-count=1", "HEAD").split()) == 3
-    assert seen(forked) == [(4, "by hand"), (3, "main"), (2, "feature"), (1, "one")]
-
-
 def test_a_merge_that_took_theirs_is_a_version(forked: Repository) -> None:
     forked.git("checkout", "--quiet", "main")
     save(forked, 3, "main")
@@ -301,13 +260,13 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], li
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let whatever was changed have been changed long ago."""
+    """Let every change have been made long ago."""
     monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
 
 
 @pytest.mark.usefixtures("settled")
 def test_a_history_is_read_once_for_a_commit(repo: Repository, commands: Callable[[], list[str]]) -> None:
-    for minute in range(20):
+    for minute in range(3):
         save(repo, minute, f"text {minute}")
     source = OverrideSource(repo.root, 50)
     commands()
@@ -319,23 +278,8 @@ def test_a_history_is_read_once_for_a_commit(repo: Repository, commands: Callabl
     assert commands() == []
     repo.commit("Another", at=moment(30))
     commands()
-    assert len(source.versions(ANSWERS)) == 21
+    assert len(source.versions(ANSWERS)) == 4
     assert sorted(commands()) == ["cat-file", "log"]
-
-
-@pytest.mark.usefixtures("settled")
-def test_every_file_has_a_history_of_its_own(repo: Repository, commands: Callable[[], list[str]]) -> None:
-    lead = Agent(id="team/lead", name="Lead", instructions="code")
-    save(repo, 1, "one")
-    save(repo, 2, "lead", "team/lead")
-    source = OverrideSource(repo.root, 50)
-    commands()
-    assert [found.config["instructions"] for found in source.versions(ANSWERS)] == ["one"]
-    assert [found.config["instructions"] for found in source.versions(lead)] == ["lead"]
-    commands()
-    source.versions(ANSWERS)
-    source.versions(lead)
-    assert commands() == []
 
 
 def test_a_history_that_could_not_be_read_once_is_read_the_next_time(

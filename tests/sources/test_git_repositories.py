@@ -62,16 +62,9 @@ def test_a_detached_head_has_the_history_that_leads_to_it(repo: Repository) -> N
     assert len(source.versions(ANSWERS)) == 2
     repo.git("checkout", "--quiet", "main")
     assert len(source.versions(ANSWERS)) == 3
-
-
-def test_a_branch_that_was_set_back_and_grown_anew_is_seen(repo: Repository) -> None:
-    save(repo, 1, "one")
-    save(repo, 2, "two")
-    source = OverrideSource(repo.root, 50)
-    assert len(source.versions(ANSWERS)) == 2
     repo.git("reset", "--quiet", "--hard", "HEAD~1")
-    save(repo, 3, "another")
-    assert [found.config["instructions"] for found in source.versions(ANSWERS)] == ["another", "one"]
+    save(repo, 9, "another")
+    assert [found.config["instructions"] for found in source.versions(ANSWERS)][:2] == ["another", "text 1"]
 
 
 def test_a_submodule_has_a_history_of_its_own(repo: Repository, tmp_path: Path) -> None:
@@ -87,29 +80,15 @@ def test_a_submodule_has_a_history_of_its_own(repo: Repository, tmp_path: Path) 
     assert seen(inner) == [(2, "two"), (1, "one")]
 
 
-def give_away(tree: Path) -> None:
-    """Give a whole tree to another user."""
-    for path in [tree, *tree.rglob("*")]:
-        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give files to somebody else.")
-def test_the_repository_of_another_user_has_its_history(repo: Repository) -> None:
+def test_the_repository_of_another_user_has_its_history(repo: Repository, tmp_path: Path) -> None:
     save(repo, 1, "one")
-    give_away(repo.top)
+    for path in [repo.top, *repo.top.rglob("*")]:
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
     with pytest.raises(AssertionError, match="dubious ownership"):
         repo.git("log")
-    assert seen(repo) == [(1, "one")]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give files to somebody else.")
-def test_the_repository_of_another_user_has_its_history_by_way_of_a_link_too(
-    repo: Repository, tmp_path: Path
-) -> None:
-    save(repo, 1, "one")
-    give_away(repo.top)
     (tmp_path / "link").symlink_to(repo.root)
-    assert seen(Folder(tmp_path / "link")) == [(1, "one")]
+    assert seen(repo) == seen(Folder(tmp_path / "link")) == [(1, "one")]
 
 
 def without_a_commit(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +108,7 @@ def without_the_program(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def with_a_repository_that_git_refuses(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ask for a form of repository that nobody knows."""
+    """Ask for an unknown form of repository."""
     save(repo, 1, "one")
     repo.git("config", "core.repositoryFormatVersion", "1")
     repo.git("config", "extensions.unheardOf", "true")
@@ -203,44 +182,39 @@ EPOCH, END = "1970-01-01T00:00:00.000Z", "9999-12-31T23:59:59.000Z"
 MINUTE, NOON = "1970-01-01T00:01:00.000Z", "2026-01-01T12:00:00.000Z"
 STRANGE = {
     "no name": (b" <ann@example.com> 60 +0000", b"S", ("", "S", MINUTE)),
-    "no space": (b"<ann@example.com> 60 +0000", b"S", ("", "S", MINUTE)),
     "no date": (b"Ann <ann@example.com>", b"S", ("Ann", "S", EPOCH)),
     "no author at all": (b"", b"S", ("", "S", EPOCH)),
     "a date before time": (b"Ann <a> -86400 +0000", b"S", ("Ann", "S", EPOCH)),
-    "a date after time": (b"Ann <a> 99999999999999 +0000", b"S", ("Ann", "S", END)),
     "a date that no number holds": (b"Ann <a> 18446744073709551617 +0000", b"S", ("Ann", "S", END)),
-    "a date of 5000 digits": (b"Ann <a> " + b"9" * 5000 + b" +0000", b"S", ("Ann", "S", END)),
     "a zone that is none": (b"Ann <a> 60 +9999", b"S", ("Ann", "S", MINUTE)),
     "bytes that are no text": (b"\xc3 <a> 60 +0000", b"\xff S", ("\ufffd", "\ufffd S", MINUTE)),
     "no subject": (ANN, b"", ("Ann Author", "", NOON)),
-    "nothing but lines": (ANN, b"\n\n\n", ("Ann Author", "", NOON)),
     "a subject of two lines and a body": (ANN, b"a\nb\n\nc", ("Ann Author", "a\nb\n\nc", NOON)),
     "a NUL": (ANN, b"a\0b", ("Ann Author", "a", NOON)),
     "a log's own words": (ANN, b":100644 100644 a b M", ("Ann Author", ":100644 100644 a b M", NOON)),
 }
 
 
-@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
-def test_a_strange_commit_is_a_version_like_any_other(
-    repo: Repository, admin: Api, settings: Any, strange: tuple[bytes, bytes, tuple[str, str, str]]
-) -> None:
-    author, message, expected = strange
-    save(repo, 1, "one")
-    repo.put({"instructions": "two"})
-    repo.git("add", "--all")
-    commit = raw_commit(repo, author, message)
+def test_strange_commits_are_versions_like_any_other(repo: Repository, admin: Api, settings: Any) -> None:
+    save(repo, 0, "first")
+    expected = {}
+    for number, (author, message, said) in enumerate(STRANGE.values()):
+        repo.put({"instructions": f"text {number}"})
+        repo.git("add", "--all")
+        expected[raw_commit(repo, author, message)] = (f"text {number}", number + 2, *said)
     define(settings, repo.root)
-    answer = admin.get(AGENTS.url("answers", "versions"), **{"orderBy[field]": "versionNumber"})
+    query = {"orderBy[field]": "versionNumber", "perPage": 100}
+    answer = admin.get(AGENTS.url("answers", "versions"), **query)
     assert answer.status == 200
-    by_commit = {found["commit"]: found for found in answer.body["versions"]}
-    version = by_commit[commit]
-    assert len(by_commit) == 2
-    assert (version["instructions"], version["versionNumber"]) == ("two", 2)
-    assert (version["authorName"], version["changeMessage"], version["createdAt"]) == expected
-    assert served(admin, "answers")["activeVersionId"] == f"git-{commit}"
+    members = ("instructions", "versionNumber", "authorName", "changeMessage", "createdAt")
+    found = {one["commit"]: tuple(one[name] for name in members) for one in answer.body["versions"]}
+    assert {commit: found.get(commit) for commit in expected} == expected
+    newest = list(expected)[-1]
+    assert served(admin, "answers")["activeVersionId"] == f"git-{newest}"
     assert admin.post(AGENTS.url("answers", "unpublish")).status == 200
-    assert admin.post(AGENTS.url("answers", "versions", f"git-{commit}", "activate")).status == 200
-    assert admin.post(AGENTS.url("answers", "versions", f"git-{commit}", "restore")).status == 201
+    for commit in expected:
+        assert admin.post(AGENTS.url("answers", "versions", f"git-{commit}", "activate")).status == 200
+        assert admin.post(AGENTS.url("answers", "versions", f"git-{commit}", "restore")).status == 201
 
 
 def test_a_subject_in_another_encoding_is_read_in_that_encoding(repo: Repository) -> None:
@@ -279,16 +253,15 @@ CONFIGURED = [
 ]
 
 
-@pytest.mark.parametrize("configured", CONFIGURED)
-def test_the_configuration_of_a_repository_changes_nothing_about_its_history(
-    repo: Repository, configured: str
-) -> None:
+def test_the_configuration_of_a_repository_changes_nothing_about_its_history(repo: Repository) -> None:
     (repo.top / "before.json").write_text(f'{{"instructions": "{LONG}"}}')
     repo.commit("Größer", at=moment(0))
     repo.path().parent.mkdir()
     (repo.top / "before.json").rename(repo.path())
     save(repo, 1, f"{LONG} more")
     save(repo, 2, "two")
-    name, _, value = configured.partition("=")
-    repo.git("config", name, value)
-    assert subjects(repo) == ["minute 2", "minute 1", "Größer"]
+    for configured in CONFIGURED:
+        name, _, value = configured.partition("=")
+        repo.git("config", name, value)
+        assert subjects(repo) == ["minute 2", "minute 1", "Größer"], configured
+        repo.git("config", "--unset", name)

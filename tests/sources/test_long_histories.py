@@ -1,4 +1,4 @@
-"""A repository in which Git takes long: nobody waits for it twice, and in the end all is known."""
+"""A repository in which Git takes long: no request waits for it twice, and in the end all is known."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_what_was_found_in_time_is_kept_and_the_rest_is_read_on_while_nobody_waits(
+def test_the_commits_found_in_time_are_kept_and_the_rest_is_read_in_the_background(
     repo: Repository, readers: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(git, "TIME_LIMIT", IN_TIME)

@@ -58,7 +58,7 @@ def service(tmp_path: Path, folder: Folder) -> Iterator[Service]:
 
 @dataclass
 class Reader:
-    """Somebody who reads the file all the time, and what was in it."""
+    """A reader of the file, and what was in it."""
 
     seen: set[str] = field(default_factory=set)
     broken: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What preview, Try and the publish page show of an agent's prompt blocks: what publishing delivers."""
+"""Preview and Try: drafts with the blocks that publishing would deliver, or with drafts of blocks."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import pytest
 from django.test import Client
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.forms import Person
-from tests.support.people import key_of, person
+from tests.support.people import give_role
 from tests.support.served import published_agent, published_block, reference, served, text
 from tests.support.window import Seen, Window, page_of
 from versioning.domain.access import Role
 
 ECHO = {"provider": "echo", "name": "echo"}
-TONE = PROMPT_BLOCKS.url("tone")
 
 
 @pytest.fixture
@@ -71,15 +70,6 @@ def test_the_preview_of_a_draft_is_what_publishing_it_delivers(cast: Cast, draft
     assert assembled[1] == served(cast.vera)["instructions"] == "Write.\n\nlive tone\n\nunborn words"
 
 
-def test_the_preview_says_where_each_block_stands_and_what_is_left_out(cast: Cast, drafted: str) -> None:
-    window = Window.of("edgar")
-    seen = window.get(page_of(AGENTS, "preview"))
-    assert "Prompt block tone draft 2, live 1" in seen.text and "live tone" in seen.text
-    assert "Prompt block unborn draft 1, not live : the prompt block is not published" in seen.text
-    assert "drafted tone" not in seen.text and "unborn words" not in seen.text
-    assert page_of(PROMPT_BLOCKS, "change", "tone") in seen.links
-
-
 def test_a_switch_shows_all_drafts_of_blocks_in_the_draft_and_in_what_is_live(
     cast: Cast, drafted: str
 ) -> None:
@@ -102,7 +92,7 @@ def test_the_preview_of_what_is_typed_shows_published_blocks_unless_asked_for_dr
     assert "drafted tone" in drafts and "unborn words" in drafts and "draft 2, live 1" in drafts
 
 
-def test_who_may_not_read_drafts_of_a_block_learns_nothing_of_them(cast: Cast, drafted: str) -> None:
+def test_without_the_right_to_read_drafts_the_preview_shows_none(cast: Cast, drafted: str) -> None:
     AGENTS.save(cast.alice, "writer", [reference("tone")])
     AGENTS.publish(cast.alice, "writer", cast.alice.get(AGENTS.url("writer")).body["latestVersionId"])
     told = seen("vera", "preview", blocks="drafts")
@@ -125,23 +115,6 @@ def test_a_block_of_a_foreign_workspace_is_neither_shown_nor_named(cast: Cast) -
     assert "it does not exist, or you may not read it" in pages[0]
 
 
-def test_the_preview_says_that_placeholders_in_one_text_stay_as_they_are(cast: Cast) -> None:
-    AGENTS.make(cast.alice, "writer", "Greet {{ name }}.")
-    assert "in which no placeholder is filled in" in seen("edgar", "preview")
-    AGENTS.save(cast.alice, "writer", [text("Greet {{ name }}.")])
-    told = seen("edgar", "preview")
-    assert "in which no placeholder is filled in" not in told and "Missing name" in told
-
-
-def test_pages_of_prompt_blocks_have_no_switch(cast: Cast) -> None:
-    published_block(cast.alice, "writer", "words")
-    PROMPT_BLOCKS.save(cast.alice, "writer", "new words")
-    for page in ("preview", "change"):
-        told = Window.of("edgar").get(page_of(PROMPT_BLOCKS, page)).text
-        assert "new words" in Window.of("edgar").get(page_of(PROMPT_BLOCKS, page)).markup
-        assert "drafts of blocks" not in told
-
-
 def test_trying_a_draft_answers_as_it_will_once_it_is_published(
     transactional_db: None, cast: Cast, drafted: str
 ) -> None:
@@ -154,61 +127,6 @@ def test_trying_a_draft_answers_as_it_will_once_it_is_published(
     drafts = run("edgar", with_drafts["Draft, with drafts of blocks"])
     assert drafts == "Write.\n\ndrafted tone\n\nunborn words\n\nHello?"
     assert run("edgar", with_drafts["Live"]) == "one\n\nHello?"
-
-
-def test_drafts_of_blocks_can_be_tried_in_an_agent_that_has_no_draft(
-    transactional_db: None, cast: Cast
-) -> None:
-    published_block(cast.alice, "tone", "live tone")
-    published_agent(cast.alice, "writer", [reference("tone")], model=ECHO)
-    PROMPT_BLOCKS.save(cast.alice, "tone", "drafted tone")
-    assert run("edgar", streams("edgar")["Live"]) == "live tone\n\nHello?"
-    with_drafts = streams("edgar", blocks="drafts")
-    assert run("edgar", with_drafts["Live, with drafts of blocks"]) == "drafted tone\n\nHello?"
-    assert streams("vera", blocks="drafts").keys() == {"Live"}
-
-
-def test_a_draft_that_is_tried_delegates_to_published_sub_agents_only(
-    transactional_db: None, cast: Cast
-) -> None:
-    AGENTS.make(cast.alice, "helper", "unpublished helper", model=ECHO)
-    AGENTS.make(cast.alice, "writer", "Lead.", model=ECHO, agents={"helper": {}})
-    stream = streams("edgar")["Draft"]
-    tried = run("edgar", stream)
-    assert "unpublished helper" not in tried
-    AGENTS.publish(cast.alice, "helper", cast.alice.get(AGENTS.url("helper")).body["latestVersionId"])
-    AGENTS.save(cast.alice, "helper", "drafted helper")
-    tried = run("edgar", stream)
-    assert "unpublished helper" in tried and "drafted helper" not in tried
-
-
-def test_an_override_is_tried_as_if_it_were_published(transactional_db: None, settings: Any) -> None:
-    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
-    person("ada", default=Role.ADMIN)
-    ada = key_of("ada")
-    published_block(ada, "tone", "live tone")
-    PROMPT_BLOCKS.save(ada, "tone", "drafted tone")
-    ada.post(AGENTS.path, {"id": "answers", "instructions": [reference("tone")], "autoPublish": False})
-    window = Window.of("ada")
-    markup = window.get(page_of(AGENTS, "try", "answers")).markup
-    draft, live = (unescape(found) for found in re.findall(r'data-stream="([^"]*)"', markup))
-    assert run("ada", draft) == "live tone\n\nHello?"
-    assert run("ada", live) == "code\n\nHello?"
-    assert "1 block has unpublished changes" in window.get(page_of(AGENTS, "publish", "answers")).text
-
-
-def test_only_who_may_run_it_can_try_it_and_from_a_page_of_the_studio(cast: Cast, drafted: str) -> None:
-    body = json.dumps({"messages": "Hello?"})
-    draft = streams("edgar")["Draft"]
-    statuses = {
-        name: Window.of(name).client.post(draft, body, content_type="application/json").status_code
-        for name in ("vera", "charlie")
-    }
-    assert statuses == {"vera": 403, "charlie": 404}
-    assert Client().post(draft, body, content_type="application/json").status_code == 401
-    forged = Client(enforce_csrf_checks=True)
-    forged.cookies = Window.of("edgar").client.cookies
-    assert forged.post(draft, body, content_type="application/json").status_code == 403
 
 
 def test_the_publish_page_names_the_blocks_whose_changes_it_does_not_publish(
@@ -226,22 +144,146 @@ def test_the_publish_page_names_the_blocks_whose_changes_it_does_not_publish(
     assert "unpublished changes" not in window.get(page_of(AGENTS, "publish")).text
 
 
-def test_the_page_of_a_version_says_where_its_blocks_stand(cast: Cast, drafted: str) -> None:
-    told = Window.of("edgar").get(page_of(AGENTS, "version", "writer", drafted)).text
-    assert "Tone tone : draft 2, live 1" in told and "Unborn unborn : draft 1, not live" in told
+@pytest.fixture
+def toned(cast: Cast) -> None:
+    """The block `tone` (live 1, draft 2), which the published `writer` and the draft of `drafted` show."""
+    published_block(cast.alice, "tone", "live tone for {{ tier || 'all' }}", name="Tone")
+    PROMPT_BLOCKS.save(cast.alice, "tone", "drafted tone for {{ tier || 'all' }}")
+    published_agent(cast.alice, "writer", [text("Write."), reference("tone")], model=ECHO)
+    AGENTS.save(cast.alice, "writer", [text("A draft that is not tried.")])
+    published_agent(cast.alice, "drafted", "plain", model=ECHO)
+    AGENTS.save(cast.alice, "drafted", [text("Drafted."), reference("tone")])
 
 
-def test_asking_where_blocks_stand_takes_one_query_however_many(
-    cast: Cast, django_assert_max_num_queries: Any
+def open_try(name: str, block: str = "tone", **query: str) -> Seen:
+    return Window.of(name).get(page_of(PROMPT_BLOCKS, "try", block), **query)
+
+
+def agents_on(seen: Seen) -> list[str]:
+    """Return the ids of the agents that the page offers."""
+    _, _, rest = seen.markup.partition('name="agent" data-submits>')
+    return [unescape(one.split('"')[0]) for one in rest.partition("</select>")[0].split('value="')[1:]]
+
+
+def status_of(name: str, stream: str) -> int:
+    body = json.dumps({"messages": "Hello?"})
+    answer: Any = Window.of(name).client.post(stream, body, content_type="application/json")
+    return int(answer.status_code)
+
+
+def test_a_draft_of_a_block_answers_beside_what_is_live_in_an_agent_that_uses_it(
+    transactional_db: None, cast: Cast, toned: None
 ) -> None:
-    def counted(kind: Kind, number: int) -> int:
-        for one in range(number):
-            published_block(cast.alice, f"b{number}-{one}", "x")
-        AGENTS.make(cast.alice, f"a{number}", [reference(f"b{number}-{one}") for one in range(number)])
-        window = Window.of("paula")
-        window.get(page_of(AGENTS, "publish", f"a{number}"))
-        with django_assert_max_num_queries(60) as queries:
-            window.get(page_of(AGENTS, "publish", f"a{number}"))
-        return len(queries)
+    seen = open_try("edgar")
+    assert agents_on(seen) == ["writer", "drafted"]
+    both = streams_on(seen)
+    assert run("edgar", both["Draft"]) == "Write.\n\ndrafted tone for all\n\nHello?"
+    assert run("edgar", both["Live"]) == "Write.\n\nlive tone for all\n\nHello?"
 
-    assert counted(AGENTS, 2) == counted(AGENTS, 12)
+
+def test_an_agent_that_shows_the_block_in_its_draft_only_runs_its_draft(
+    transactional_db: None, cast: Cast, toned: None
+) -> None:
+    seen = open_try("edgar", agent="drafted")
+    assert "Its draft, because what is live of it does not show this block." in seen.text
+    both = streams_on(seen)
+    assert run("edgar", both["Draft"]) == "Drafted.\n\ndrafted tone for all\n\nHello?"
+    assert run("edgar", both["Live"]) == "Drafted.\n\nlive tone for all\n\nHello?"
+
+
+def test_a_draft_of_a_block_counts_in_sub_agents_too_and_brings_no_other_draft(
+    transactional_db: None, cast: Cast, toned: None
+) -> None:
+    published_block(cast.alice, "other", "other live")
+    PROMPT_BLOCKS.save(cast.alice, "other", "other draft")
+    published_agent(cast.alice, "helper", [reference("tone"), reference("other")], model=ECHO)
+    published_agent(cast.alice, "lead", [reference("tone")], model=ECHO, agents={"helper": {}})
+    AGENTS.save(cast.alice, "helper", "drafted helper")
+    answer = run("edgar", streams_on(open_try("edgar", agent="lead"))["Draft"])
+    assert answer.count("drafted tone") == 2
+    assert "other live" in answer and "live tone" not in answer and "drafted helper" not in answer
+
+
+def test_a_block_that_is_not_live_is_tried_against_the_agent_without_it(
+    transactional_db: None, cast: Cast
+) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "unborn", "unborn words")
+    AGENTS.make(cast.alice, "writer", [text("Write."), reference("unborn")], model=ECHO)
+    both = streams_on(open_try("edgar", "unborn"))
+    assert run("edgar", both["Draft"]) == "Write.\n\nunborn words\n\nHello?"
+    assert run("edgar", both["Live"]) == "Write.\n\nHello?"
+
+
+def test_without_the_right_to_read_drafts_only_the_published_version_is_tried(
+    transactional_db: None, cast: Cast, toned: None
+) -> None:
+    draft = streams_on(open_try("edgar"))["Draft"]
+    seen = open_try("vera")
+    assert agents_on(seen) == ["writer"] and streams_on(seen).keys() == {"Live"}
+    assert "Save a draft" not in seen.text
+    assert run("vera", streams_on(seen)["Live"]) == "Write.\n\nlive tone for all\n\nHello?"
+    assert (status_of("vera", draft), status_of("charlie", draft)) == (403, 404)
+    assert Client().post(draft, "{}", content_type="application/json").status_code == 401
+    give_role("edgar", "acme", Role.VIEWER)
+    assert status_of("edgar", draft) == 403
+
+
+def test_a_stranger_can_neither_try_a_block_nor_show_its_draft_in_an_agent_of_their_own(
+    transactional_db: None, cast: Cast, toned: None
+) -> None:
+    assert open_try("charlie").status == 404
+    published_agent(cast.charlie, "theirs", "plain", model=ECHO)
+    run_theirs = f"{page_of(AGENTS, 'try', 'theirs')}run/"
+    assert status_of("charlie", f"{run_theirs}?draftBlock=tone") == 404
+    assert status_of("charlie", f"{run_theirs}?draftBlock=no-such-block") == 404
+    assert status_of("charlie", run_theirs) == 200
+    assert status_of("charlie", f"{run_theirs}?draftBlock=") == 400
+
+
+def test_agents_that_the_caller_may_not_run_are_neither_offered_nor_taken(cast: Cast, toned: None) -> None:
+    published_agent(cast.alice, "unrelated", "plain", model=ECHO)
+    for agent in ("unrelated", "no-such-agent"):
+        assert open_try("edgar", agent=agent).status == 404
+    assert open_try("vera", agent="drafted").status == 404
+
+
+def test_without_the_right_to_read_drafts_no_name_from_a_draft_is_shown(cast: Cast, toned: None) -> None:
+    published_agent(cast.alice, "labelled", "plain", model=ECHO)
+    shows = AGENTS.save(cast.alice, "labelled", [reference("tone")])["latestVersionId"]
+    released = {"versionId": shows, "released": True}
+    assert cast.alice.put(AGENTS.url("labelled", "labels", "pilot"), released).status == 200
+    AGENTS.save(cast.alice, "labelled", [reference("tone"), text("{{ secret_plan }}")])
+    assert "secret_plan" in open_try("edgar", agent="labelled").markup
+    seen = open_try("vera", agent="labelled")
+    assert "only a version with a label does" in seen.text and not streams_on(seen)
+    assert "secret_plan" not in seen.markup
+
+
+def test_the_context_of_a_run_has_the_fields_of_the_agent_and_is_read_by_their_types(
+    cast: Cast, toned: None
+) -> None:
+    rule = {"field": "age", "operator": "greater_than", "value": 17}
+    adults = {"operator": "AND", "conditions": [rule]}
+    block = {"type": "prompt_block", "content": "For adults.", "rules": adults}
+    published_agent(cast.alice, "strict", [block, reference("tone")], model=ECHO)
+    window, address = Window.of("edgar"), page_of(PROMPT_BLOCKS, "try", "tone")
+    typed = {"agent": "strict", "do": "read", "given.age": "18", "given.tier": "gold"}
+    assert json.loads(window.post(address, **typed).markup) == {"context": {"age": 18, "tier": "gold"}}
+    refused = window.post(address, **typed | {"given.age": "many"})
+    assert refused.status == 400 and "This must be a number." in refused.text
+    kept = window.post(address, **typed | {"do": "save_as", "example_name": "Adult"})
+    assert kept.status == 200 and "Saved as the example" in kept.text
+    several = open_try("edgar", mode="several")
+    assert "Adult" in several.text and "Without a context" in several.text
+    assert "Adult" not in open_try("vera", mode="several").text
+
+
+def test_answers_are_compared_word_by_word_and_nothing_in_them_is_markup(cast: Cast) -> None:
+    window = Window.of("vera")
+    typed = {"live": "Dear <b>Ada</b>,\r\nbye", "draft": "Dear <b>Bob</b>,\r\nbye"}
+    seen = window.post("/studio/answers/", **typed)
+    live, _, draft = seen.markup.partition('data-side="draft"')
+    assert "Dear &lt;b&gt;<del>Ada</del>&lt;/b&gt;,\nbye" in live
+    assert "Dear &lt;b&gt;<ins>Bob</ins>&lt;/b&gt;,\nbye" in draft
+    assert window.post("/studio/answers/", live="a" * 200_001, draft="").status == 400
+    assert Client().post("/studio/answers/", typed).status_code == 302

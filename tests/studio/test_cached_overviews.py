@@ -49,16 +49,6 @@ def test_what_a_list_offers_follows_every_change(cast: Cast) -> None:
     assert offered("edgar", kind)["author"] == ["alice"]
 
 
-def test_what_a_list_offers_is_asked_for_once(cast: Cast) -> None:
-    AGENTS.make(cast.alice, "one", metadata={"tags": ["red"]})
-    counts = []
-    for _ in range(3):
-        with CaptureQueriesContext(connection) as queries:
-            offered("edgar", AGENTS)
-        counts.append(sum("versioning_agenttag" in (query["sql"] or "") for query in queries))
-    assert counts == [1, 0, 0]
-
-
 def test_a_saved_draft_changes_the_authors_alone(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "one", metadata={"tags": ["red"]})
     assert offered("edgar", kind)["author"] == ["alice"]

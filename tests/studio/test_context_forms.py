@@ -10,15 +10,9 @@ import pytest
 from editor_client.shared import canonical, conditions
 from hypothesis import given
 
-from studio.forms.context import (
-    MAX_CONTROLS,
-    ContextControl,
-    context_controls,
-    read_context,
-    shown_context,
-)
+from studio.forms.context import MAX_CONTROLS, ContextControl, context_controls, read_context, shown_context
 from studio.forms.inputs import Input, Reading
-from studio.forms.wording import OPERATORS, REASONS, in_reading_order, words_of
+from studio.forms.wording import OPERATORS, REASONS, words_of
 from tests.support.configurations import json_objects, json_values, unhurried
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
@@ -69,25 +63,6 @@ def test_every_plain_value_of_a_schema_has_a_control() -> None:
     }
 
 
-def test_what_a_schema_lists_is_chosen_in_words() -> None:
-    tier = controls_of_schema(SCHEMA)[0]
-    assert tier.options == [('"gold"', "gold"), ('"silver"', "silver")]
-
-
-def test_what_is_filled_in_has_the_type_that_the_schema_says() -> None:
-    typed = {
-        "given__tier": '"gold"',
-        "given__path__typed": "5",
-        "given__path__children": "5",
-        "given__beta": "true",
-    }
-    assert read(**typed) == {"tier": "gold", "path": {"typed": "5", "children": 5}, "beta": True}
-
-
-def test_nothing_filled_in_is_nothing_given() -> None:
-    assert read(given__tier="", given__path__typed=" ") == {}
-
-
 def test_what_is_filled_in_lies_over_the_json() -> None:
     context = '{"path": {"typed": "json", "kept": 1}, "more": [1]}'
     assert read(context=context, given__path__typed="form") == {
@@ -97,19 +72,16 @@ def test_what_is_filled_in_lies_over_the_json() -> None:
     assert read(context='{"path": 5}', given__path__typed="form") == {"path": {"typed": "form"}}
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
+def test_what_cannot_be_read_is_refused_by_name() -> None:
+    for typed in [
         {"context": "[]"},
         {"context": "{"},
         {"given__path__children": "many"},
         {"given__path__children": "true"},
-    ],
-)
-def test_what_cannot_be_read_is_refused_by_name(typed: dict[str, str]) -> None:
-    with pytest.raises(Invalid) as refusal:
-        read(**typed)
-    assert [issue.field for issue in refusal.value.issues] == [next(iter(typed)).replace("__", ".")]
+    ]:
+        with pytest.raises(Invalid) as refusal:
+            read(**typed)
+        assert [issue.field for issue in refusal.value.issues] == [next(iter(typed)).replace("__", ".")]
 
 
 @unhurried
@@ -136,10 +108,7 @@ ASKING: dict[str, Any] = {
         },
     ],
     "tools": [
-        {
-            "value": {"search": {"rules": one("beta", "in", [True])}},
-            "rules": one("mixed", "in", [1, "one"]),
-        }
+        {"value": {"search": {"rules": one("beta", "in", [True])}}, "rules": one("mixed", "in", [1, "one"])}
     ],
     "model": [{"value": {"provider": "echo", "name": "echo"}, "rules": one("region", "exists")}],
     "memory": {"rules": one("not.a.rule", "exists")},
@@ -156,10 +125,6 @@ def test_every_name_in_placeholders_and_conditions_has_a_control_of_its_type() -
         "region": ("string", []),
         "beta": ("boolean", []),
     }
-
-
-def test_instructions_that_are_one_text_ask_for_nothing() -> None:
-    assert context_controls({"instructions": "{{ name }}"}) == []
 
 
 def test_prompt_blocks_ask_too_and_a_schema_decides_about_types() -> None:
@@ -191,10 +156,6 @@ def test_what_a_control_cannot_hold_stays_json() -> None:
     assert json.loads(shown["context"].typed) == context | {"path": {"typed": "two\nlines"}}
 
 
-def test_a_value_whose_name_has_gone_from_the_text_is_kept() -> None:
-    assert read({}, given__old__name="Ada") == {"old": {"name": "Ada"}}
-
-
 def _paths(context: dict[str, Any], prefix: str = "") -> Iterator[str]:
     for name, value in context.items():
         if name.isascii() and name.isidentifier():
@@ -210,11 +171,6 @@ def test_a_schema_makes_only_so_many_controls_at_so_many_levels() -> None:
     for _ in range(60):
         deep = {"properties": {"a": deep}}
     assert controls_of_schema(deep) == []
-
-
-def test_a_field_without_words_of_its_own_is_called_by_its_name_and_comes_last() -> None:
-    assert words_of("somethingNew").title == "Something new"
-    assert in_reading_order(["somethingNew", "memory", "name"]) == ["name", "memory", "somethingNew"]
 
 
 def test_the_page_has_words_for_everything() -> None:

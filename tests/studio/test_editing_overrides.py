@@ -55,11 +55,6 @@ def test_what_the_code_decides_is_shown_and_cannot_be_typed(ada: Person) -> None
     assert {"instructions", "tools", "integrationTools", "mcpClients", "requestContextSchema"} <= fields
 
 
-def test_looking_at_the_code_and_saving_makes_no_override(ada: Person, api: Api) -> None:
-    assert ada.client.post(ADDRESS, opened(ada)).status_code == 302
-    assert api.get(URL, status="draft").status == 404
-
-
 def test_the_first_save_begins_an_override_as_a_draft(ada: Person, api: Api) -> None:
     typed = opened(ada) | {"instructions.as": "text", "instructions.text": "override"}
     assert ada.client.post(ADDRESS, typed).status_code == 302
@@ -79,7 +74,7 @@ def test_instructions_go_back_to_what_the_code_says(ada: Person, api: Api) -> No
     assert "instructions" not in record and record["tools"] == {"clock": {}}
 
 
-def test_two_who_begin_an_override_at_once_do_not_lose_the_second(ada: Person, api: Api) -> None:
+def test_the_second_of_two_first_overrides_is_not_lost(ada: Person, api: Api) -> None:
     typed = opened(ada) | {"instructions.as": "text", "instructions.text": "mine"}
     api.post(AGENTS.path, {"id": "answers", "instructions": "theirs", "tools": {"clock": {}}})
     answer = ada.client.post(ADDRESS, typed)
@@ -116,29 +111,7 @@ def test_a_locked_field_that_is_posted_all_the_same_is_refused(ada: Person, api:
     assert api.get(URL, status="draft").status == 404
 
 
-@limited("descriptions")
-def test_tools_can_be_described_anew_where_only_that_is_open(ada: Person, api: Api) -> None:
-    row = {"tools.offered.0.key": "look_up", "tools.offered.0.description": "Described anew."}
-    assert ada.client.post(ADDRESS, opened(ada) | row).status_code == 302
-    assert api.get(URL, status="draft").body["tools"] == {"look_up": {"description": "Described anew."}}
-
-
-def test_the_preview_lies_over_the_code(ada: Person) -> None:
-    address = ADDRESS.replace("change", "preview")
-    assert b"code" in ada.client.post(address, opened(ada)).content
-    typed = opened(ada) | {"instructions.as": "text", "instructions.text": "as typed"}
-    assert b"as typed" in ada.client.post(address, typed).content
-
-
-def test_an_agent_with_an_override_is_suggested_once(ada: Person, api: Api) -> None:
-    api.post(AGENTS.path, {"id": "answers", "instructions": "override"})
-    choices = ada.client.get(ADDRESS.replace("change", "choices"), {"of": "agent", "q": "answ"}).json()[
-        "choices"
-    ]
-    assert [choice["id"] for choice in choices] == ["answers", "leads-answers"]
-
-
-def test_what_has_the_id_elsewhere_is_no_override(cast: Cast, settings: Any) -> None:
+def test_an_agent_with_the_same_id_in_another_workspace_is_no_override(cast: Cast, settings: Any) -> None:
     AGENTS.make(cast.charlie, "answers", "their own", name="Theirs", autoPublish=True)
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"  # the code takes the id only now
     shown = page(Person("charlie"))

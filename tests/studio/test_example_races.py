@@ -76,7 +76,9 @@ def offered(visitor: httpx.Client, block: str) -> int:
     return chooser.count('<option value="') - 1 if chooser else 0
 
 
-def test_of_several_who_take_a_name_at_once_one_gets_it(api: RemoteApi, visitors: list[httpx.Client]) -> None:
+def test_only_one_of_several_concurrent_saves_gets_a_name(
+    api: RemoteApi, visitors: list[httpx.Client]
+) -> None:
     PROMPT_BLOCKS.make(api, "named")
     for number in range(ROUNDS):
         statuses = at_once(*(partial(keep, visitor, "named", f"Gold {number}") for visitor in visitors))
@@ -84,7 +86,7 @@ def test_of_several_who_take_a_name_at_once_one_gets_it(api: RemoteApi, visitors
     assert offered(visitors[0], "named") == ROUNDS
 
 
-def test_together_people_keep_no_more_than_there_may_be(api: RemoteApi, visitors: list[httpx.Client]) -> None:
+def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list[httpx.Client]) -> None:
     PROMPT_BLOCKS.make(api, "full")
     for number in range(MAX_EXAMPLES - 1):
         assert keep(visitors[0], "full", f"Example {number}") == 200
@@ -94,7 +96,7 @@ def test_together_people_keep_no_more_than_there_may_be(api: RemoteApi, visitors
     assert offered(visitors[0], "full") == MAX_EXAMPLES
 
 
-def test_who_keeps_an_example_while_the_resource_is_deleted_is_told_and_a_namesake_has_none(
+def test_saving_an_example_while_its_resource_is_deleted_is_refused(
     api: RemoteApi, visitors: list[httpx.Client]
 ) -> None:
     for _number in range(ROUNDS):

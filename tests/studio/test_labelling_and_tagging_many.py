@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cast
+from tests.serving.test_query_counts import insert_resources
 from tests.studio.test_publishing_many import boxes, tags, value
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import KINDS, Seen, Window
@@ -94,7 +95,7 @@ def test_tags_that_cannot_be_any_are_refused_before_anything_is_done(cast: Cast,
     assert metadata(cast, kind, "a") == {"tags": ["x", "y"]}
 
 
-def test_a_tag_that_somebody_adds_in_between_stays(
+def test_a_tag_that_is_added_concurrently_stays(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = made(cast, kind, "a")
@@ -138,7 +139,7 @@ def labels_of_theirs(cast: Cast, kind: Kind) -> list[Any]:
     return [one for one in found if one["kind"] != "computed"]
 
 
-def test_all_that_a_list_shows_is_chosen_but_for_what_one_may_not_change(cast: Cast, kind: Kind) -> None:
+def test_choosing_all_of_a_list_leaves_out_what_the_reader_may_not_change(cast: Cast, kind: Kind) -> None:
     made(cast, kind, "a", "b", metadata={"tags": ["red"]})
     made(cast, kind, "c")
     kind.make(cast.charlie, "theirs", autoPublish=True, metadata={"tags": ["red"]})
@@ -151,15 +152,8 @@ def test_all_that_a_list_shows_is_chosen_but_for_what_one_may_not_change(cast: C
         assert "open" not in [one.split(":")[1] for one in boxes(asked)]
 
 
-def test_all_that_waits_in_a_list_is_offered_for_publishing(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.paula, "live", autoPublish=True)
-    made(cast, kind, "fresh")
-    asked = Window.of("paula").post(PUBLISH, **everything(kind))
-    assert "Publish 1 draft?" in asked.text and [one.split(":")[1] for one in boxes(asked)] == ["fresh"]
-
-
 def test_of_very_many_the_first_are_chosen_and_the_list_says_so(cast: Cast, kind: Kind) -> None:
-    made(cast, kind, *(f"n{number:03}" for number in range(MAX_CHOSEN + 3)))
+    insert_resources(kind, [f"n{number:03}" for number in range(MAX_CHOSEN + 3)])
     edgar = Window.of("edgar")
     page = edgar.get(KINDS[kind].address("changelist"), order="id")
     assert f"The first {MAX_CHOSEN} of {MAX_CHOSEN + 3} that match" in page.text

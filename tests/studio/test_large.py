@@ -38,8 +38,8 @@ def draft(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 
 def test_scattered_changes_of_a_long_list_are_shown_in_part_and_counted(cast: Cast) -> None:
-    old = list(range(8_000))
-    new = [-item if item % 20 == 7 else item for item in old]
+    old = list(range(1_200))
+    new = [-item if item % 3 == 1 else item for item in old]
     two_versions(cast, {"memory": {"list": old}}, {"memory": {"list": new}})
     answer = Visitor("paula").get(page_of(AGENTS, "compare"))
     assert answer.content.count(b'class="difference-part"') == PageBudget().changes == 300
@@ -68,21 +68,10 @@ def test_a_long_text_is_compared_as_far_as_the_page_has_room(
     assert "too long for this page" in words_of(answer)
 
 
-def test_a_change_in_a_long_text_is_shown_without_all_the_rest(cast: Cast) -> None:
-    lines = [f"line {number}" for number in range(80_000)]
-    changed = [*lines[:40_000], "another line", *lines[40_001:]]
-    two_versions(cast, {"description": "\n".join(lines)}, {"description": "\n".join(changed)})
-    answer = Visitor("paula").get(page_of(AGENTS, "compare"))
-    assert b"<del>line 40000</del>" in answer.content and b"<ins>another line</ins>" in answer.content
-    assert "39998 unchanged lines" in words_of(answer)
-    assert "too long for this page" not in words_of(answer)
-    assert len(answer.content) < MEGABYTE
-
-
 def test_a_conflict_over_a_large_configuration_fits_on_a_page(cast: Cast, edgar: Person) -> None:
-    AGENTS.make(cast.alice, memory={"list": list(range(50_000))})
+    AGENTS.make(cast.alice, memory={"list": list(range(2_000))})
     form = edgar.form(AGENTS)
-    cast.alice.patch(AGENTS.url("writer"), {"memory": {"list": list(range(0, -50_000, -1))}})
+    cast.alice.patch(AGENTS.url("writer"), {"memory": {"list": list(range(0, -2_000, -1))}})
     answer = edgar.post(AGENTS, {**form, "name": "Renamed"})
     assert answer.status_code == 409
     assert b'value="Renamed"' in answer.content
@@ -130,23 +119,6 @@ def test_a_version_is_shown_as_far_as_the_page_has_room(cast: Cast, kind: Kind) 
     assert len(answer.content) < 3 * MEGABYTE
 
 
-def test_a_preview_is_shown_as_far_as_the_page_has_room(cast: Cast) -> None:
-    AGENTS.make(cast.alice, instructions=[text("x" * 2_000)] * 400)
-    answer = Visitor("edgar").get(page_of(AGENTS, "preview"))
-    assert "… and 100 more blocks." in words_of(answer)
-    assert "more characters: too many for this page" in words_of(answer)
-    assert len(answer.content) < MEGABYTE
-
-
-def test_of_many_warnings_the_first_are_shown(cast: Cast) -> None:
-    AGENTS.make(cast.alice, agents={f"missing-{number}": {} for number in range(100)})
-    paula = Visitor("paula")
-    answer = paula.get(page_of(AGENTS, "publish"))
-    assert "And 50 more." in words_of(answer)
-    form = {"version": AGENTS.versions(cast.alice)[0]["id"], "tag": answer.context["resource"].etag}
-    assert "And 90 more." in words_of(paula.post(page_of(AGENTS, "publish"), **form))
-
-
 def test_a_very_long_name_takes_one_line(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, name="n" * 100_000)
     visitor = Visitor("edgar")
@@ -154,19 +126,6 @@ def test_a_very_long_name_takes_one_line(cast: Cast, kind: Kind) -> None:
     for address in (*pages, "/studio/", page_of(kind, "change").rpartition("writer")[0]):
         answer = visitor.get(address)
         assert answer.status_code in {200, 403} and b"n" * 201 not in answer.content
-
-
-def test_a_schema_with_endless_choices_is_typed_instead(cast: Cast) -> None:
-    schema = {"properties": {"tier": {"type": "string", "enum": [f"{n}" for n in range(3_000)]}}}
-    AGENTS.make(cast.alice, requestContextSchema=schema)
-    page = Visitor("edgar").get(page_of(AGENTS, "preview")).content
-    assert b'name="given.tier"' in page and b"<option" not in page
-
-
-def test_more_controls_than_a_form_can_have_are_refused(cast: Cast, edgar: Person) -> None:
-    AGENTS.make(cast.alice)
-    form = {f"instructions.blocks.{number}.type": "text" for number in range(9_000)}
-    assert edgar.post(AGENTS, form).status_code == 400
 
 
 def test_the_work_of_a_comparison_ends_where_there_is_no_room_for_it() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.studio.test_activity import ACME, prefix_of, sentences
@@ -54,24 +52,21 @@ def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -
     assert live(Visitor("edgar"), saved + 7)["changed"] is True  # another database
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_an_open_page_that_asks_nonsense_is_told_so(alice: Visitor) -> None:
+    for query in [
         {"after": "-1"},
         {"after": "now"},
         {"after": "0", "resource_kind": "x"},
         {"after": "0", "resource_id": "\0"},
-    ],
-)
-def test_an_open_page_that_asks_nonsense_is_told_so(alice: Visitor, query: dict[str, str]) -> None:
-    assert alice.get("/studio/activity/live/", **query).status_code == 400
+    ]:
+        assert alice.get("/studio/activity/live/", **query).status_code == 400
 
 
 def since(name: str, kind: Kind, after: int, **query: str) -> Any:
     return Visitor(name).get(page_of(kind, "activity/since"), after=str(after), **query)
 
 
-def test_an_edit_page_is_told_who_did_what(cast: Cast, kind: Kind) -> None:
+def test_an_open_edit_page_is_told_of_changes_and_their_authors(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     before = events.position()
     kind.save(cast.edgar, "writer", "words of edgar")
@@ -112,33 +107,10 @@ def test_an_edit_page_is_told_that_there_is_nothing_left_to_save(cast: Cast, kin
     assert words_of(since("charlie", kind, before)) == ""
 
 
-def test_nothing_is_said_where_nothing_happened(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.alice)
-    assert "has changed" not in words_of(since("edgar", kind, events.position()))
-    assert Visitor("edgar").get(page_of(kind, "activity/since", "a\0b"), after="0").status_code == 404
-
-
 def test_a_page_in_the_background_leaves_messages_to_the_one_they_are_for(alice: Visitor) -> None:
     alice.client.post(workspace_page("rename"), {"name": "Renamed"})
     assert "called Renamed" not in words_of(alice.client.get(ACME, headers={"X-Live": "1"}))
     assert "called Renamed" in words_of(alice.get(workspace_page("members")))
-
-
-def test_whoever_is_out_hears_of_nothing(cast: Cast) -> None:
-    vera = Visitor("vera")
-    User.objects.filter(username="vera").update(is_active=False)
-    assert vera.get("/studio/activity/live/", after="0").status_code == 302
-
-
-def test_a_page_asks_for_news_at_an_address_or_not_at_all(cast: Cast, kind: Kind) -> None:
-    """Whatever else a page calls live: what asks is the frame, and of the studio's own address."""
-    make_history(kind, cast.alice)
-    asked = {
-        name: re.findall(r'data-ask="([^"]*)', Visitor("alice").get(page_of(kind, name)).content.decode())
-        for name in ("change", "history", "compare", "publish", "preview", "usage", "activity")
-    }
-    assert asked["change"] and asked["activity"]
-    assert all(one.startswith("/studio/activity/live/?") for addresses in asked.values() for one in addresses)
 
 
 @pytest.mark.parametrize("name", ["change", "history", "publish", "reviews/{review}"])

@@ -76,7 +76,7 @@ def test_every_version_tells_when_it_was_live(
     assert "live 3–9 February" in shown  # noqa: RUF001
 
 
-def test_what_was_unpublished_is_live_no_more(
+def test_an_unpublished_version_has_an_end_of_its_live_period(
     cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
 ) -> None:
     kind.publish(cast.alice, "writer", numbers[0])
@@ -112,22 +112,6 @@ def test_what_was_live_before_the_log_is_not_guessed(
     assert "is not known: the log has nothing older." in words_of(edgar.get(page_of(kind, "history")))
 
 
-def test_an_earlier_resource_with_the_same_id_is_another_one(cast: Cast, kind: Kind, edgar: Visitor) -> None:
-    kind.make(cast.alice, autoPublish=True)
-    assert cast.alice.delete(kind.url("writer")).status == 200
-    kind.make(cast.alice)
-    assert told(edgar, kind) == {}
-    words = words_of(edgar.get(page_of(kind, "history")))
-    assert "Live before" not in words and "is not known" not in words
-
-
-def test_a_viewer_learns_nothing_of_it(cast: Cast, kind: Kind) -> None:
-    history = make_history(kind, cast.alice)
-    vera = Visitor("vera")
-    assert vera.get(page_of(kind, "history")).status_code == 403
-    assert "live since" not in words_of(vera.get(page_of(kind, f"versions/{history.published}")))
-
-
 def test_what_was_live_before_is_offered_to_publishers_alone(cast: Cast, kind: Kind, edgar: Visitor) -> None:
     history = make_history(kind, cast.alice)
     kind.publish(cast.alice, "writer", history.draft)
@@ -137,14 +121,6 @@ def test_what_was_live_before_is_offered_to_publishers_alone(cast: Cast, kind: K
         assert ("Publish Version 3 again…" in words_of(shown)) is is_offered
         assert (address in shown.content.decode()) is is_offered
     assert "Publish version 3?" in words_of(Visitor("paula").get(address)).replace("Version", "version")
-
-
-def test_what_was_live_before_and_is_gone_is_not_offered(cast: Cast, kind: Kind, edgar: Visitor) -> None:
-    history = make_history(kind, cast.alice)
-    kind.publish(cast.alice, "writer", history.draft)
-    assert cast.alice.delete(kind.url("writer", "labels", "stable")).status == 200
-    assert cast.alice.delete(kind.url("writer", "versions", history.published)).status == 200
-    assert "Live before" not in words_of(edgar.get(page_of(kind, "history")))
 
 
 # Filters
@@ -189,32 +165,4 @@ def test_authors_are_offered_and_pages_keep_the_filter(cast: Cast, kind: Kind, e
     assert shown_numbers(edgar, kind, author="edgar", page="2") == [9, 8, 7, 6, 5]
 
 
-def test_among_others_left_out_a_version_is_compared_with_the_one_before_it(
-    cast: Cast, kind: Kind, edgar: Visitor, history: History
-) -> None:
-    (item,) = edgar.get(page_of(kind, "history"), published="on").context["items"]
-    before, after = edgar.get(item.links["with_previous"]).context["sides"]
-    assert (before.title, after.title) == ("Version 2", "Version 3")
-
-
-def test_the_first_version_is_compared_with_no_previous_one(
-    cast: Cast, kind: Kind, edgar: Visitor, history: History
-) -> None:
-    items = edgar.get(page_of(kind, "history")).context["items"]
-    assert [bool(item.links["with_previous"]) for item in items] == [True, True, True, True, False]
-
-
 # Who saved what, in words
-
-
-def test_only_messages_that_somebody_wrote_are_shown(cast: Cast, kind: Kind, edgar: Visitor) -> None:
-    kind.make(cast.alice)
-    kind.save(cast.alice, text="two", description="Both")
-    kind.save(cast.alice, text="three", changeMessage="Count on")
-    first = kind.versions(cast.alice)[-1]["id"]
-    cast.alice.post(kind.url("writer", "versions", first, "restore"))
-    words = words_of(edgar.get(page_of(kind, "history")))
-    text = "Instructions" if kind.text == "instructions" else "Text"
-    for said in ("Restored from version 1", "Count on", f"Description, {text}", "The first version"):
-        assert said in words
-    assert "Auto-saved" not in words and "Initial version" not in words

@@ -56,11 +56,11 @@ def test_messages_are_in_the_language_of_the_page() -> None:
             assert translated(message) == german
 
 
-@pytest.mark.parametrize("message", ["What a person wrote", "", "{0} {x} %s %(a)s", "50 % {"])
-def test_other_text_stays(message: str) -> None:
-    with translation.override("de"):
-        assert translated(message) == message
-        assert translated(Message("{text}", text=message)) == message
+def test_other_text_stays() -> None:
+    for message in ["What a person wrote", "", "{0} {x} %s %(a)s", "50 % {"]:
+        with translation.override("de"):
+            assert translated(message) == message
+            assert translated(Message("{text}", text=message)) == message
 
 
 def test_a_stored_message_can_still_be_translated() -> None:

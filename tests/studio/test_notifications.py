@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Q
@@ -13,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import undone
 from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.window import KINDS, Window, page_of
@@ -40,7 +40,7 @@ def told(window: Window) -> list[str]:
     return [re.sub(r" by key .*", "", " ".join(re.sub(r"<[^>]+>", "", one).split())) for one in found]
 
 
-def test_what_others_do_to_ones_own_is_told_and_what_one_does_oneself_is_not(cast: Cast, kind: Kind) -> None:
+def test_authors_are_notified_of_changes_by_others_and_not_of_their_own(cast: Cast, kind: Kind) -> None:
     word = KINDS[kind].singular
     made = kind.make(cast.edgar)
     kind.save(cast.edgar, text="two")
@@ -59,23 +59,24 @@ def test_what_others_do_to_ones_own_is_told_and_what_one_does_oneself_is_not(cas
     assert (unread(vera), told(vera)) == ("", [])
 
 
-@pytest.mark.parametrize("why", ["starred", "made", "saved last"])
-def test_each_reason_to_be_told(cast: Cast, kind: Kind, why: str) -> None:
-    kind.make(cast.edgar if why == "made" else cast.alice, autoPublish=False)
-    edgar = Window.of("edgar")
-    if why == "starred":
-        edgar.post(page_of(kind, "star"), starred="yes")
-    if why == "saved last":
-        kind.save(cast.edgar, text="of edgar")
-    assert unread(edgar) == ""
-    kind.save(cast.alice, text="of alice")
-    assert unread(edgar) == "1"
-    kind.save(cast.paula, text="of paula")
-    # Whoever saved before somebody else is told of the change, and not of all that follow.
-    assert unread(edgar) == ("1" if why == "saved last" else "2")
+def test_each_reason_to_be_told(cast: Cast, kind: Kind) -> None:
+    for why in ["starred", "made", "saved last"]:
+        with undone():
+            kind.make(cast.edgar if why == "made" else cast.alice, autoPublish=False)
+            edgar = Window.of("edgar")
+            if why == "starred":
+                edgar.post(page_of(kind, "star"), starred="yes")
+            if why == "saved last":
+                kind.save(cast.edgar, text="of edgar")
+            assert unread(edgar) == ""
+            kind.save(cast.alice, text="of alice")
+            assert unread(edgar) == "1"
+            kind.save(cast.paula, text="of paula")
+            # Whoever saved before somebody else is told of the change, and not of all that follow.
+            assert unread(edgar) == ("1" if why == "saved last" else "2")
 
 
-def test_a_publication_of_what_one_saved_is_told_whatever_was_saved_since(cast: Cast, kind: Kind) -> None:
+def test_the_publication_of_an_older_own_version_is_told(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     mine = kind.save(cast.edgar, text="of edgar")["latestVersionId"]
     kind.save(cast.alice, text="of alice")
@@ -95,7 +96,7 @@ def test_what_happened_before_one_had_to_do_with_it_is_no_news(cast: Cast, kind:
     assert len(told(paula)) == 1
 
 
-def test_of_what_was_deleted_those_are_told_who_worked_on_it(cast: Cast, kind: Kind) -> None:
+def test_a_deletion_is_told_to_the_authors(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     kind.save(cast.edgar, text="of edgar")
     kind.save(cast.alice, text="of alice")
@@ -107,7 +108,7 @@ def test_of_what_was_deleted_those_are_told_who_worked_on_it(cast: Cast, kind: K
     assert told(Window.of("paula")) == []
 
 
-def test_nobody_is_told_of_what_they_may_not_see(cast: Cast, kind: Kind) -> None:
+def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, autoPublish=False)
     edgar = Window.of("edgar")
     edgar.post(page_of(kind, "star"), starred="yes")
@@ -135,7 +136,7 @@ def test_a_stranger_hears_of_a_public_agent_that_they_starred_what_is_public(cas
     assert "published version 3" not in " ".join(told(charlie))
 
 
-def test_members_hear_of_their_own_role_and_of_nobody_elses(cast: Cast) -> None:
+def test_members_are_notified_of_changes_of_their_own_role_only(cast: Cast) -> None:
     alice = User.objects.get(username="alice")
     for name in ("edgar", "vera"):
         get_editor().workspace.change_role("acme", name, Role.PUBLISHER, by=alice)
@@ -144,7 +145,7 @@ def test_members_hear_of_their_own_role_and_of_nobody_elses(cast: Cast) -> None:
     assert cast.edgar.get("/events", type="member.*").body["events"] == []
 
 
-def test_who_invited_somebody_hears_that_they_came(cast: Cast) -> None:
+def test_the_inviter_is_notified_of_an_accepted_invitation(cast: Cast) -> None:
     editor, alice = get_editor(), User.objects.get(username="alice")
     editor.invitation.invite("acme", "charlie", Role.EDITOR, by=alice)
     digest = Invitation.objects.get(username="charlie").digest
@@ -176,7 +177,7 @@ def test_a_page_in_the_background_does_not_mark_anything_as_seen(cast: Cast, kin
     assert unread(edgar) == "1"
 
 
-def test_of_code_defined_agents_the_overrides_concern_those_who_made_or_starred_them(
+def test_overrides_are_told_to_their_authors_and_to_those_who_starred_the_agent(
     cast: Cast, folder: Folder
 ) -> None:
     folder.put({"instructions": "by hand"})
@@ -200,15 +201,7 @@ def test_the_number_takes_one_query_however_long_the_log_is(cast: Cast) -> None:
         assert len(queries) == 1
 
 
-def test_what_is_asked_for_without_its_page_stays_new(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.edgar)
-    kind.save(cast.alice, text="two")
-    edgar = Window.of("edgar")
-    assert edgar.client.head(NEWS).status_code == 200
-    assert unread(edgar) == "1"
-
-
-def test_an_application_adds_what_concerns_somebody(cast: Cast, kind: Kind, monkeypatch: Any) -> None:
+def test_an_application_registers_a_notification_rule(cast: Cast, kind: Kind, monkeypatch: Any) -> None:
     monkeypatch.setattr(notifications, "_rules", [*notifications._rules])
     notifications._queries._held.clear()
     kind.make(cast.alice)

@@ -1,4 +1,4 @@
-"""What a person has chosen for the whole studio: the density, and that the introduction was read."""
+"""What a person has chosen for the studio: language, density, and that the introduction was read."""
 
 from __future__ import annotations
 
@@ -29,21 +29,18 @@ def test_a_person_chooses_the_density_of_every_page_for_themselves(cast: Cast) -
         assert density(edgar) == "comfortable"
 
 
-@pytest.mark.parametrize(
-    ("came_from", "led_to"),
-    [
+def test_choosing_a_density_redirects_to_the_page_of_the_studio_only(cast: Cast) -> None:
+    for came_from, led_to in [
         (f"http://testserver{LIST}?q=refund", f"{LIST}?q=refund"),
         ("https://elsewhere.example/studio/", "/studio/"),
         ("http://testserver/api/docs", "/studio/"),
         ("http://[", "/studio/"),
         ("", "/studio/"),
-    ],
-)
-def test_choosing_leads_back_to_the_page_and_nowhere_else(cast: Cast, came_from: str, led_to: str) -> None:
-    client = Client()
-    client.force_login(User.objects.get(username="edgar"))
-    answer = client.post("/studio/density/", {"density": "compact"}, headers={"Referer": came_from})
-    assert (answer.status_code, answer.headers["Location"]) == (302, led_to)
+    ]:
+        client = Client()
+        client.force_login(User.objects.get(username="edgar"))
+        answer = client.post("/studio/density/", {"density": "compact"}, headers={"Referer": came_from})
+        assert (answer.status_code, answer.headers["Location"]) == (302, led_to)
 
 
 def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast) -> None:
@@ -58,15 +55,51 @@ def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast)
     assert density(edgar) == "compact"
 
 
-@pytest.mark.parametrize("address", ["/studio/density/", "/studio/tour/"])
-def test_looking_at_an_address_changes_nothing(cast: Cast, address: str) -> None:
-    edgar = Window.of("edgar")
-    assert edgar.get(address).status == 405
-    assert (density(edgar), "How it works here" in edgar.get("/studio/").text) == ("comfortable", True)
+def test_looking_at_an_address_changes_nothing(cast: Cast) -> None:
+    for address in ["/studio/density/", "/studio/tour/"]:
+        edgar = Window.of("edgar")
+        assert edgar.get(address).status == 405
+        assert (density(edgar), "How it works here" in edgar.get("/studio/").text) == ("comfortable", True)
 
 
-def test_without_scripts_a_message_stands_above_what_the_page_is_about(cast: Cast) -> None:
-    edgar = Window.of("edgar")
-    edgar.post("/studio/language/", language="en")
-    page = edgar.get("/studio/language/").markup
-    assert page.index("The studio is in English now.") < page.index("<main")
+GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
+
+
+@pytest.fixture
+def edgar(cast: Cast) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username="edgar"))
+    return client
+
+
+def language(client: Client, headers: dict[str, str] = GERMAN) -> str:
+    return client.get("/studio/", headers=headers).headers["Content-Language"]
+
+
+def test_the_browser_decides_until_the_person_does(edgar: Client) -> None:
+    assert language(edgar) == "de"
+    assert language(edgar, {"Accept-Language": "fr"}) == "en"
+    for chosen in ("en", "de"):
+        edgar.post("/studio/language/", {"language": chosen})
+        assert language(edgar) == language(edgar, {}) == chosen
+    for chosen in ("", "xx", "../../etc"):
+        edgar.post("/studio/language/", {"language": chosen})
+        assert (language(edgar), language(edgar, {})) == ("de", "en")
+
+
+def test_the_api_answers_in_english(cast: Cast) -> None:
+    for path in ("/agents", "/stored/agents?perPage=many"):
+        plain = cast.alice.client.get(f"/api{path}", headers={"Authorization": f"Bearer {cast.alice.key}"})
+        german = cast.alice.client.get(
+            f"/api{path}", headers={"Authorization": f"Bearer {cast.alice.key}", **GERMAN}
+        )
+        assert plain.json() == german.json()
+    assert plain.status_code == 400
+
+
+def test_scripts_get_their_translations_before_anybody_signs_in(db: None) -> None:
+    for chosen, status in [("de", 200), ("en", 200), ("fr", 404)]:
+        answer = Client().get(f"/studio/translations/{chosen}.js")
+        assert answer.status_code == status
+        if status == 200:
+            assert "gettext" in answer.content.decode() and "immutable" in answer.headers["Cache-Control"]

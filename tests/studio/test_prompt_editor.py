@@ -57,7 +57,7 @@ def test_the_licences_of_what_is_in_it_are_in_the_repository() -> None:
         assert f"\n{package} " in text
 
 
-def test_it_is_loaded_where_prompts_are_written_and_nowhere_else(cast: Cast, kind: Kind) -> None:
+def test_the_prompt_editor_is_loaded_only_where_prompts_are_written(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "writer")
     window = Window.of("edgar")
     pages = {

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
-
 from tests.conftest import Cast
-from tests.serving.test_query_counts import FEW, MANY, insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.calls import undone
 from tests.support.window import Window, page_of
 
 SCHEMA = {
@@ -23,7 +19,6 @@ SCHEMA = {
         "age": {"type": "integer"},
     },
 }
-MAX_QUERIES = 24
 
 
 def names(who: str, kind: Kind = AGENTS, resource_id: str = "writer") -> dict[str, dict[str, Any]]:
@@ -48,7 +43,7 @@ def test_names_of_the_schema_come_first_with_what_it_says_of_them(cast: Cast, ki
     assert found["age"]["type"] == "whole number"
 
 
-def test_what_others_use_says_who_does(cast: Cast) -> None:
+def test_a_suggested_name_says_which_resource_uses_it(cast: Cast) -> None:
     rules = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
     PROMPT_BLOCKS.make(
         cast.edgar, "tone", name="Tone", content="{{ greeting || 'Hi' }} {{ broken }", rules=rules
@@ -78,7 +73,7 @@ def test_what_others_use_says_who_does(cast: Cast) -> None:
     assert not any(one["declared"] for one in found.values())
 
 
-def test_nobody_is_shown_a_name_of_what_they_may_not_read(cast: Cast) -> None:
+def test_names_from_unreadable_resources_are_not_suggested(cast: Cast) -> None:
     charlies = {"workspaceId": "elsewhere", "visibility": "public", "name": "Charlie's"}
     secret = [{"type": "text", "content": "{{ secret }}"}]
     AGENTS.make(cast.charlie, "theirs", instructions=secret, **charlies)
@@ -93,7 +88,7 @@ def test_nobody_is_shown_a_name_of_what_they_may_not_read(cast: Cast) -> None:
     assert "secret" in names("root", AGENTS)
 
 
-def test_only_who_may_save_is_answered(cast: Cast, kind: Kind) -> None:
+def test_only_editors_get_suggestions(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, autoPublish=False)
     address = page_of(kind, "names")
     assert Window.of("charlie").get(address).status == 404
@@ -102,25 +97,9 @@ def test_only_who_may_save_is_answered(cast: Cast, kind: Kind) -> None:
     assert Window.of("edgar").get(page_of(kind, "names", "nothing")).status == 404
 
 
-def test_names_take_as_many_queries_whatever_there_is(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.edgar)
-    address = page_of(kind, "names")
-    window = Window.of("edgar")
-
-    def count() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            assert window.get(address).status == 200
-        return len(captured)
-
-    insert_resources(kind, [f"few/{number}" for number in range(FEW)])
-    few = count()
-    assert few <= MAX_QUERIES
-    insert_resources(kind, [f"many/{number}" for number in range(MANY)])
-    assert count() == few
-
-
-@pytest.mark.parametrize("text", ["{{ a }}" * 50_000, "x" * 1_000_000])
-def test_much_text_is_read_in_bounds(cast: Cast, text: str) -> None:
-    PROMPT_BLOCKS.make(cast.edgar, "long", content=text)
-    AGENTS.make(cast.edgar)
-    assert len(names("edgar")) <= 1
+def test_much_text_is_read_in_bounds(cast: Cast) -> None:
+    for text in ["{{ a }}" * 50_000, "x" * 1_000_000]:
+        with undone():
+            PROMPT_BLOCKS.make(cast.edgar, "long", content=text)
+            AGENTS.make(cast.edgar)
+            assert len(names("edgar")) <= 1

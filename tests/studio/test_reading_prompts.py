@@ -1,18 +1,43 @@
-"""The prompt as one reads it: on the edit page, and on the page of those who may not change it."""
+"""The prompt as one reads it: with its placeholders marked, and with the blocks to which it refers."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from editor_client.shared.configurations import EDIT_MESSAGE
 
+from studio.templatetags.edit import MAX_PIECES, with_placeholders
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.calls import undone
 from tests.support.configurations import FOR_GOLD
 from tests.support.forms import Person
 from tests.support.served import reference, text
 from tests.support.studio import words_of
+from tests.support.window import Window, page_of
+
+MARKED = '<span class="prompt-variable">{{ name || &quot;you&quot; }}</span>'
+TEXT = 'Dear {{ name || "you" }}, <b>{{ not one }'
+
+
+def test_a_viewer_sees_what_is_filled_in(cast: Cast) -> None:
+    for kind, fields, is_marked in [
+        (AGENTS, {"instructions": TEXT}, False),
+        (AGENTS, {"instructions": [{"type": "text", "content": TEXT}]}, True),
+        (PROMPT_BLOCKS, {"content": TEXT}, True),
+    ]:
+        with undone():
+            kind.make(cast.paula, autoPublish=True, **fields)
+            markup = Window.of("vera").get(page_of(kind, "change")).markup
+            assert (MARKED in markup) is is_marked
+            assert "&lt;b&gt;{{ not one }" in markup
+
+
+def test_so_many_that_a_page_cannot_hold_them_are_left_unmarked() -> None:
+    text = "{{ a }}<" * MAX_PIECES
+    marked = with_placeholders(text)
+    assert marked.count("<span") == MAX_PIECES // 2
+    plain = marked.replace('<span class="prompt-variable">', "").replace("</span>", "")
+    assert plain == text.replace("<", "&lt;")
+
 
 LINES = [f"Line {number} of the tone." for number in range(1, 5)]
 THEIRS = "words of another workspace"
@@ -54,7 +79,7 @@ def test_a_stranger_reads_a_public_agent_and_none_of_its_blocks(writer: None) ->
     assert LINES[0] not in words and "Tone of voice" not in words
 
 
-def test_a_block_that_was_just_picked_is_read_by_who_may_read_it(cast: Cast, writer: None) -> None:
+def test_a_block_that_was_just_picked_is_shown_to_its_readers_only(cast: Cast, writer: None) -> None:
     edgar = Person("edgar")
     assert "drafted words" in edgar.get(AGENTS, "reference", id="tone").content.decode()
     for hidden in ("theirs", "nothing", "\x00", ""):
@@ -94,34 +119,15 @@ def test_everything_that_a_viewer_reads_is_in_words(cast: Cast) -> None:
     assert "More settings Memory" in words and '"size": 3' in words
 
 
-def test_what_code_defines_is_read_with_the_override_over_it(cast: Cast, settings: Any) -> None:
-    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
-    words = words_of(Person("charlie").get(AGENTS, resource_id="answers"))
-    assert "What the code says" in words and "Instructions" in words
-
-
-@pytest.mark.parametrize(("who", "count"), [("edgar", 1), ("vera", 1), ("root", 2)])
-def test_in_how_many_agents_a_block_is_live_is_what_the_caller_may_know(
-    cast: Cast, who: str, count: int
-) -> None:
-    PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
-    for api, agent_id in ((cast.alice, "ours"), (cast.root, "secret-agent")):
-        home = "acme" if api is cast.alice else "elsewhere"
-        fields = {"instructions": [reference("writer")], "workspaceId": home, "autoPublish": True}
-        AGENTS.make(api, agent_id, **fields)
-    page = Person(who).get(PROMPT_BLOCKS)
-    words = words_of(page)
-    assert f"Live in {count} agent" in words and f"Used by {count}" in words
-    assert "secret-agent" not in page.content.decode()
-
-
-def test_a_save_without_a_message_says_none(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.alice, "writer")
-    edgar = Person("edgar")
-    edgar.save(kind, name="Renamed")
-    newest = cast.alice.get(kind.url("writer", "versions")).body["versions"][0]
-    assert (newest["name"], newest["changeMessage"]) == ("Renamed", "")
-    kind.save(cast.alice, "writer", "saved by a program")
-    for page in ("change", "history"):
-        assert EDIT_MESSAGE not in words_of(edgar.get(kind, page))
-    assert cast.alice.get(kind.url("writer", "versions")).body["versions"][0]["changeMessage"] == EDIT_MESSAGE
+def test_in_how_many_agents_a_block_is_live_is_what_the_caller_may_know(cast: Cast) -> None:
+    for who, count in [("edgar", 1), ("vera", 1), ("root", 2)]:
+        with undone():
+            PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
+            for api, agent_id in ((cast.alice, "ours"), (cast.root, "secret-agent")):
+                home = "acme" if api is cast.alice else "elsewhere"
+                fields = {"instructions": [reference("writer")], "workspaceId": home, "autoPublish": True}
+                AGENTS.make(api, agent_id, **fields)
+            page = Person(who).get(PROMPT_BLOCKS)
+            words = words_of(page)
+            assert f"Live in {count} agent" in words and f"Used by {count}" in words
+            assert "secret-agent" not in page.content.decode()

@@ -1,0 +1,155 @@
+"""Agents and prompt blocks that are made in the studio, from a form or as a copy."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Kind
+from tests.support.calls import make_history, undone
+from tests.support.people import give_role
+from tests.support.window import KINDS, Seen, Window, page_of
+
+GOOD = {"name": "Refund policy", "id": "policies/refunds", "workspace": "acme", "text": "Thirty days."}
+
+
+def make(who: str, kind: Kind, **fields: str) -> Seen:
+    """Send the form."""
+    return Window.of(who).post(KINDS[kind].address("add"), **{**GOOD, **fields})
+
+
+def test_what_is_made_is_a_draft_of_its_maker(cast: Cast, kind: Kind) -> None:
+    seen = make("alice", kind, text="Thirty days.\r\nOr more.")
+    assert (seen.status, seen.headers["Location"]) == (302, page_of(kind, "change", "policies/refunds"))
+    made = cast.alice.get(kind.url("policies/refunds"), status="draft").body
+    assert (made["name"], made[kind.text], made["authorId"]) == (
+        GOOD["name"],
+        "Thirty days.\nOr more.",
+        "alice",
+    )
+    assert (made["status"], made["workspaceId"]) == ("draft", "acme")
+
+
+def test_the_id_is_made_of_the_name_when_none_is_given(cast: Cast, kind: Kind) -> None:
+    assert make("edgar", kind, id="").headers["Location"] == page_of(kind, "change", "refund-policy")
+
+
+def test_an_error_stands_beside_its_field_and_what_was_typed_stays(cast: Cast, kind: Kind) -> None:
+    for fields, problem in [
+        ({"name": " "}, "Name Must not be blank"),
+        ({"id": "a//b"}, "Id Must"),
+        ({"id": "versions"}, "Id Must"),
+        ({"name": "…", "id": ""}, "Id Is required"),
+    ]:
+        seen = make("edgar", kind, **fields)
+        assert seen.status == 400
+        assert problem in seen.text and "Nothing was saved" in seen.text
+        for value in {**GOOD, **fields}.values():
+            assert html.escape(value.strip()) in seen.markup
+        assert cast.alice.get(kind.path, status="all").body["total"] == 0
+
+
+def test_an_id_that_is_taken_is_said_so(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "policies/refunds")
+    seen = make("edgar", kind, text="Other words.")
+    error = 'class="error">The id &#x27;policies/refunds&#x27; is taken.</p>'
+    assert (seen.status, error in seen.markup, "Other words." in seen.markup) == (409, True, True)
+    assert cast.alice.get(kind.url("policies/refunds"), status="draft").body[kind.text] == "one"
+
+
+def test_a_resource_is_not_created_in_a_foreign_workspace(cast: Cast, kind: Kind) -> None:
+    seen = make("edgar", kind, workspace="elsewhere")
+    assert (seen.status, "elsewhere" in seen.text) == (403, True)
+    assert cast.root.get(kind.path, status="all").body["total"] == 0
+
+
+def test_only_workspaces_with_the_right_to_save_are_offered(cast: Cast, kind: Kind) -> None:
+    give_role("edgar", "elsewhere", "viewer")
+    assert 'value="elsewhere"' not in Window.of("edgar").get(KINDS[kind].address("add")).markup
+    assert 'value="elsewhere"' in Window.of("root").get(KINDS[kind].address("add")).markup
+
+
+def test_a_viewer_makes_nothing(cast: Cast, kind: Kind) -> None:
+    assert Window.of("vera").get(KINDS[kind].address("add")).status == 403
+    assert make("vera", kind).status == 403
+
+
+def duplicate(window: Window, kind: Kind, resource_id: str = "writer", **changes: str) -> Any:
+    """Send the form of the menu, with what it proposes but for these changes."""
+    seen = window.get(page_of(kind, "usage", resource_id))
+    fields = {"id": seen.field("id"), "proposed": seen.field("proposed"), **changes}
+    return window.post(page_of(kind, "duplicate", resource_id), **fields)
+
+
+def test_the_menu_copies_the_draft_under_the_proposed_id(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    done = duplicate(Window.of("edgar"), kind)
+    assert (done.status, done.headers["Location"]) == (302, page_of(kind, "change", "writer-copy"))
+    copy = cast.alice.get(kind.url("writer-copy"), status="draft").body
+    assert (copy["name"], copy[kind.text], copy["activeVersionId"], copy["authorId"]) == (
+        "Writer (copy)",
+        "draft words",
+        None,
+        "edgar",
+    )
+    assert copy["workspaceId"] == "acme"
+
+
+def test_the_proposal_moves_on_where_it_is_taken_and_another_id_does_not(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "team/writer")
+    edgar = Window.of("edgar")
+    found = [duplicate(edgar, kind, "team/writer").headers["Location"] for _ in range(3)]
+    assert found == [page_of(kind, "change", f"team/writer-copy{end}") for end in ("", "-2", "-3")]
+    taken = duplicate(edgar, kind, "team/writer", id="team/writer")
+    assert (taken.status, "is taken" in taken.text) == (409, True)
+    assert taken.field("id") == "team/writer"
+
+
+def test_an_id_that_cannot_be_stays_in_the_form(cast: Cast, kind: Kind) -> None:
+    for resource_id in ("", "a//b", "\x00"):
+        with undone():
+            kind.make(cast.alice)
+            refused = duplicate(Window.of("edgar"), kind, id=resource_id)
+            assert (refused.status, "Nothing was copied yet" in refused.text) == (400, True)
+            assert len(Window.of("alice").list(kind)) == 1
+
+
+def test_viewers_are_not_offered_a_copy(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    seen = Window.of("vera").get(page_of(kind, "usage"))
+    assert seen.status == 200 and page_of(kind, "duplicate") not in seen.markup
+    for refused in (
+        Window.of("vera").post(page_of(kind, "duplicate"), id="mine", workspace="acme"),
+        Window.of("vera").get(page_of(kind, "duplicate")),
+    ):
+        assert refused.status == 403
+    assert cast.alice.get(kind.url("mine"), status="draft").status == 404
+
+
+def test_a_stranger_copies_what_is_published_of_a_public_agent_into_their_own(cast: Cast) -> None:
+    make_history(AGENTS, cast.alice, visibility="public")
+    charlie = Window.of("charlie")
+    assert page_of(AGENTS, "duplicate") in charlie.get(page_of(AGENTS, "usage")).links
+    form = charlie.get(page_of(AGENTS, "duplicate"))
+    assert "elsewhere" in form.markup.lower() and "acme" not in form.text.lower().replace("acme/", "")
+    done = charlie.post(page_of(AGENTS, "duplicate"), id="mine", workspace="elsewhere", name="Mine")
+    assert done.status == 302
+    copy = cast.charlie.get(AGENTS.url("mine"), status="draft").body
+    assert (copy["instructions"], copy["visibility"], copy["name"]) == ("published words", "private", "Mine")
+    refused = charlie.post(page_of(AGENTS, "duplicate"), id="other", workspace="acme")
+    assert (refused.status, "acme" in refused.text) == (403, True)
+
+
+def test_unreadable_resources_and_drafts_are_not_copied(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, autoPublish=True)
+    give_role("vera", "elsewhere", "editor")
+    charlie = Window.of("charlie")
+    for resource_id in ("writer", "none"):
+        refused = charlie.post(page_of(kind, "duplicate", resource_id), id="mine", workspace="elsewhere")
+        assert refused.status == 404
+    drafted = kind.save(cast.edgar, text="secret draft")
+    assert drafted["hasDraft"]
+    done = Window.of("vera").post(page_of(kind, "duplicate"), id="mine", workspace="elsewhere")
+    assert done.status == 302
+    assert cast.charlie.get(kind.url("mine"), status="draft").body[kind.text] == "one"

@@ -1,0 +1,193 @@
+"""How many queries pages take: as many among hundreds of things as among a handful."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.conftest import Cast
+from tests.serving.test_query_counts import grow, insert_history, insert_resources, versions_to_read
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.factories import ApiKeyFactory, UserFactory
+from tests.support.forms import Person
+from tests.support.served import reference, text
+from tests.support.studio import Visitor, page_of, workspace_page
+from tests.support.window import KINDS, Window
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
+from versioning.models import Agent, Workspace, events
+from versioning.serving.event_visibility import target_of
+
+pytestmark = pytest.mark.database
+
+FEW, MANY = 60, 110
+MAX_QUERIES = 25
+
+
+def pages(kind: Kind) -> dict[str, str]:
+    first, second = versions_to_read(kind)
+    return {
+        "history": page_of(kind, "history", "r0"),
+        "second page": page_of(kind, "history", "r0") + "?page=2",
+        "of one author": page_of(kind, "history", "r0") + "?author=alice",
+        "published only": page_of(kind, "history", "r0") + "?published=on",
+        "side by side": page_of(kind, "compare", "r0") + f"?from=previous&to={second}&layout=side-by-side",
+        "compare": page_of(kind, "compare", "r0"),
+        "compare two": page_of(kind, "compare", "r0") + f"?from={first}&to={second}",
+        "publish": page_of(kind, "publish", "r0"),
+        "version": page_of(kind, f"versions/{second}", "r0"),
+        "delete": page_of(kind, f"versions/{second}/delete", "r0"),
+    }
+
+
+def counts(visitor: Visitor, addresses: dict[str, str]) -> dict[str, int]:
+    found = {}
+    for name, address in addresses.items():
+        with CaptureQueriesContext(connection) as queries:
+            answer = visitor.get(address)
+        assert answer.status_code == 200, name
+        found[name] = len(queries)
+    return found
+
+
+def test_the_pages_about_versions(cast: Cast, kind: Kind) -> None:
+    grow(0, 2)
+    insert_history(kind, "r0", range(3, FEW + 1))
+    paula = Visitor("paula")
+    paula.get(page_of(kind, "history", "r0"))
+    among_few = counts(paula, pages(kind))
+    insert_history(kind, "r0", range(FEW + 1, MANY + 1))
+    assert counts(paula, pages(kind)) == among_few
+    assert max(among_few.values()) <= MAX_QUERIES
+
+
+def fill(start: int, stop: int) -> None:
+    """Let acme have members, and a log that tells of as many things."""
+    acme, alice = Workspace.objects.get(pk="acme"), User.objects.get(username="alice")
+    for number in range(start, stop):
+        ApiKeyFactory(owner=UserFactory(roles={"acme": "viewer"}), workspace=None)
+        ApiKeyFactory(owner=alice, workspace=acme)
+        with events.transaction():
+            agent = target_of(Agent.objects.get(pk=f"r{number % 2}"), get_editor().code)
+            events.record("agent.published", by=APPLICATION, workspace_id="acme", resource=agent)
+
+
+def test_the_pages_about_a_workspace(cast: Cast) -> None:
+    grow(0, 2)
+    alice = Visitor("alice")
+    addresses = {name: workspace_page(name) for name in ("members", "keys", "activity")}
+    addresses["list"] = "/studio/versioning/workspace/"
+    addresses["unlimited keys"] = "/studio/versioning/workspace/keys/"
+    addresses["activity in all"] = "/studio/activity/"
+    fill(0, 10)
+    alice.get(addresses["list"])
+    among_few = counts(alice, addresses)
+    fill(10, 30)
+    assert counts(alice, addresses) == among_few
+    assert max(among_few.values()) <= MAX_QUERIES
+
+
+def lists(kind: Kind) -> list[tuple[str, dict[str, str]]]:
+    """Return the address and the query of every page that shows many."""
+    address = KINDS[kind].address("changelist")
+    return [
+        ("/studio/", {}),
+        ("/studio/notifications/", {}),
+        ("/studio/waiting/", {}),
+        ("/studio/waiting/", {"whose": "others", "page": "2"}),
+        (address, {}),
+        (address, {"page": "2", "order": "id"}),
+        (address, {"q": "name", "state": "published", "author": "alice", "label": "stable"}),
+        (address, {"folder": "r1", "workspace": "acme"}),
+        (address, {"tag": "red", "waiting": "1", "labelled": "1", "starred": "1", "order": "-name"}),
+        (KINDS[kind].address("filters"), {}),
+        (KINDS[kind].address("add"), {}),
+        *((page_of(kind, page, "r0"), {}) for page in ("usage", "delete", "unpublish")),
+    ]
+
+
+def counts_of_lists(window: Window, kind: Kind) -> dict[str, int]:
+    found = {}
+    for address, query in lists(kind):
+        window.get(address, **query)  # the first time it is remembered that they opened it
+        with CaptureQueriesContext(connection) as queries:
+            assert window.get(address, **query).status == 200
+        found[f"{address} {query}"] = len(queries)
+    return found
+
+
+def test_the_lists_and_the_home_page(cast: Cast, kind: Kind) -> None:
+    grow(0, FEW)
+    window = Window.of("paula")
+    window.get("/studio/")
+    among_few = counts_of_lists(window, kind)
+    assert max(among_few.values()) <= MAX_QUERIES
+    names = [f"r{number}" for number in range(FEW, MANY)]
+    insert_resources(AGENTS, names, agents={"r0": {}})
+    insert_resources(PROMPT_BLOCKS, names)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    assert f"{MANY} " in window.get(KINDS[kind].address("changelist")).text
+    assert counts_of_lists(window, kind) == among_few
+
+
+PAGES = ("change", "preview", "try")
+
+
+def queries(person: Person, kind: Kind, page: str, **query: str) -> int:
+    person.get(kind, page, **query)  # the first time it is remembered that they opened it
+    with CaptureQueriesContext(connection) as captured:
+        assert person.get(kind, page, **query).status_code == 200
+    return len(captured)
+
+
+def test_the_number_of_queries_does_not_grow_with_the_number_of_resources(cast: Cast, kind: Kind) -> None:
+    edgar = Person("edgar")
+    kind.make(cast.alice, "writer")
+    insert_resources(kind, [f"few/{number}" for number in range(FEW)])
+    few = [queries(edgar, kind, page) for page in PAGES]
+    assert max(few) <= MAX_QUERIES
+    insert_resources(kind, [f"many/{number}" for number in range(MANY)])
+    assert [queries(edgar, kind, page) for page in PAGES] == few
+
+
+def test_the_number_of_queries_does_not_grow_with_the_references_of_the_agent(cast: Cast) -> None:
+    edgar, vera = Person("edgar"), Person("vera")
+    insert_resources(PROMPT_BLOCKS, [f"block/{number}" for number in range(50)])
+    insert_resources(AGENTS, [f"agent/{number}" for number in range(50)])
+
+    def counts(number: int) -> list[int]:
+        references = [{"type": "prompt_block_ref", "id": f"block/{n}"} for n in range(number)]
+        sub_agents = {f"agent/{n}": {} for n in range(number)}
+        fields = {"instructions": [text("x"), *references], "agents": sub_agents}
+        AGENTS.make(cast.alice, "writer", **fields, autoPublish=True)
+        found = [queries(person, AGENTS, "change") for person in (edgar, vera)]
+        cast.alice.delete(AGENTS.url("writer"))
+        return found
+
+    few = counts(1)
+    assert counts(50) == few and max(few) <= MAX_QUERIES
+
+
+def test_the_number_of_queries_does_not_grow_with_the_agents_that_use_the_block(cast: Cast) -> None:
+    edgar = Person("edgar")
+    PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)
+
+    def count(number: int) -> int:
+        for place in range(number):
+            fields = {"instructions": [reference("writer")], "autoPublish": True}
+            AGENTS.make(cast.alice, f"user-{number}-{place}", **fields)
+        return queries(edgar, PROMPT_BLOCKS, "change")
+
+    assert count(1) == count(12) <= MAX_QUERIES
+    assert b"Live in 13 agents" in edgar.get(PROMPT_BLOCKS).content
+
+
+def test_suggestions_are_few_and_quick_to_ask_for(cast: Cast) -> None:
+    edgar = Person("edgar")
+    AGENTS.make(cast.alice, "writer")
+    insert_resources(PROMPT_BLOCKS, [f"many/{number}" for number in range(MANY)])
+    assert queries(edgar, AGENTS, "choices", of="prompt", q="many") <= MAX_QUERIES
+    assert len(edgar.get(AGENTS, "choices", of="prompt", q="many").json()["choices"]) == 20
