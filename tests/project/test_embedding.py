@@ -15,12 +15,13 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from editor_client import Client
 
 from tests.support.pages import commands, section
 from tests.support.projects import PAGE, Project, asked, fresh_project, key_of, run_what_the_page_says
-from tests.support.service import is_sqlite, new_database
+from tests.support.service import ROOT, is_sqlite, new_database
 
 PERSON = "ada@example.com"
 
@@ -214,6 +215,13 @@ def django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
     with pytest.raises(AssertionError, match=r"versioning\.E001") as complaint:
         project.run("manage.py", "check", "--settings", "shop.elsewhere")
     assert ("versioning.W001" in str(complaint.value)) == is_sqlite()
+
+
+def test_the_page_names_every_application_of_the_editor() -> None:
+    found = re.finditer(r'^    "(\w+)",|INSTALLED_APPS.*"(\w+)"', PAGE.read_text(), re.MULTILINE)
+    named = {match[1] or match[2] for match in found}
+    own = {app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT}
+    assert own - named == {"editor_project"}  # the service as a project of its own
 
 
 def test_the_page_names_every_middleware_of_the_api_as_it_is_called() -> None:

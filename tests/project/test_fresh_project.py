@@ -29,7 +29,7 @@ def test_what_the_page_shows_is_pasted_into_a_fresh_project(tmp_path: Path) -> N
     project.environment["DJANGO_SUPERUSER_PASSWORD"] = "a long one"
     project.run("manage.py", "createsuperuser", "--noinput", "--username", "root", "--email", "")
     with project.served() as url:
-        for path in ("agents", "releases", "reviews", "schedules", "webhooks"):
+        for path in ("agents", "releases", "reviews", "rollouts", "schedules", "webhooks"):
             assert asked(f"{url}/api/{path}", Authorization=f"Bearer {key}")[0] == 200
         the_studio_and_the_admin_are_two_places(url)
 

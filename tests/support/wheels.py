@@ -7,29 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+from django.apps import apps
+
 from tests.support.machine import once_in_a_run
 from tests.support.service import ROOT
 
 # What stands in a checkout and is no source; building would leave more of it behind, so a copy is built.
 _NO_SOURCE = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
-_CONTENTS = {
-    "editor-client": (ROOT / "client", ["pyproject.toml", "README.md", "LICENSE", "editor_client"]),
-    "editor-server": (
-        ROOT,
-        [
-            "pyproject.toml",
-            "README.md",
-            "LICENSE",
-            "delivery",
-            "editor_project",
-            "experiments",
-            "releases",
-            "review",
-            "schedules",
-            "studio",
-            "versioning",
-        ],
-    ),
+_APPS = [app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT]
+_SOURCES = {
+    "editor-client": (ROOT / "client", ["editor_client"]),
+    "editor-server": (ROOT, _APPS),
 }
 
 
@@ -42,10 +30,10 @@ def wheel_of(distribution: str) -> Path:
 
 
 def _build(distribution: str, folder: Path) -> None:
-    source, contents = _CONTENTS[distribution]
+    source, packages = _SOURCES[distribution]
     copy = folder / distribution
     copy.mkdir(parents=True)
-    for name in contents:
+    for name in ["pyproject.toml", "README.md", "LICENSE", *packages]:
         if (source / name).is_dir():
             shutil.copytree(source / name, copy / name, ignore=_NO_SOURCE)
         else:
