@@ -135,24 +135,30 @@ def names_its_kinds(item: pytest.Item) -> bool:
 
 
 def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run on PostgreSQL what it can say otherwise than SQLite.
+    """Run on PostgreSQL what it may decide differently: the tests marked `database`, with all their parameters.
 
-    What is marked `database` runs with all its parameters. Of the rest, whatever asks a database runs once,
-    with the first of its parameters; but for the pages of the studio, of which test_hostile_pages, which is
-    marked, opens every one.
+    The first test of each other module that has a database runs there too. Tests of the client see no database,
+    and test_hostile_pages, which is marked, opens every page of the studio.
     """
-    begun: set[str] = set()
     chosen, left_out = [], []
+    begun: set[Path] = set()
     for item in items:
-        function = item.nodeid.partition("[")[0]
-        is_needed = asks_a_database(item) and (
-            item.get_closest_marker("database") is not None
-            or (function not in begun and not is_about_pages(item))
-        )
-        begun.add(function)
+        is_first = item.path not in begun and has_a_database(item)
+        is_marked = item.get_closest_marker("database") is not None
+        is_needed = is_marked or (is_first and item.path.parent.name not in {"client", "studio"})
+        if is_needed:
+            begun.add(item.path)
         (chosen if is_needed else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = chosen
+
+
+def has_a_database(item: pytest.Item) -> bool:
+    """Say whether a test has a database, in this process or behind a server of its own."""
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return item.get_closest_marker("django_db") is not None or any(
+        name in {"db", "transactional_db"} or "service" in name for name in fixtures
+    )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -160,68 +166,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
-
-
-ABOUT_HTTP = {
-    "test_administration_page",
-    "test_connections",
-    "test_embedding",
-    "test_examples",
-    "test_generated_clients",
-    "test_hostile_http",
-    "test_pages",
-    "test_proxy",
-    "test_seams",
-    "test_serving",
-    "test_slow_bodies",
-    "test_stream_example",
-}
-"""Modules that have a server, but know of HTTP, or of a project: it is the same before every database."""
-
-ABOUT_PAGES = {
-    "test_comments_in_the_studio",
-    "test_release_pages",
-    "test_review_pages",
-    "test_schedule_pages",
-    "test_webhook_page",
-    "test_webhook_pages",
-}
-"""Modules about pages of the studio that are not in tests/studio."""
-
-ABOUT_FILES = {
-    "test_cache_control",
-    "test_evaluation",
-    "test_generate",
-    "test_generate_versions",
-    "test_git_history",
-    "test_git_repositories",
-    "test_hostile_headers",
-    "test_hostile_repositories",
-    "test_long_histories",
-    "test_openapi_answers",
-    "test_override_crash",
-    "test_override_files",
-    "test_override_history",
-    "test_override_processes",
-    "test_request_context_schema",
-    "test_stream",
-}
-"""Modules that store something first, but what they know is Git, schemas, runs or headers."""
-
-
-def is_about_pages(item: pytest.Item) -> bool:
-    """Say whether a test is about what stands on a page of the studio."""
-    return item.path.parent.name == "studio" or item.path.stem in ABOUT_PAGES
-
-
-def asks_a_database(item: pytest.Item) -> bool:
-    """Say whether a test has a database, in this process or behind a server of its own, and is about it."""
-    if item.path.parent.name == "client" or item.path.stem in ABOUT_HTTP | ABOUT_FILES:
-        return False
-    fixtures: list[str] = getattr(item, "fixturenames", [])
-    return item.get_closest_marker("django_db") is not None or any(
-        name in {"db", "transactional_db"} or "service" in name for name in fixtures
-    )
 
 
 @dataclass(frozen=True)

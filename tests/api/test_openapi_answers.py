@@ -165,6 +165,7 @@ def honest_case(operation: APIOperation, route: str, versions: dict[Kind, list[s
     return operation.Case(path_parameters=existing(route, versions), **honest(route, versions), **more)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("route", ASKED)
 def test_an_honest_request_is_answered_as_described_whoever_asks(
     described: Operations, cast: Cast, versions: dict[Kind, list[str]], route: str
