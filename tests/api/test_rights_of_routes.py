@@ -1,8 +1,7 @@
 """Who may call which route: one table for all routes, and how all other callers are refused.
 
 The effect of a route on versions in each state is in test_roles, what it must not show in test_leaks; the
-whole
-table of roles and rights is in tests/domain/test_access.py.
+whole table of roles and rights is in tests/domain/test_access.py.
 """
 
 from __future__ import annotations
