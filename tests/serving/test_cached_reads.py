@@ -161,11 +161,11 @@ def test_the_same_read_of_another_agent_is_answered_without_django(cast: Cast, s
     assert len(server.left_to_django) == 1
     expected = cast.edgar.request("GET", "/agents/editor", accept="*/*")
     assert given.body["instructions"] == "I am the editor." and changed.body == expected.body
-    uncached = {name for name in expected.headers if name != "X-Request-ID"}
-    assert {name: changed.headers[name] for name in uncached} == {
-        name: expected.headers[name] for name in uncached
+    compared = {name for name in expected.headers if name != "X-Request-ID"}
+    assert {name: changed.headers[name] for name in compared} == {
+        name: expected.headers[name] for name in compared
     }
-    assert set(changed.headers) == {*uncached, "X-Request-ID"}
+    assert set(changed.headers) == {*compared, "X-Request-ID"}
 
 
 def test_other_requests_are_left_to_django(cast: Cast, server: Server) -> None:

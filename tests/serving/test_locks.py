@@ -200,7 +200,7 @@ def test_unreadable_resources_cannot_be_locked(cast: Cast) -> None:
     assert cast.alice.get("/locks").status == 405
 
 
-def test_locks_remain_valid_after_a_change_of_the_secret_key(alice: Api, settings: Any) -> None:
+def test_locks_remain_valid_after_a_rotation_of_the_secret_key(alice: Api, settings: Any) -> None:
     house(alice)
     made = locked(alice, "lead")
     old, settings.SECRET_KEY = settings.SECRET_KEY, "new"
