@@ -1,4 +1,4 @@
-"""Comments in the studio, without scripts: beside fields, on later versions, as threads; who may see them."""
+"""Comments in the studio, without scripts: at fields, on later versions, as threads; who may see them."""
 
 from __future__ import annotations
 

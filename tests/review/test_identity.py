@@ -1,4 +1,4 @@
-"""A configuration is what it is with the very resources that it names: a namesake makes another one of it."""
+"""A configuration includes the resources that it refers to: another one with the same id changes it."""
 
 from __future__ import annotations
 
