@@ -1,4 +1,4 @@
-"""Who may keep an answer: nobody between the service and the caller, whatever is asked and whoever asks."""
+"""`Cache-Control`: no proxy between the service and a caller may store an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_STORE = "private, no-store"
 REVALIDATE = "private, no-cache"
 
 
-def test_refusals_that_come_before_a_view_say_who_may_store_them(alice: Api) -> None:
+def test_refusals_before_a_view_carry_cache_control_too(alice: Api) -> None:
     answers = [
         alice.get("/nothing/here"),
         alice.get("/stored/agents", surprise="1"),
@@ -28,7 +28,7 @@ def test_refusals_that_come_before_a_view_say_who_may_store_them(alice: Api) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_that_is_given_again_says_the_same(cast: Cast, kind: Kind) -> None:
+def test_a_304_carries_the_same_cache_control(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     door = FrontDoor(cast.alice.key)
     first = door.get(kind.url("writer"))
@@ -41,7 +41,7 @@ def test_an_answer_that_is_given_again_says_the_same(cast: Cast, kind: Kind) -> 
 
 
 @pytest.mark.django_db
-def test_health_is_asked_anew_and_the_description_is_anybodys() -> None:
+def test_health_is_never_stored_and_the_api_description_may_be_cached_publicly() -> None:
     for prefix in ("/api", ""):
         api = Api("", prefix=prefix)
         assert {api.get(path).headers["Cache-Control"] for path in ("/healthz", "/readyz")} == {NO_STORE}

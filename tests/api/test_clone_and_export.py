@@ -1,4 +1,4 @@
-"""Copies: a clone is a new draft of one version, an export is deterministic text and stores nothing."""
+"""Copies: a clone is a new draft of one version; an export is deterministic text and stores nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SELECTED = [
 
 
 def clone(api: Api, kind: Kind, source: str = "writer", **body: Any) -> Answer:
-    """Clone what is published."""
+    """Clone the published version."""
     return api.post(kind.url(source, "clone"), {"newId": "copy", **body})
 
 
@@ -36,7 +36,7 @@ def full(kind: Kind) -> dict[str, Any]:
     return FULL_AGENT if kind is AGENTS else FULL_BLOCK
 
 
-def test_a_clone_is_an_unpublished_resource_of_its_own(alice: Api, kind: Kind) -> None:
+def test_a_clone_is_an_independent_unpublished_resource(alice: Api, kind: Kind) -> None:
     kind.make(alice, autoPublish=True, **full(kind))
     before = alice.get(kind.url("writer"))
     answer = clone(alice, kind, newId="team/copy")
@@ -52,7 +52,7 @@ def test_a_clone_is_an_unpublished_resource_of_its_own(alice: Api, kind: Kind) -
     assert {name: renamed[name] for name in full(kind)} == {**full(kind), "name": "The copy"}
 
 
-def test_clones_and_exports_are_of_the_version_that_the_selector_names(alice: Api, kind: Kind) -> None:
+def test_clones_and_exports_use_the_selected_version(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     for number, (selector, text) in enumerate(SELECTED):
         query = {key: value.format(**vars(history)) for key, value in selector.items()}
@@ -68,7 +68,7 @@ def test_clones_and_exports_are_of_the_version_that_the_selector_names(alice: Ap
         assert (config["name"], config[kind.text]) == ("Writer", text), query
 
 
-def test_editing_a_clone_leaves_the_original(alice: Api, kind: Kind) -> None:
+def test_editing_a_clone_does_not_change_the_original(alice: Api, kind: Kind) -> None:
     kind.make(alice, autoPublish=True)
     clone(alice, kind)
     kind.save(alice, "copy", "of the copy", autoPublish=True)
@@ -77,7 +77,7 @@ def test_editing_a_clone_leaves_the_original(alice: Api, kind: Kind) -> None:
     assert alice.get(kind.url("copy")).body[kind.text] == "of the copy"
 
 
-def test_a_clone_does_not_take_an_id_that_is_taken(alice: Api, kind: Kind) -> None:
+def test_a_clone_with_a_taken_id_is_refused(alice: Api, kind: Kind) -> None:
     kind.make(alice, autoPublish=True)
     kind.make(alice, "copy", text="mine")
     for new_id in ("copy", "writer"):
@@ -86,7 +86,7 @@ def test_a_clone_does_not_take_an_id_that_is_taken(alice: Api, kind: Kind) -> No
     assert alice.get(kind.url("copy")).body[kind.text] == "mine"
 
 
-def test_a_clone_is_refused_naming_the_field(alice: Api, kind: Kind) -> None:
+def test_the_refusal_of_a_clone_names_the_field(alice: Api, kind: Kind) -> None:
     kind.make(alice, autoPublish=True)
     for body, field in (
         ({}, "newId"),
@@ -121,7 +121,7 @@ def test_an_export_is_sorted_indented_unescaped_text_with_a_final_newline(alice:
     assert content == "{\n" + ",\n".join(sorted([name, text, lines])) + "\n}\n"
 
 
-def test_the_same_input_gives_the_same_bytes_whatever_the_order_of_its_keys(alice: Api, kind: Kind) -> None:
+def test_an_export_has_the_same_bytes_for_any_order_of_keys(alice: Api, kind: Kind) -> None:
     kind.make(alice, **full(kind))
     stored = export(alice, kind)
     for seed in range(5):

@@ -1,4 +1,4 @@
-"""Connections on which nothing happens: they stop nobody, and they are not held for ever."""
+"""Idle connections: they do not block other clients, and the server closes them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_more_silent_clients_than_a_process_held_stop_nobody(service: Service) -> None:
+def test_very_many_silent_clients_do_not_block_other_requests(service: Service) -> None:
     with ExitStack() as stack:
         for _ in range(MORE_THAN_GRANIAN_HOLDS):
             stack.enter_context(service_connection(service))
@@ -44,8 +44,8 @@ def test_more_silent_clients_than_a_process_held_stop_nobody(service: Service) -
             assert api.get("/agents").status == 200
 
 
-def test_a_connection_on_which_nothing_happens_is_closed(service: Service) -> None:
-    """Nothing is sent, half of a head, HTTP/2, or many requests whose answers nobody reads."""
+def test_an_idle_connection_is_closed(service: Service) -> None:
+    """The client sends nothing, half of a head, HTTP/2, or many requests whose answers it never reads."""
     with ExitStack() as stack:
         silent, half, newer, unread = (stack.enter_context(service_connection(service)) for _ in range(4))
         half.sendall(HEAD)
@@ -60,7 +60,7 @@ def test_a_connection_on_which_nothing_happens_is_closed(service: Service) -> No
         assert received.count(b"HTTP/1.1 200") < MORE_THAN_BUFFERS_HOLD
 
 
-def test_a_head_may_have_some_size_and_no_more(service: Service) -> None:
+def test_the_size_of_a_request_head_is_limited(service: Service) -> None:
     with service_connection(service) as connection:
         connection.sendall(HEAD + b"X-Long: " + b"x" * MAX_HEAD)
         assert connection.recv(12) == b"HTTP/1.1 431"

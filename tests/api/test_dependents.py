@@ -90,7 +90,7 @@ def test_an_agent_does_not_depend_on_itself(cast: Cast) -> None:
     assert delete_if_unused(cast.paula, AGENTS).status == 200
 
 
-def test_a_dependent_that_refers_twice_is_named_once(cast: Cast, target: Kind) -> None:
+def test_a_dependent_with_two_references_is_listed_once(cast: Cast, target: Kind) -> None:
     twice = {
         "agents": [{"value": {"target": {}}}, {"value": {"target": {}}, "rules": NEVER}],
         "instructions": [{"type": "text", "content": "x"}]
@@ -103,7 +103,7 @@ def test_a_dependent_that_refers_twice_is_named_once(cast: Cast, target: Kind) -
 # Published and draft
 
 
-def test_published_versions_are_looked_at_unless_drafts_are_asked_for(cast: Cast, target: Kind) -> None:
+def test_only_published_versions_are_searched_unless_drafts_are_requested(cast: Cast, target: Kind) -> None:
     user_of(target, cast.alice, "unpublished", published=False)
     user_of(target, cast.alice, "former")
     AGENTS.save(cast.alice, "former", "no more", agents=None, autoPublish=True)
@@ -122,7 +122,7 @@ def test_published_versions_are_looked_at_unless_drafts_are_asked_for(cast: Cast
     assert (answer.status, answer.fields) == (400, ["status"])
 
 
-def test_the_name_is_that_of_the_version_which_refers(cast: Cast, target: Kind) -> None:
+def test_a_dependent_has_the_name_of_the_version_that_refers(cast: Cast, target: Kind) -> None:
     user_of(target, cast.alice, "lead", name="Live name")
     AGENTS.save(cast.alice, "lead", name="Draft name", **reference(target))
     for status, name in (("published", "Live name"), ("draft", "Draft name")):
@@ -130,7 +130,7 @@ def test_the_name_is_that_of_the_version_which_refers(cast: Cast, target: Kind) 
         assert answer.body["dependents"] == [{"id": "lead", "name": name}]
 
 
-# What a caller may know
+# What callers may see
 
 
 @pytest.mark.parametrize("status", ["published", "draft"])
@@ -153,14 +153,16 @@ def test_hidden_dependents_of_a_public_target_are_counted_and_not_named(cast: Ca
     assert "theirs" not in json.dumps(cast.edgar.get(AGENTS.url("target", "dependents")).body).lower()
 
 
-def test_a_viewer_learns_nothing_of_what_a_draft_refers_to(cast: Cast, target: Kind) -> None:
+def test_references_of_a_draft_are_hidden_from_viewers(cast: Cast, target: Kind) -> None:
     AGENTS.make(cast.alice, "starting", autoPublish=True)
     AGENTS.save(cast.alice, "starting", name="Draft name", **reference(target))
     assert dependents(cast.vera, target) == ([], 0)
     assert dependents(cast.vera, target, status="draft") == ([], 0)
 
 
-def test_a_dependent_whose_drafts_one_may_not_read_is_judged_by_what_is_published_of_it(cast: Cast) -> None:
+def test_without_the_right_to_read_drafts_dependents_are_judged_by_their_published_version(
+    cast: Cast,
+) -> None:
     AGENTS.make(cast.alice, "target", visibility="public", autoPublish=True)
     user_of(AGENTS, cast.alice, "stopping", visibility="public", name="Live name")
     AGENTS.save(cast.alice, "stopping", name="Draft name", agents=None)
@@ -175,7 +177,7 @@ def test_a_dependent_whose_drafts_one_may_not_read_is_judged_by_what_is_publishe
     assert {"id": "stopping", "name": "Live name"} in named
 
 
-def test_what_a_released_label_serves_counts_as_published(cast: Cast, target: Kind) -> None:
+def test_a_version_under_a_released_label_counts_as_published(cast: Cast, target: Kind) -> None:
     labelled = user_of(target, cast.alice, "lead", published=False, name="Labelled")["latestVersionId"]
     AGENTS.save(cast.alice, "lead", "no more", name="Live", agents=None, autoPublish=True)
     label = AGENTS.url("lead", "labels", "next")
@@ -188,7 +190,7 @@ def test_what_a_released_label_serves_counts_as_published(cast: Cast, target: Ki
 
 
 @pytest.mark.parametrize("by_id", [0, 1000])
-def test_the_names_are_the_same_however_many_are_asked_for(
+def test_dependents_have_the_same_names_in_small_and_large_lookups(
     cast: Cast, target: Kind, monkeypatch: pytest.MonkeyPatch, by_id: int
 ) -> None:
     monkeypatch.setattr("versioning.serving.dependents.MAX_BY_ID", by_id)
@@ -210,7 +212,7 @@ def delete_if_unused(api: Api, kind: Kind) -> Answer:
     return api.request("DELETE", f"{kind.url('target')}?ifUnused=true")
 
 
-def test_what_is_in_use_is_not_deleted_if_unused_is_asked_for(cast: Cast, target: Kind) -> None:
+def test_a_resource_in_use_is_not_deleted_with_if_unused(cast: Cast, target: Kind) -> None:
     user_of(target, cast.alice, "lead", name="The lead")
     answer = delete_if_unused(cast.paula, target)
     assert (answer.status, answer.code) == (409, "in_use")
@@ -219,7 +221,7 @@ def test_what_is_in_use_is_not_deleted_if_unused_is_asked_for(cast: Cast, target
     assert cast.alice.get(target.url("target")).status == 200
 
 
-def test_what_a_hidden_agent_refers_to_is_in_use_without_a_name(cast: Cast, target: Kind) -> None:
+def test_if_unused_respects_a_hidden_agent_without_naming_it(cast: Cast, target: Kind) -> None:
     user_of(target, cast.root, "hidden", workspaceId="elsewhere")
     answer = delete_if_unused(cast.alice, target)
     assert (answer.status, answer.code) == (409, "in_use")
@@ -229,7 +231,7 @@ def test_what_a_hidden_agent_refers_to_is_in_use_without_a_name(cast: Cast, targ
     assert cast.alice.get(target.url("target")).status == 200
 
 
-def test_a_resource_in_use_is_deleted_unless_if_unused_is_asked_for(cast: Cast, target: Kind) -> None:
+def test_a_resource_in_use_is_deleted_without_if_unused(cast: Cast, target: Kind) -> None:
     user_of(target, cast.alice, "lead")
     for query in ("", "?ifUnused=false"):
         with undone():

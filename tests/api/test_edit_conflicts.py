@@ -41,7 +41,7 @@ def test_a_change_from_a_stale_base_is_refused_and_changes_nothing(cast: Cast, k
     assert everything(kind, cast.alice) == before
 
 
-def test_a_refused_change_learns_when_the_last_save_was(alice: Api, kind: Kind) -> None:
+def test_a_refused_change_is_answered_with_the_time_of_the_last_save(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     answer = alice.patch(kind.url("writer"), {kind.text: "two"}, if_match='"stale"')
     assert answer.body["current"]["savedAt"] == kind.versions(alice)[0]["createdAt"]
@@ -56,14 +56,14 @@ def test_a_change_from_the_current_base_is_made(alice: Api, kind: Kind) -> None:
             assert change(kind, alice, history, if_match=current).status in {200, 201}, change
 
 
-def test_a_star_matches_whatever_is_there(alice: Api, kind: Kind) -> None:
+def test_if_match_star_matches_any_existing_resource(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     for change in GUARDED:
         with undone():
             assert change(kind, alice, history, if_match="*").status in {200, 201}, change
 
 
-def test_one_tag_of_a_list_that_holds_is_enough(alice: Api, kind: Kind) -> None:
+def test_one_matching_tag_of_an_if_match_list_is_enough(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     given = f'"other", {etag(kind, alice)}'
     assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match=given).status == 200
@@ -80,7 +80,7 @@ def test_any_change_in_between_makes_the_base_stale(alice: Api, kind: Kind) -> N
             assert answer.body["current"]["latestVersionId"] == kind.versions(alice)[0]["id"], between
 
 
-def test_what_is_missing_matches_nothing(alice: Api, kind: Kind) -> None:
+def test_if_match_star_does_not_match_a_missing_resource(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     assert delete(kind, alice, history).status == 200
     assert alice.patch(kind.url("writer"), {kind.text: "two"}, if_match="*").status == 404

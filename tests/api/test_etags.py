@@ -1,4 +1,4 @@
-"""Entity tags: one for all selectors, another after any change, and what 304 spares."""
+"""Entity tags: one for all selectors, another after any change, and when a read is answered with 304."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_again(api: Api, path: str, given: str) -> Answer:
     return api.request("GET", path, if_none_match=given)
 
 
-def test_a_record_has_one_tag_for_all_selectors(alice: Api, kind: Kind) -> None:
+def test_a_record_has_one_etag_for_all_selectors(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     answers = [alice.get(kind.url("writer") + query.format(**vars(history))) for query in READS]
     assert len({answer.body["resolvedVersionId"] for answer in answers}) == 4
@@ -43,7 +43,7 @@ def test_a_record_has_one_tag_for_all_selectors(alice: Api, kind: Kind) -> None:
     assert STRONG_TAG.fullmatch(shared)
 
 
-def test_the_answers_to_changes_carry_the_tag_of_the_record(alice: Api, kind: Kind) -> None:
+def test_answers_to_changes_carry_the_etag_of_the_record(alice: Api, kind: Kind) -> None:
     made = alice.post(kind.path, kind.body(id="writer"))
     assert made.etag == etag(kind, alice)
     saved = alice.patch(kind.url("writer"), {kind.text: "two"})
@@ -55,7 +55,7 @@ def test_the_answers_to_changes_carry_the_tag_of_the_record(alice: Api, kind: Ki
     assert copy.etag == alice.get(kind.url("copy")).etag
 
 
-def test_the_tag_changes_with_anything_about_the_resource(alice: Api, kind: Kind) -> None:
+def test_the_etag_changes_with_anything_about_the_resource(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     before = etag(kind, alice)
     for change in CHANGES:
@@ -67,12 +67,12 @@ def test_the_tag_changes_with_anything_about_the_resource(alice: Api, kind: Kind
             assert read_again(alice, kind.url("writer"), after).status == 304, change
 
 
-def test_the_tag_changes_with_the_visibility(alice: Api) -> None:
+def test_the_etag_changes_with_the_visibility(alice: Api) -> None:
     made = alice.post(AGENTS.path, AGENTS.body(id="writer"))
     assert alice.patch(AGENTS.url("writer"), {"visibility": "public"}).etag != made.etag
 
 
-def test_the_tag_stays_while_nothing_changes(alice: Api, kind: Kind) -> None:
+def test_the_etag_stays_the_same_while_nothing_changes(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice, metadata={"a": 1})
     before = etag(kind, alice)
     kind.publish(alice, "writer", history.published)
@@ -82,7 +82,7 @@ def test_the_tag_stays_while_nothing_changes(alice: Api, kind: Kind) -> None:
     assert etag(kind, alice) == before
 
 
-def test_a_tag_never_comes_back(alice: Api, kind: Kind) -> None:
+def test_an_etag_is_never_reused(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     seen = {etag(kind, alice)}
     for version_id in (history.draft, history.published, history.draft):
@@ -94,7 +94,7 @@ def test_a_tag_never_comes_back(alice: Api, kind: Kind) -> None:
     assert len(seen) == 8
 
 
-def test_what_is_made_again_under_the_same_id_has_another_tag(alice: Api, kind: Kind) -> None:
+def test_a_resource_recreated_under_the_same_id_has_another_etag(alice: Api, kind: Kind) -> None:
     body = kind.body(id="writer")
     before = alice.post(kind.path, body)
     assert alice.delete(kind.url("writer")).status == 200
@@ -104,11 +104,11 @@ def test_what_is_made_again_under_the_same_id_has_another_tag(alice: Api, kind: 
     assert read_again(alice, kind.url("writer"), before.etag).status == 200
 
 
-def test_resources_that_are_alike_have_different_tags(alice: Api, kind: Kind) -> None:
+def test_identical_resources_have_different_etags(alice: Api, kind: Kind) -> None:
     assert alice.post(kind.path, kind.body(id="a")).etag != alice.post(kind.path, kind.body(id="b")).etag
 
 
-def test_a_read_with_the_current_tag_is_304_without_a_body(alice: Api, kind: Kind) -> None:
+def test_a_read_with_the_current_etag_is_304_without_a_body(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     current = etag(kind, alice)
     for query, given in product(READS, (current, f'"other", {current}', f"W/{current}")):
@@ -117,14 +117,14 @@ def test_a_read_with_the_current_tag_is_304_without_a_body(alice: Api, kind: Kin
         assert answer.headers.get("Content-Length", "0") == "0"
 
 
-def test_a_star_is_the_tag_of_whatever_is_there(alice: Api, kind: Kind) -> None:
+def test_if_none_match_star_matches_any_existing_resource(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     answer = read_again(alice, kind.url("writer"), "*")
     assert (answer.status, answer.body) == (304, None)
     assert read_again(alice, kind.url("nobody"), "*").status == 404
 
 
-def test_a_reader_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: Cast, kind: Kind) -> None:
+def test_a_viewer_who_becomes_an_editor_gets_no_304(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     before = record(kind, cast.vera)
     assert before.body["hasDraft"] is None
@@ -133,7 +133,7 @@ def test_a_reader_who_becomes_an_editor_is_not_told_that_nothing_changed(cast: C
     assert (answer.status, answer.body["hasDraft"]) == (200, True)
 
 
-def test_a_version_has_a_tag_of_its_own(alice: Api, kind: Kind) -> None:
+def test_a_version_has_its_own_etag(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     paths = [kind.url("writer", "versions", version_id) for version_id in (history.historical, history.draft)]
     tags = [alice.get(path).etag for path in paths]
@@ -146,7 +146,7 @@ def test_a_version_has_a_tag_of_its_own(alice: Api, kind: Kind) -> None:
     assert read_again(alice, paths[1], tags[1]).body["state"] == "published"
 
 
-def test_the_versions_that_are_made_carry_their_tag(alice: Api, kind: Kind) -> None:
+def test_answers_that_create_a_version_carry_its_etag(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     for make in (restore, add_version):
         made = make(kind, alice, history)
@@ -154,7 +154,7 @@ def test_the_versions_that_are_made_carry_their_tag(alice: Api, kind: Kind) -> N
         assert (made.status, read_again(alice, path, made.etag).status) == (201, 304)
 
 
-def test_the_tag_of_a_served_agent_is_of_that_answer_alone(alice: Api) -> None:
+def test_the_etag_of_a_served_agent_is_specific_to_that_answer(alice: Api) -> None:
     history = make_history(AGENTS, alice)
     published, draft = alice.get("/agents/writer"), alice.get("/agents/writer", status="draft")
     assert len({published.etag, draft.etag, etag(AGENTS, alice)}) == 3

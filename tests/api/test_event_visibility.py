@@ -1,4 +1,4 @@
-"""Who sees which event: a table of actions, and everybody who looks."""
+"""Who sees which event: a table of actions and of viewers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Action = Callable[[Api, Kind, str], Any]
 
 
 def viewers(cast: Cast) -> dict[str, Api]:
-    """Return who looks; `ci` is a key of alice's that may do what a viewer may."""
+    """Return the viewers by name; `ci` is a key of alice's with the rights of a viewer."""
     names = ("alice", "paula", "edgar", "vera", "charlie", "root")
     ci = key_of("alice", workspace="acme", role="viewer")
     return {"ci": ci, **{name: getattr(cast, name) for name in names}}
@@ -140,7 +140,7 @@ OF_AGENTS: Table = {
 
 
 def check_each(cast: Cast, kind: Kind, table: Table) -> None:
-    """Do what the table says, each with a resource of its own, and compare who sees its last event."""
+    """Perform each action of the table on a separate resource, and compare who sees its last event."""
     positions = {}
     for case, (actions, what, _) in table.items():
         for action in actions:
@@ -155,15 +155,15 @@ def check_each(cast: Cast, kind: Kind, table: Table) -> None:
     assert dict(zip(table, found, strict=True)) == expected
 
 
-def test_who_sees_what_happens_to_a_resource(cast: Cast, kind: Kind) -> None:
+def test_events_about_a_resource_reach_the_listed_viewers(cast: Cast, kind: Kind) -> None:
     check_each(cast, kind, OF_BOTH)
 
 
-def test_who_sees_what_happens_to_a_public_agent(cast: Cast) -> None:
+def test_events_about_a_public_agent_reach_the_listed_viewers(cast: Cast) -> None:
     check_each(cast, AGENTS, OF_AGENTS)
 
 
-def test_admins_see_what_is_about_the_workspace(cast: Cast) -> None:
+def test_admins_see_events_about_the_workspace(cast: Cast) -> None:
     alice = caller_for(User.objects.get(username="alice"))
     start = events.position()
     workspaces = get_editor().workspace
@@ -181,14 +181,14 @@ def test_admins_see_what_is_about_the_workspace(cast: Cast) -> None:
     assert cast.alice.key not in secret and "ei_" not in secret
 
 
-def test_a_key_that_reaches_all_workspaces_is_told_of_to_superusers(cast: Cast) -> None:
+def test_the_creation_of_an_unlimited_key_is_shown_to_superusers_only(cast: Cast) -> None:
     ApiKey.objects.issue(person("lena"))
     assert who_sees_each(cast, [events.position()]) == [{"root"}]
     event = seen(cast.root, type="key.created")[0]
     assert event["workspaceId"] is None
 
 
-def test_a_key_of_a_superuser_that_is_limited_sees_as_little(cast: Cast) -> None:
+def test_a_limited_key_of_a_superuser_sees_only_the_events_of_its_limit(cast: Cast) -> None:
     AGENTS.make(cast.alice, autoPublish=True)
     limited = key_of("root", workspace="elsewhere", role="admin")
     viewer = key_of("root", role="viewer")
@@ -196,7 +196,7 @@ def test_a_key_of_a_superuser_that_is_limited_sees_as_little(cast: Cast) -> None
     assert {event["type"] for event in seen(viewer)} == {"agent.published"}
 
 
-def test_who_is_no_member_any_more_sees_nothing_of_it(cast: Cast) -> None:
+def test_former_members_see_no_events_of_the_workspace(cast: Cast) -> None:
     AGENTS.make(cast.alice, autoPublish=True)
     assert seen(cast.edgar) != []
     get_editor().workspace.remove("acme", "edgar")
@@ -206,7 +206,9 @@ def test_who_is_no_member_any_more_sees_nothing_of_it(cast: Cast) -> None:
 # Earlier lives
 
 
-def test_an_earlier_life_of_an_id_is_told_to_members_of_its_workspace_only(cast: Cast, kind: Kind) -> None:
+def test_events_of_a_deleted_resource_are_shown_to_members_of_its_workspace_only(
+    cast: Cast, kind: Kind
+) -> None:
     public = {"visibility": "public"} if kind is AGENTS else {}
     kind.make(cast.alice, autoPublish=True, **public)
     kind.save(cast.alice, autoPublish=True)
@@ -235,7 +237,7 @@ CHANGES: dict[str, Callable[[Api], Any]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_change_of_a_block_reaches_the_readers_of_an_agent_that_shows_it(cast: Cast, what: str) -> None:
+def test_a_change_of_a_block_is_an_event_for_readers_of_agents_that_show_it(cast: Cast, what: str) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     PROMPT_BLOCKS.make(cast.alice, "other", autoPublish=True)
     AGENTS.make(cast.alice, "open", shows("tone"), visibility="public", autoPublish=True)
@@ -254,7 +256,7 @@ def test_a_change_of_a_block_reaches_the_readers_of_an_agent_that_shows_it(cast:
         assert (own["type"], own["resource"]["id"]) == (f"promptBlock.{what}", "tone")
 
 
-def test_a_change_that_does_not_show_is_told_to_nobody_else(cast: Cast) -> None:
+def test_an_invisible_change_of_a_block_is_no_event_for_readers_of_agents(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     AGENTS.make(cast.alice, "open", shows("tone"), visibility="public", autoPublish=True)
     start = events.position()
@@ -263,7 +265,7 @@ def test_a_change_that_does_not_show_is_told_to_nobody_else(cast: Cast) -> None:
     assert seen(cast.charlie, after=start) == []
 
 
-def test_a_block_that_another_workspace_was_granted_is_told_of_there(cast: Cast) -> None:
+def test_a_change_of_a_block_is_an_event_in_other_workspaces_that_were_granted_it(cast: Cast) -> None:
     person("dual", acme="publisher", elsewhere="publisher")
     dual, reader = key_of("dual"), person("reader", elsewhere="viewer")
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
@@ -280,7 +282,7 @@ def test_a_block_that_another_workspace_was_granted_is_told_of_there(cast: Cast)
 # Agents that code defines
 
 
-def test_events_about_an_override_go_to_whoever_may_read_the_agent(cast: Cast, settings: Any) -> None:
+def test_events_about_an_override_reach_all_readers_of_the_agent(cast: Cast, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     for agent_id in ("answers", "hidden") * 2:
         body = {"instructions": "over the code", "autoPublish": True}
@@ -290,10 +292,10 @@ def test_events_about_an_override_go_to_whoever_may_read_the_agent(cast: Cast, s
     assert told == [("agent.published", "answers"), ("agent.deleted", "answers")] * 2
 
 
-# How much is asked
+# How many statements a page costs
 
 
-def test_a_page_costs_as_many_statements_whoever_looks_and_however_much_there_is(cast: Cast) -> None:
+def test_a_page_costs_a_constant_number_of_statements_for_all_callers(cast: Cast) -> None:
     def cost(api: Api) -> int:
         with CaptureQueriesContext(connection) as statements:
             seen(api)
@@ -310,9 +312,7 @@ def test_a_page_costs_as_many_statements_whoever_looks_and_however_much_there_is
     assert max(few) <= 6
 
 
-def test_a_label_tells_its_readers_nothing_of_drafts_that_it_was_or_will_be_on(
-    cast: Cast, kind: Kind
-) -> None:
+def test_events_of_a_label_do_not_reveal_drafts_that_it_pointed_to_or_will(cast: Cast, kind: Kind) -> None:
     more = {"visibility": "public"} if kind is AGENTS else {}
     kind.make(cast.alice, autoPublish=True, **more)
     for text in ("two", "three"):

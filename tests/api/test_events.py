@@ -26,7 +26,7 @@ def types(api: Api, **query: Any) -> list[str]:
     return [event["type"].partition(".")[2] for event in read(api, **query)["events"]]
 
 
-def test_an_event_says_who_did_what_to_which_version(cast: Cast, kind: Kind) -> None:
+def test_an_event_names_actor_action_and_version(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.publish(cast.paula, "writer", history.draft)
     event = read(cast.vera)["events"][-1]
@@ -46,7 +46,7 @@ def test_an_event_says_who_did_what_to_which_version(cast: Cast, kind: Kind) -> 
     }
 
 
-def test_what_does_not_apply_is_null(cast: Cast) -> None:
+def test_members_that_do_not_apply_are_null(cast: Cast) -> None:
     give_role("vera", "acme", "editor")
     [event] = read(cast.alice)["events"]
     nothing = ("resource", "versionId", "versionNumber", "previousVersionId", "label")
@@ -58,7 +58,7 @@ def test_what_does_not_apply_is_null(cast: Cast) -> None:
 # Pages
 
 
-def test_whoever_follows_next_misses_nothing_and_sees_nothing_twice(cast: Cast) -> None:
+def test_following_next_yields_every_event_exactly_once(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     whole = read(cast.alice)["events"]
     found, cursor, more = [], 0, True
@@ -71,7 +71,7 @@ def test_whoever_follows_next_misses_nothing_and_sees_nothing_twice(cast: Cast) 
     assert read(cast.alice, after=cursor) == {"events": [], "next": cursor, "hasMore": False}
 
 
-def test_before_leads_back_from_the_newest(cast: Cast) -> None:
+def test_before_pages_backwards_from_the_newest(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     whole = read(cast.alice)["events"]
     found, cursor, more = [], events.position() + 1, True
@@ -84,7 +84,7 @@ def test_before_leads_back_from_the_newest(cast: Cast) -> None:
     assert read(cast.alice, before="9" * 30, limit=9)["events"] == whole[::-1]
 
 
-def test_next_goes_on_where_nothing_matched_or_can_be_read(cast: Cast) -> None:
+def test_next_advances_past_events_that_do_not_match_or_cannot_be_read(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     end = events.position()
     nothing = {"events": [], "next": end, "hasMore": False}
@@ -92,7 +92,7 @@ def test_next_goes_on_where_nothing_matched_or_can_be_read(cast: Cast) -> None:
     assert read(cast.alice, after="now") == nothing
 
 
-def test_has_more_counts_what_can_be_read(cast: Cast) -> None:
+def test_has_more_counts_readable_events_only(cast: Cast) -> None:
     AGENTS.make(cast.alice, autoPublish=True)
     AGENTS.save(cast.alice, text="two", autoPublish=False)
     page = read(cast.vera, limit=1)
@@ -100,7 +100,7 @@ def test_has_more_counts_what_can_be_read(cast: Cast) -> None:
     assert page["hasMore"] is False and page["next"] == events.position()
 
 
-def test_what_shares_a_position_is_never_parted(cast: Cast) -> None:
+def test_events_of_one_position_are_never_split_between_pages(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     shows = [{"type": "prompt_block_ref", "id": "tone"}]
     for number in range(3):
@@ -121,7 +121,7 @@ def test_what_shares_a_position_is_never_parted(cast: Cast) -> None:
 # Filters
 
 
-def test_the_filters_narrow_what_is_read(cast: Cast) -> None:
+def test_filters_narrow_the_events(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     PROMPT_BLOCKS.make(cast.paula, "writer")
     give_role("vera", "acme", "editor")
@@ -134,7 +134,7 @@ def test_the_filters_narrow_what_is_read(cast: Cast) -> None:
     assert types(cast.root, workspaceId="elsewhere") == []
 
 
-def test_what_may_not_be_read_answers_as_what_is_unknown(cast: Cast) -> None:
+def test_filters_answer_the_same_for_unreadable_and_unknown_values(cast: Cast) -> None:
     AGENTS.make(cast.alice, autoPublish=True)
     AGENTS.make(cast.alice, "open", visibility="public", autoPublish=True)
     for query in ({"id": "writer"}, {"workspaceId": "acme"}):
@@ -143,7 +143,7 @@ def test_what_may_not_be_read_answers_as_what_is_unknown(cast: Cast) -> None:
         assert known.body == unknown.body and known.etag == unknown.etag
 
 
-def test_what_cannot_be_understood_is_refused(cast: Cast) -> None:
+def test_malformed_parameters_of_events_are_refused(cast: Cast) -> None:
     wrong = {
         "after": ("soon", "-1"),
         "before": ("now", "1.5"),
@@ -172,7 +172,7 @@ def test_an_unchanged_page_is_not_sent_again(cast: Cast) -> None:
 # Pruning
 
 
-def test_a_cursor_from_before_what_is_left_has_expired(cast: Cast) -> None:
+def test_a_cursor_older_than_the_pruned_log_has_expired(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     old, entries = events.position(), len(events.entries(after=0))
     border = timezone.now()
@@ -184,7 +184,7 @@ def test_a_cursor_from_before_what_is_left_has_expired(cast: Cast) -> None:
     assert types(cast.alice, before=events.position()) == []
 
 
-def test_a_position_beyond_the_end_is_of_another_log(cast: Cast) -> None:
+def test_a_position_beyond_the_end_is_refused_as_of_another_log(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     end = events.position()
     assert read(cast.alice, after=end) == {"events": [], "next": end, "hasMore": False}
@@ -193,7 +193,7 @@ def test_a_position_beyond_the_end_is_of_another_log(cast: Cast) -> None:
         assert (ahead.status, ahead.code, ahead.body["newest"]) == (410, "cursor_ahead", end)
 
 
-def test_the_oldest_position_outlives_every_entry(cast: Cast) -> None:
+def test_the_oldest_position_is_known_after_all_entries_were_pruned(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     AGENTS.save(cast.alice)
     end = events.position()
@@ -206,7 +206,7 @@ def test_the_oldest_position_outlives_every_entry(cast: Cast) -> None:
     assert [event["position"] for event in read(cast.alice)["events"]] == [end + 1]
 
 
-def test_more_entries_than_go_at_once_are_pruned(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pruning_continues_beyond_one_batch(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "PRUNED_AT_ONCE", 3)
     with events.transaction():
         for _ in range(10):

@@ -1,4 +1,4 @@
-"""Favorites: what a person marks; nobody else's record, tag or history is changed by it."""
+"""Favorites: marks of one person, which change no record, entity tag or history for other people."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unmark(api: Api, resource_id: str = "writer", kind: Kind = AGENTS) -> Answer
 
 
 def seen(api: Api, kind: Kind = AGENTS, **query: str) -> tuple[bool, int]:
-    """Return what the record says: whether it is the caller's favorite, and how many people's."""
+    """Return what the record shows: whether it is the caller's favorite, and how many people marked it."""
     found = api.get(kind.url("writer"), **query).body
     return found["isFavorited"], found["favoriteCount"]
 
@@ -49,7 +49,7 @@ def favorites(api: Api, kind: Kind = AGENTS, **query: str) -> list[str]:
 
 @pytest.fixture
 def published(cast: Cast) -> Cast:
-    """The cast, with a `writer` of each kind in acme, of which the agent is public, and two others."""
+    """The cast, with a `writer` of each kind in acme (the agent is public) and two other resources."""
     for kind in (AGENTS, PROMPT_BLOCKS):
         more = {"visibility": "public"} if kind is AGENTS else {}
         kind.make(cast.alice, "other", autoPublish=True)
@@ -57,7 +57,7 @@ def published(cast: Cast) -> Cast:
     return cast
 
 
-def test_a_favorite_is_a_person_s_own(published: Cast) -> None:
+def test_favorites_are_personal(published: Cast) -> None:
     answer = mark(published.vera)
     assert (answer.status, answer.body) == (200, {"favorited": True, "favoriteCount": 1})
     assert mark(published.charlie).body == {"favorited": True, "favoriteCount": 2}
@@ -70,7 +70,7 @@ def test_a_favorite_is_a_person_s_own(published: Cast) -> None:
     assert (seen(published.vera), favorites(published.vera)) == ((False, 1), [])
 
 
-def test_both_kinds_are_marked_each_for_itself(published: Cast, kind: Kind) -> None:
+def test_agents_and_blocks_are_marked_independently(published: Cast, kind: Kind) -> None:
     [other] = {AGENTS, PROMPT_BLOCKS} - {kind}
     for _ in range(2):  # twice is once
         assert mark(published.vera, kind=kind).body == {"favorited": True, "favoriteCount": 1}
@@ -93,7 +93,7 @@ def test_a_key_marks_for_its_owner(published: Cast) -> None:
     assert seen(limited) == seen(published.alice) == (True, 1)
 
 
-def test_every_answer_with_a_record_says_it(published: Cast, kind: Kind) -> None:
+def test_every_answer_with_a_record_shows_whether_it_is_a_favorite(published: Cast, kind: Kind) -> None:
     url = kind.url("writer")
     mark(published.alice, kind=kind)
     draft = published.alice.patch(url, {"description": "x"})
@@ -109,7 +109,7 @@ def test_every_answer_with_a_record_says_it(published: Cast, kind: Kind) -> None
     assert [(one["isFavorited"], one["favoriteCount"]) for one in (made, copy)] == [(False, 0)] * 2
 
 
-def test_what_cannot_be_read_is_no_favorite(published: Cast) -> None:
+def test_an_unreadable_resource_cannot_be_a_favorite(published: Cast) -> None:
     mark(published.charlie)
     AGENTS.make(published.alice, "draft")
     assert published.alice.patch(URL, {"visibility": "private"}).status == 200
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_no_favorite(published: Cast) -> None:
     assert (favorites(published.edgar), favorites(published.edgar, status="all")) == ([], ["draft"])
 
 
-def test_a_mark_is_no_version_and_no_change_of_the_agent(published: Cast) -> None:
+def test_marking_a_favorite_makes_no_version_and_changes_no_agent(published: Cast) -> None:
     tag = published.alice.get(URL).etag
     before = published.alice.get(URL).body
     mark(published.vera)
@@ -131,7 +131,7 @@ def test_a_mark_is_no_version_and_no_change_of_the_agent(published: Cast) -> Non
     assert published.alice.patch(URL, {"description": "x"}, if_match=tag).status == 200
 
 
-def test_a_tag_read_with_marks_holds_until_the_agent_changes(published: Cast) -> None:
+def test_an_etag_read_along_with_marks_is_valid_until_the_agent_changes(published: Cast) -> None:
     mark(published.vera)
     mark(published.alice)
     tag = published.alice.get(URL).etag
@@ -140,7 +140,7 @@ def test_a_tag_read_with_marks_holds_until_the_agent_changes(published: Cast) ->
     assert published.alice.patch(URL, {"description": "y"}, if_match=tag).code == "edit_conflict"
 
 
-def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast, kind: Kind) -> None:
+def test_a_record_cached_before_a_mark_gets_no_304(published: Cast, kind: Kind) -> None:
     url = kind.url("writer")
     for change in (mark, unmark):
         for who in ("vera", "paula"):
@@ -153,7 +153,7 @@ def test_a_record_from_before_a_mark_is_not_called_unchanged(published: Cast, ki
 
 @pytest.mark.parametrize("door", [Api, FrontDoor], ids=["middleware", "application"])
 @pytest.mark.django_db(transaction=True)
-def test_what_is_cached_for_one_person_is_not_answered_to_another(published: Cast, door: type[Api]) -> None:
+def test_cached_favorites_of_one_person_are_not_served_to_another(published: Cast, door: type[Api]) -> None:
     vera, other = door(published.vera.key), door(key_of("vera", workspace="acme").key)
     give_role("charlie", "acme", "viewer")
     victor = User.objects.create_user("victor")
@@ -185,14 +185,14 @@ def test_what_is_cached_for_one_person_is_not_answered_to_another(published: Cas
     assert victor.username == "victor"
 
 
-def test_a_namesake_is_nobody_s_favorite(published: Cast, kind: Kind) -> None:
+def test_a_resource_recreated_under_the_same_id_is_not_a_favorite(published: Cast, kind: Kind) -> None:
     mark(published.vera, kind=kind)
     assert published.alice.delete(kind.url("writer")).status == 200
     kind.make(published.alice, autoPublish=True)
     assert (seen(published.vera, kind), favorites(published.vera, kind)) == ((False, 0), [])
 
 
-def test_people_who_leave_are_not_counted(published: Cast) -> None:
+def test_marks_of_deleted_users_are_not_counted(published: Cast) -> None:
     mark(published.vera)
     mark(published.charlie)
     User.objects.get(username="vera").delete()
@@ -205,7 +205,7 @@ def test_prompt_blocks_have_no_change_requests(cast: Cast) -> None:
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-def test_the_application_is_no_person(published: Cast) -> None:
+def test_the_application_cannot_have_favorites(published: Cast) -> None:
     editor = get_editor()
     with pytest.raises(Forbidden):
         editor.agent.favorite("writer", by=APPLICATION)
@@ -213,7 +213,7 @@ def test_the_application_is_no_person(published: Cast) -> None:
     assert (agent.pk, found.by_caller, found.count) == ("writer", True, 1)
 
 
-# Overrides kept as files
+# Overrides stored as files
 
 
 def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder) -> None:
@@ -236,7 +236,7 @@ def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_marks_made_at_once_are_all_counted_and_none_is_left_behind(cast: Cast) -> None:
+def test_concurrent_marks_are_all_counted_and_all_removed(cast: Cast) -> None:
     if connections["default"].vendor == "sqlite":
         pytest.skip("A SQLite database in memory refuses a second writer instead of making it wait.")
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)

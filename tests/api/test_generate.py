@@ -1,4 +1,4 @@
-"""Asking an agent: what it is told, what it answers, and what is wrong with a call."""
+"""Running an agent: what the model receives, what the agent answers, and how wrong calls are refused."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_an_unpublished_block_is_left_out_and_named(alice: Api) -> None:
     assert noticed(answer) == [("block_unpublished", "instructions.1.id")]
 
 
-# Whom one may ask
+# Which agents a caller may run
 
 
 def test_a_code_defined_agent_runs_for_every_signed_in_caller(
@@ -139,7 +139,7 @@ def test_a_published_override_runs_in_place_of_the_code(cast: Cast, support_and_
 
 
 @both_verbs
-def test_what_cannot_be_read_does_not_exist(cast: Cast, verb: str) -> None:
+def test_an_unreadable_agent_or_version_is_a_404(cast: Cast, verb: str) -> None:
     agent(cast.alice)
     AGENTS.make(cast.alice, "unpublished", model={"provider": "echo", "name": "echo"})
     answers = [
@@ -153,14 +153,14 @@ def test_what_cannot_be_read_does_not_exist(cast: Cast, verb: str) -> None:
     assert run(cast.nobody, "support", verb=verb).status == 401
 
 
-def test_who_may_read_drafts_runs_the_latest_of_an_agent_that_nobody_published(cast: Cast) -> None:
+def test_callers_with_the_right_to_read_drafts_run_the_latest_of_an_unpublished_agent(cast: Cast) -> None:
     agent(cast.alice, autoPublish=False)
     answer = ran(cast.edgar)
     assert answer["text"] == "one\n\nhello"
     assert len(noticed(answer)) == 1
 
 
-def test_a_viewer_and_a_public_caller_run_what_is_published(cast: Cast) -> None:
+def test_viewers_and_public_callers_run_the_published_version(cast: Cast) -> None:
     version_id = agent(cast.alice, visibility="public")
     draft(cast.alice)
     for api in (cast.vera, cast.charlie):
@@ -168,7 +168,7 @@ def test_a_viewer_and_a_public_caller_run_what_is_published(cast: Cast) -> None:
         assert ran(api, query={"versionId": version_id})["text"] == "one\n\nhello"
 
 
-# What is wrong with a call
+# Wrong calls
 
 
 WRONG: list[tuple[dict[str, Any], list[str]]] = [
@@ -189,7 +189,7 @@ WRONG: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @both_verbs
-def test_a_wrong_body_is_refused_by_the_name_of_its_problem(alice: Api, verb: str) -> None:
+def test_the_refusal_of_a_wrong_body_names_the_field(alice: Api, verb: str) -> None:
     agent(alice)
     for body, fields in WRONG:
         answer = run(alice, verb=verb, **body)
@@ -200,7 +200,7 @@ def test_a_wrong_body_is_refused_by_the_name_of_its_problem(alice: Api, verb: st
 
 
 @both_verbs
-def test_an_agent_that_cannot_run_here_is_a_422_that_says_what_to_set(
+def test_an_agent_that_cannot_run_is_a_422_that_names_the_missing_setting(
     alice: Api, no_credentials: None, verb: str
 ) -> None:
     for model, named in (
@@ -227,9 +227,7 @@ def test_a_providers_failure_is_a_502_with_its_reason_and_without_the_key(
     assert "Wrong API key" in answer.body["error"] and KEY not in str(answer.body)
 
 
-def test_a_real_provider_is_asked_with_the_resolved_instructions(
-    alice: Api, model_server: ModelServer
-) -> None:
+def test_a_real_provider_receives_the_resolved_instructions(alice: Api, model_server: ModelServer) -> None:
     agent(alice, "writer", [text("Dear {{ name }}")], model=OPENAI)
     answer = ran(alice, requestContext={"name": "Zoë"})
     assert answer["text"] == "Hello there."

@@ -1,4 +1,4 @@
-"""Which version of which agent runs: of the one that is asked, and of those that it delegates to."""
+"""Which version runs of the called agent and of the agents that it delegates to."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asking(agent_id: str, selector: dict[str, str], **more: Any) -> dict[str, An
     return {"versions": {"agents": {agent_id: selector}, **more}}
 
 
-# The agent that is asked
+# The called agent
 
 
 def test_every_place_selects_the_called_agents_own_version(alice: Api) -> None:
@@ -68,7 +68,7 @@ def test_every_place_selects_the_called_agents_own_version(alice: Api) -> None:
     assert (twice.status, twice.fields) == (400, ["status", "versions.agents.writer"])
 
 
-def test_a_viewer_may_run_no_draft_and_is_told_which_selector_asked_for_it(cast: Cast) -> None:
+def test_a_viewer_may_run_no_draft_and_the_refusal_names_the_selector(cast: Cast) -> None:
     agent(cast.alice)
     old = draft(cast.alice, instructions="between")
     draft(cast.alice)
@@ -82,7 +82,7 @@ def test_a_viewer_may_run_no_draft_and_is_told_which_selector_asked_for_it(cast:
 # Those that it delegates to
 
 
-def test_sub_agents_run_published_unless_something_else_is_asked_for(alice: Api) -> None:
+def test_sub_agents_run_published_versions_unless_others_are_selected(alice: Api) -> None:
     lead, published = team(alice)
     new_lead, new = draft(alice, "lead", "new lead"), draft(alice)
     for asked, versions in (
@@ -101,7 +101,7 @@ def test_sub_agents_run_published_unless_something_else_is_asked_for(alice: Api)
         assert answer["warnings"] == []
 
 
-def test_a_draft_of_a_sub_agent_that_a_viewer_asks_for_is_as_one_that_does_not_exist(cast: Cast) -> None:
+def test_a_sub_agent_draft_that_a_viewer_selects_is_treated_as_missing(cast: Cast) -> None:
     _, published = team(cast.alice)
     draft(cast.alice)
     for versions, place in (
@@ -117,7 +117,7 @@ def test_a_draft_of_a_sub_agent_that_a_viewer_asks_for_is_as_one_that_does_not_e
         assert noticed(answer) == [("version_unresolved", place)]
 
 
-def test_the_published_version_is_open_however_it_is_named(cast: Cast) -> None:
+def test_the_published_version_may_be_selected_in_any_way(cast: Cast) -> None:
     _, published = team(cast.alice)
     draft(cast.alice)
     for selector in ({"status": "published"}, {"versionId": published}, {"label": "production"}):
@@ -125,7 +125,7 @@ def test_the_published_version_is_open_however_it_is_named(cast: Cast) -> None:
         assert answer["resolvedVersions"]["writer"] == published and answer["warnings"] == []
 
 
-def test_a_published_agent_runs_its_private_sub_agents_whoever_calls(cast: Cast) -> None:
+def test_a_published_agent_runs_its_private_sub_agents_for_every_caller(cast: Cast) -> None:
     lead, published = team(cast.alice, visibility="public")
     draft(cast.alice)
     answer = ran(cast.charlie, "lead")
@@ -134,7 +134,7 @@ def test_a_published_agent_runs_its_private_sub_agents_whoever_calls(cast: Cast)
     assert run(cast.charlie, "writer").status == 404
 
 
-def test_an_entry_for_what_takes_no_part_is_ignored_and_listed_whatever_the_reason(cast: Cast) -> None:
+def test_an_entry_for_an_agent_that_takes_no_part_is_ignored_with_one_uniform_warning(cast: Cast) -> None:
     team(cast.alice, visibility="public")
     agent(cast.alice, "unrelated", visibility="public")
     agent(cast.alice, "hidden")
@@ -144,10 +144,10 @@ def test_an_entry_for_what_takes_no_part_is_ignored_and_listed_whatever_the_reas
     reasons = {
         warning["message"].replace(warning["field"].rpartition(".")[2], "x") for warning in answer["warnings"]
     }
-    assert len(reasons) == 1  # it does not tell what exists
+    assert len(reasons) == 1  # it does not reveal what exists
 
 
-def test_a_draft_opens_no_door_to_what_the_caller_cannot_read(cast: Cast) -> None:
+def test_a_draft_gives_no_access_to_agents_that_the_caller_cannot_read(cast: Cast) -> None:
     agent(cast.charlie, "theirs", "secret", workspaceId="elsewhere")
     agent(cast.alice, "lead", "lead", agents={"theirs": {}}, autoPublish=False)
     answer = ran(cast.edgar, "lead", query=DRAFT)
@@ -195,7 +195,7 @@ def test_a_stored_sub_agent_that_is_not_published_is_not_available(alice: Api) -
 
 @pytest.fixture
 def chain(cast: Cast, settings: Any) -> dict[str, str]:
-    """`first` → `middle` → `last`, whose versions carry the name of who asks for them; their ids by name."""
+    """`first` → `middle` → `last`; versions are named after what selects them. Return their ids by name."""
     settings.EDITOR_FRAMEWORK = "tests.support.chain.framework"
     made = {"nobody": AGENTS.make(cast.root, "last", "nobody", autoPublish=True)["resolvedVersionId"]}
     for name in ("by-framework", "by-context", "by-body"):
@@ -204,7 +204,7 @@ def chain(cast: Cast, settings: Any) -> dict[str, str]:
     return made
 
 
-def test_the_body_counts_above_the_request_context_and_that_above_the_framework(
+def test_selectors_of_the_body_precede_the_request_context_and_that_the_framework(
     cast: Cast, chain: dict[str, str]
 ) -> None:
     context = {"requestContext": asking("last", {"label": "by-context"})}
@@ -220,7 +220,9 @@ def test_the_body_counts_above_the_request_context_and_that_above_the_framework(
         assert answer["resolvedVersions"] == {"first": None, "middle": None, "last": chain[winner]}
 
 
-def test_what_the_framework_asks_for_needs_no_right_of_the_caller(cast: Cast, chain: dict[str, str]) -> None:
+def test_versions_selected_by_the_framework_need_no_right_of_the_caller(
+    cast: Cast, chain: dict[str, str]
+) -> None:
     assert ran(cast.charlie, "first")["resolvedVersions"]["last"] == chain["by-framework"]
     assert ran(cast.charlie, "last")["resolvedVersions"]["last"] == chain["nobody"]
     answer = ran(cast.charlie, "first", **asking("last", {"label": "by-body"}))

@@ -1,4 +1,4 @@
-"""Clients of others work: the unmodified npm client, and what is generated of the OpenAPI document."""
+"""Third-party clients work: the unmodified npm client, and clients generated from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_program_with_the_generated_typescript_types_compiles_and_works(
 def test_the_generated_python_client_is_complete_and_works(
     described: Path, tmp_path: Path, live_service: Service
 ) -> None:
-    # What it writes is not formatted, so that it needs no tools of its own.
+    # The generated code is not formatted, so the generator needs no further tools.
     (tmp_path / "config.json").write_text('{"post_hooks": []}')
     generator = (
         "generate --meta none --fail-on-warning --config config.json --output-path editor_generated --path"

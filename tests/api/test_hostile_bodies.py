@@ -1,4 +1,4 @@
-"""Bodies that no honest client sends: each is refused with a clear answer, and leaves nothing behind."""
+"""Bodies that no honest client sends: each is refused with a clear answer, and changes nothing."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def draft(alice: Api, kind: Kind) -> str:
 
 @pytest.fixture
 def nothing_changes(draft: str) -> Iterator[None]:
-    """Whatever a test sends, afterwards everything is as it was."""
+    """Check that no test changes anything that is stored."""
     before = everything_stored()
     yield
     assert everything_stored() == before
@@ -114,7 +114,9 @@ def wrong_answers(answers: dict[str, Answer]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("nothing_changes")
-def test_what_is_not_exact_json_or_no_object_is_refused(alice: Api, senders: dict[str, Send]) -> None:
+def test_a_body_that_is_not_strict_json_or_not_an_object_is_refused(
+    alice: Api, senders: dict[str, Send]
+) -> None:
     preview = "/stored/agents/preview-instructions"
     bodies = NOT_A_DOCUMENT | NOT_AN_OBJECT
     assert wrong_answers({name: senders["edit"](body) for name, body in bodies.items()}) == {}
@@ -123,7 +125,7 @@ def test_what_is_not_exact_json_or_no_object_is_refused(alice: Api, senders: dic
 
 @pytest.mark.usefixtures("nothing_changes")
 @pytest.mark.parametrize("body", [NOT_A_DOCUMENT["a key twice"], NOT_AN_OBJECT["null"]])
-def test_every_route_reads_its_body_so(senders: dict[str, Send], body: bytes) -> None:
+def test_every_route_refuses_such_bodies(senders: dict[str, Send], body: bytes) -> None:
     assert wrong_answers({name: send(body) for name, send in senders.items()}) == {}
 
 
@@ -157,7 +159,7 @@ def test_a_body_of_another_type_is_refused(alice: Api, kind: Kind, draft: str) -
     assert {name: a.status for name, a in answers.items() if not is_refusal(a, 415, code)} == {}
 
 
-def test_json_is_json_however_its_type_is_written(alice: Api, kind: Kind) -> None:
+def test_every_spelling_of_the_json_media_type_is_accepted(alice: Api, kind: Kind) -> None:
     for number, content_type in enumerate(("application/json; charset=utf-8", "Application/JSON")):
         body = json.dumps(kind.body("été", id=f"new-{number}")).encode()
         answer = alice.request("POST", kind.path, body, content_type=content_type)
@@ -187,7 +189,7 @@ def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -
     assert [answer.status for answer in reads] == [200, 200, 200, 200, 200, 201, 201]
 
 
-def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind) -> None:
+def test_numbers_are_returned_exactly_as_sent(alice: Api, kind: Kind) -> None:
     integers = [10**19, -(2**63) - 1, 10**100, 10**4000]
     fractions = [0.1, 1e308, 5e-324, 1e16, 123456789.123456789]
     kind.make(alice)
@@ -202,7 +204,7 @@ def test_a_number_comes_back_as_it_was_given(alice: Api, kind: Kind) -> None:
         assert [record["id"] for record in found[kind.list_key]] == ["writer"]
 
 
-def test_the_parser_reads_no_more_than_a_body_may_have_whatever_stands_before_it(settings: Settings) -> None:
+def test_the_parser_itself_limits_the_size_of_a_body(settings: Settings) -> None:
     settings.EDITOR_MAX_BODY = 6
     assert ExactJSONParser().parse(BytesIO(b'"four"')) == "four"
     with pytest.raises(BodyTooLarge):

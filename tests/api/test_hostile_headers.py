@@ -1,4 +1,4 @@
-"""Odd methods, headers and filter values: each gets a clear answer, and leaves nothing behind."""
+"""Invalid methods, headers and filter values: each gets a clear answer, and changes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def writer(alice: Api, kind: Kind) -> str:
 
 @pytest.fixture(autouse=True)
 def nothing_changes(writer: str) -> Iterator[None]:
-    """Whatever a test sends, afterwards everything is as it was."""
+    """Check that no test changes anything that is stored."""
     before = everything_stored()
     yield
     assert everything_stored() == before
@@ -30,7 +30,7 @@ Asked = dict[str, list[Answer]]
 
 
 def others(found: Asked, status: int, code: str) -> dict[str, list[Any]]:
-    """Return what was answered otherwise than with this refusal."""
+    """Return the answers that differ from this refusal."""
     return {
         given: [(answer.status, answer.body) for answer in answers]
         for given, answers in found.items()
@@ -63,7 +63,7 @@ ODD_CREDENTIALS = [
 ODD_SESSIONS = ["sessionid=x", "sessionid=\xff", "sessionid=' OR 1=1 --", "=", ";;;"]
 
 
-def test_odd_credentials_open_nothing(cast: Cast, kind: Kind, writer: str) -> None:
+def test_malformed_credentials_are_refused(cast: Cast, kind: Kind, writer: str) -> None:
     headers = [
         {"authorization": given.format(key=cast.alice.key, prefix=cast.alice.key[:11])}
         for given in ODD_CREDENTIALS
@@ -87,7 +87,7 @@ def test_odd_credentials_open_nothing(cast: Cast, kind: Kind, writer: str) -> No
 ODD_TAGS = ["", " ", ",", '"', '""', '"x', "x", "W/", 'W/"x"', '"\xff"', '"x", "y"', '"x"' * 5_000]
 
 
-def test_an_odd_if_match_does_not_hold(alice: Api, kind: Kind, writer: str) -> None:
+def test_a_malformed_if_match_never_matches(alice: Api, kind: Kind, writer: str) -> None:
     record = alice.get(writer)
     version = record.body["activeVersionId"]
     tag = record.etag.strip('"')
@@ -104,13 +104,13 @@ def test_an_odd_if_match_does_not_hold(alice: Api, kind: Kind, writer: str) -> N
     assert found["x"][0].body["current"]["latestVersionId"] == version
 
 
-def test_an_odd_if_none_match_is_answered_in_full(alice: Api, writer: str) -> None:
+def test_a_malformed_if_none_match_is_answered_in_full(alice: Api, writer: str) -> None:
     answers = {given: alice.request("GET", writer, if_none_match=given) for given in ODD_TAGS}
     assert {given for given, answer in answers.items() if answer.status != 200} == set()
     assert {answer.body["id"] for answer in answers.values()} == {"writer"}
 
 
-def test_an_odd_host_is_refused(alice: Api, writer: str) -> None:
+def test_an_invalid_host_is_refused(alice: Api, writer: str) -> None:
     found = {
         host: [
             alice.request("GET", writer, host=host),
@@ -121,7 +121,7 @@ def test_an_odd_host_is_refused(alice: Api, writer: str) -> None:
     assert others(found, 400, "bad_request") == {}
 
 
-def test_what_cannot_be_served_as_json_is_refused(alice: Api, writer: str) -> None:
+def test_an_accept_header_that_excludes_json_is_refused(alice: Api, writer: str) -> None:
     found = {
         accept: [
             alice.request("GET", writer, accept=accept),
@@ -138,14 +138,14 @@ def test_a_method_is_not_overridden_by_a_header(alice: Api, writer: str) -> None
         assert (answer.status, answer.body["id"]) == (200, "writer"), header
 
 
-def test_an_odd_request_id_is_replaced(alice: Api) -> None:
+def test_an_invalid_request_id_is_replaced(alice: Api) -> None:
     for given in ("", "a b", "x" * 65, "\xff", "{}", 'a"b', "a\nb"):
         answer = alice.request("GET", "/agents", x_request_id=given)
         assert answer.status == 200
         assert answer.headers["X-Request-ID"].isalnum(), given
 
 
-def test_a_statement_in_a_filter_is_a_text(alice: Api, kind: Kind) -> None:
+def test_sql_in_a_filter_is_plain_text(alice: Api, kind: Kind) -> None:
     for value in (
         "' OR 1=1 --",
         "') OR ('1'='1",
@@ -158,7 +158,7 @@ def test_a_statement_in_a_filter_is_a_text(alice: Api, kind: Kind) -> None:
             assert (answer.status, answer.body["total"]) == (200, 0), (parameter, value)
 
 
-def test_an_odd_value_of_metadata_is_compared_as_it_is(alice: Api, kind: Kind) -> None:
+def test_unusual_metadata_values_are_compared_literally(alice: Api, kind: Kind) -> None:
     for metadata in (
         '{"a": "\' OR 1=1 --"}',
         '{"a__contains": ""}',

@@ -1,4 +1,4 @@
-"""What a test client cannot send: bodies without a length, far too large ones, bytes that break the rules."""
+"""Requests that no test client sends: bodies without a length, far too large ones, invalid bytes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def before(api: RemoteApi, kind: Kind) -> Iterator[dict[str, Any]]:
 def request(
     service: Service, line: str | bytes, *headers: str | bytes, body: bytes = b"", more_to_come: bool = True
 ) -> Answer:
-    """Send a request of the admin, its lines and headers as they are."""
+    """Send a request of the admin with these exact lines and headers."""
     lines = [line, f"Authorization: Bearer {service.key}", "Content-Type: application/json", *headers]
     if not any(_bytes(header).lower().startswith(b"host:") for header in headers):
         lines.append("Host: 127.0.0.1")
@@ -94,7 +94,7 @@ def chunked(body: bytes, size: int) -> bytes:
 
 
 def send_chunks(service: Service, line: str, body: bytes, coding: str = "chunked") -> Answer:
-    """Send a body without a length; it is in chunks already."""
+    """Send a body without a length, which is chunked already."""
     return request(service, f"{line} HTTP/1.1", f"Transfer-Encoding: {coding}", body=body)
 
 
@@ -110,7 +110,7 @@ def now(api: RemoteApi, kind: Kind) -> dict[str, Any]:
     return dict(api.get(kind.url("writer"), status="draft").body)
 
 
-def test_a_body_without_a_length_is_not_taken_for_an_empty_one(
+def test_a_body_without_a_length_is_not_treated_as_empty(
     service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
 ) -> None:
     for coding, size in (("chunked", 1_000), ("chunked", 1), ("Chunked", 1_000)):
@@ -153,7 +153,7 @@ def large(kind: Kind, size: int) -> bytes:
     return json.dumps({kind.text: "x" * (size - frame)}).encode()
 
 
-def test_a_body_over_the_limit_is_refused_and_the_server_goes_on(
+def test_a_body_over_the_limit_is_refused_and_the_server_continues(
     service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
 ) -> None:
     for size in (LIMIT + 1, 10 * 1024 * 1024):
@@ -168,7 +168,7 @@ def test_a_body_over_the_limit_is_refused_and_the_server_goes_on(
     assert (answer.status, answer.body[kind.text]) == (200, json.loads(large(kind, LIMIT))[kind.text])
 
 
-def test_a_length_that_counts_on_an_answer_in_between_is_read(
+def test_a_body_announced_with_expect_continue_is_read(
     service: Service, kind: Kind, before: dict[str, Any]
 ) -> None:
     body = json.dumps({kind.text: "expected"}).encode()
@@ -182,7 +182,9 @@ def test_a_length_that_counts_on_an_answer_in_between_is_read(
     assert (answer.status, answer.body[kind.text]) == (200, "expected")
 
 
-def test_an_odd_host_is_refused(service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]) -> None:
+def test_an_invalid_host_is_refused(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
+) -> None:
     for host in (b"evil.example", b"\xff\xfe", b"a b", b"127.0.0.1:x", b"127.0.0.1\r\nHost: evil", b""):
         answer = request(service, f"DELETE {target(kind)} HTTP/1.1", b"Host: " + host)
         assert is_refusal(answer, 400, "bad_request"), (host, answer.status, answer.body)
@@ -197,14 +199,16 @@ def test_a_header_with_an_underscore_does_not_pose_as_the_one_with_a_hyphen(
     assert request(service, line, "X_Request_ID: forged").headers["X-Request-ID"] != "forged"
 
 
-def test_odd_bytes_for_a_key_open_nothing(service: Service, kind: Kind) -> None:
+def test_invalid_bytes_as_a_key_are_refused(service: Service, kind: Kind) -> None:
     head = f"GET /api{kind.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n".encode()
     for key in (b"\xff\xfe", b"\xe4\xbd\xa0", b"", b"x" * 20_000, b"ek_\t"):
         answer = send(service, head + b"Authorization: Bearer " + key + b"\r\n\r\n")
         assert is_refusal(answer, 401, "unauthorized"), (key, answer.status, answer.body)
 
 
-def test_an_odd_path_is_missing(service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]) -> None:
+def test_an_invalid_path_is_not_found(
+    service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
+) -> None:
     for path in [*ODD_PATHS, *NO_UTF_8]:
         answer = request(service, b"DELETE /api" + kind.path.encode() + b"/" + path + b" HTTP/1.1")
         is_missing = is_refusal(answer, 404, "not_found")
@@ -212,7 +216,7 @@ def test_an_odd_path_is_missing(service: Service, api: RemoteApi, kind: Kind, be
     assert now(api, kind) == before
 
 
-def test_a_broken_byte_in_a_path_does_not_stand_for_the_id_that_spells_it(
+def test_an_invalid_byte_in_a_path_does_not_match_an_id_that_spells_it(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     if api.get(kind.url("%FF")).status == 404:
@@ -221,7 +225,7 @@ def test_a_broken_byte_in_a_path_does_not_stand_for_the_id_that_spells_it(
     assert answer.status in {400, 404}, answer.body
 
 
-def test_what_is_no_http_is_refused_and_the_server_goes_on(
+def test_requests_that_are_not_http_are_refused_and_the_server_continues(
     service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
 ) -> None:
     # The web server itself answers these, or hangs up: they never become a request.
@@ -233,7 +237,7 @@ def test_what_is_no_http_is_refused_and_the_server_goes_on(
         assert now(api, kind) == before, line
 
 
-def test_a_body_that_breaks_off_is_not_saved(
+def test_an_incomplete_body_is_not_saved(
     service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
 ) -> None:
     body = json.dumps({kind.text: "cut off"}).encode()
@@ -252,7 +256,7 @@ def test_a_body_that_breaks_off_is_not_saved(
     assert now(api, kind) == before
 
 
-def test_a_client_that_goes_away_in_the_middle_stops_nothing(
+def test_clients_that_disconnect_midway_do_not_disturb_the_server(
     service: Service, api: RemoteApi, kind: Kind, before: dict[str, Any]
 ) -> None:
     for attack in (b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00", b"\x00" * 100, b"PRI * HTTP/2.0\r\n"):

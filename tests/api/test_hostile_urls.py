@@ -1,4 +1,4 @@
-"""Odd ids, selectors, query strings and headers: each gets a clear answer, and leaves nothing behind."""
+"""Invalid ids, selectors and query strings: each gets a clear answer, and changes nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.support.api import Answer, Api, Kind
 from tests.support.unchanged import everything_stored, is_refusal
 
-# As they stand in the URL; each is another text than the id `writer`, or no id at all.
+# As written in the URL; each differs from the id `writer`, or is no id at all.
 ODD_IDS = {
     "NUL": "%00",
     "the folder": ".",
@@ -110,7 +110,7 @@ def version_id(alice: Api, kind: Kind) -> str:
 
 @pytest.fixture
 def nothing_changes(version_id: str) -> Iterator[None]:
-    """Whatever a test sends, afterwards everything is as it was."""
+    """Check that no test changes anything that is stored."""
     before = everything_stored()
     yield
     assert everything_stored() == before
@@ -119,8 +119,8 @@ def nothing_changes(version_id: str) -> Iterator[None]:
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("nothing_changes")]
 
 
-def everything_one_can_do(api: Api, address: str, version_id: str) -> list[Answer]:
-    """Try all verbs on one resource; the address stands in the URL as it is."""
+def answers_to_all_verbs(api: Api, address: str, version_id: str) -> list[Answer]:
+    """Try all verbs on one resource, whose URL is sent unchanged."""
     return [
         api.get(address),
         api.patch(address, {"name": "Changed"}),
@@ -142,14 +142,14 @@ def everything_one_can_do(api: Api, address: str, version_id: str) -> list[Answe
     ]
 
 
-def test_an_odd_id_is_as_missing_as_any(alice: Api, kind: Kind, version_id: str) -> None:
-    missing = everything_one_can_do(alice, kind.url("missing"), version_id)
+def test_an_invalid_id_is_answered_like_any_missing_id(alice: Api, kind: Kind, version_id: str) -> None:
+    missing = answers_to_all_verbs(alice, kind.url("missing"), version_id)
     assert {answer.status for answer in missing} == {404}
     wrong = {}
     for name, odd in ODD_IDS.items():
         address = f"{kind.path}/{odd}"
         if name in EVERY_WAY:
-            answers, expected = everything_one_can_do(alice, address, version_id), missing
+            answers, expected = answers_to_all_verbs(alice, address, version_id), missing
         else:
             answers, expected = [alice.get(address), alice.patch(address, {"name": "Changed"})], missing[:2]
         if differ(answers, expected):
@@ -162,34 +162,34 @@ def differ(answers: list[Answer], expected: list[Answer]) -> bool:
     return any((one.status, one.body) != (other.status, other.body) for one, other in pairs)
 
 
-def test_an_id_that_is_no_utf_8_is_refused(alice: Api, kind: Kind, version_id: str) -> None:
+def test_an_id_that_is_not_utf_8_is_refused(alice: Api, kind: Kind, version_id: str) -> None:
     answers = [
         answer
         for broken in BROKEN_IDS
-        for answer in everything_one_can_do(alice, f"{kind.path}/{broken}", version_id)
+        for answer in answers_to_all_verbs(alice, f"{kind.path}/{broken}", version_id)
     ]
     assert all(
         is_refusal(answer, 404, "not_found") or is_refusal(answer, 400, "bad_request") for answer in answers
     ), answers
 
 
-def test_an_agent_of_an_odd_id_is_not_served(alice: Api) -> None:
+def test_no_agent_is_served_under_an_invalid_id(alice: Api) -> None:
     answers = {name: alice.get(f"/agents/{odd}") for name, odd in ODD_IDS.items()}
     assert {name: a.status for name, a in answers.items() if not is_refusal(a, 404, "not_found")} == {}
 
 
-def test_an_odd_version_is_missing(alice: Api, kind: Kind) -> None:
+def test_an_invalid_version_id_is_not_found(alice: Api, kind: Kind) -> None:
     wrong = {name: wrong_answers(alice, kind, odd) for name, odd in ODD_VERSIONS.items()}
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
-def test_a_version_has_one_spelling(alice: Api, kind: Kind, version_id: str) -> None:
+def test_other_spellings_of_a_version_id_are_not_found(alice: Api, kind: Kind, version_id: str) -> None:
     wrong = {name: wrong_answers(alice, kind, spell(version_id)) for name, spell in SPELLINGS.items()}
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
 def wrong_answers(api: Api, kind: Kind, odd: str) -> list[Answer]:
-    """Return the answers to whoever names this version that do not say that it is missing."""
+    """Return the answers to requests with this version id that do not report it as missing."""
     address = kind.url("writer", "versions", odd)
     answers = [
         api.get(address),
@@ -199,13 +199,13 @@ def wrong_answers(api: Api, kind: Kind, odd: str) -> list[Answer]:
     ]
     selected = api.get(f"{kind.url('writer')}?versionId={odd}")
     found = [answer for answer in answers if not is_refusal(answer, 404, "not_found")]
-    # What no text can hold is no version id at all.
+    # A version id that no text can hold is no version id at all.
     return (
         found if selected.status in ({400, 404} if odd in {"%00", "%FF"} else {404}) else [*found, selected]
     )
 
 
-def test_an_odd_query_is_refused_by_name(alice: Api, kind: Kind) -> None:
+def test_the_refusal_of_an_invalid_query_names_the_parameter(alice: Api, kind: Kind) -> None:
     asked = [
         (name, f"{name}={quote(value, safe='=&%')}") for name in ODD_QUERIES for value in ODD_QUERIES[name]
     ]
@@ -219,7 +219,7 @@ def test_an_odd_query_is_refused_by_name(alice: Api, kind: Kind) -> None:
     assert wrong == {}
 
 
-def test_a_query_that_is_no_utf_8_is_refused(alice: Api, kind: Kind) -> None:
+def test_a_query_that_is_not_utf_8_is_refused(alice: Api, kind: Kind) -> None:
     for query in ("search=%FF", "search=%ED%A0%80", "authorId=%FF", "workspaceId=%C3"):
         answer = alice.get(f"{kind.path}?{query}")
         assert is_refusal(answer, 400, "validation_failed"), (answer.status, answer.body)

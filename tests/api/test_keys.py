@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as a hash, no mightier than their owner, dead the moment they are revoked."""
+"""API keys: shown once, stored as a hash, limited to the rights of their owner, invalid once revoked."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def test_the_text_of_a_key_is_stored_nowhere(cast: Cast, kind: Kind) -> None:
     assert not [row for row in rows if cast.alice.key in row or cast.alice.key[12:] in row]
 
 
-def test_what_is_stored_of_a_key_does_not_open_anything(cast: Cast) -> None:
+def test_the_stored_parts_of_a_key_are_no_credentials(cast: Cast) -> None:
     row = stored(cast.alice)
     for text in (row.prefix, row.digest, str(row.pk)):
         assert_unauthorized(Api(text).get("/stored/agents"))
 
 
-def test_keys_are_long_and_no_two_are_alike(cast: Cast) -> None:
+def test_keys_are_long_and_unique(cast: Cast) -> None:
     keys = {key_of("alice").key for _ in range(20)}
     assert len(keys) == 20
     assert all(key.startswith("ek_") and len(key) >= 40 for key in keys)
 
 
-def test_the_word_bearer_is_read_whatever_its_case(cast: Cast) -> None:
+def test_the_bearer_scheme_is_case_insensitive(cast: Cast) -> None:
     for scheme in ("bearer", "BEARER"):
         answer = cast.nobody.request("GET", "/stored/agents", authorization=f"{scheme} {cast.alice.key}")
         assert answer.status == 200
@@ -73,7 +73,7 @@ def test_the_word_bearer_is_read_whatever_its_case(cast: Cast) -> None:
 # The end of a key
 
 
-def test_a_key_ends_when_it_expires_used_or_not(cast: Cast) -> None:
+def test_a_key_expires_whether_used_or_not(cast: Cast) -> None:
     expired = key_of("alice", expires_at=timezone.now() - HOUR)
     assert_unauthorized(expired.get("/stored/agents"))
     assert stored(expired).last_used_at is None
@@ -83,7 +83,7 @@ def test_a_key_ends_when_it_expires_used_or_not(cast: Cast) -> None:
     assert_unauthorized(api.get("/stored/agents"))
 
 
-def test_a_key_is_revoked_at_once_and_alone(cast: Cast, kind: Kind) -> None:
+def test_revoking_a_key_takes_effect_immediately_and_affects_no_other_key(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     other = key_of("alice")
     command("revoke_api_key", cast.alice.key)
@@ -104,7 +104,7 @@ def test_a_key_that_another_process_revokes_is_refused_by_a_running_server(live_
     assert status() == 401
 
 
-def test_the_keys_of_an_inactive_owner_are_asleep_and_those_of_a_deleted_one_gone(cast: Cast) -> None:
+def test_keys_do_not_work_while_their_owner_is_inactive_and_vanish_with_the_owner(cast: Cast) -> None:
     User.objects.filter(username="alice").update(is_active=False)
     assert_unauthorized(cast.alice.get("/stored/agents"))
     assert works(cast.edgar)
@@ -115,10 +115,10 @@ def test_the_keys_of_an_inactive_owner_are_asleep_and_those_of_a_deleted_one_gon
     assert_unauthorized(cast.vera.get("/stored/agents"))
 
 
-# What a key may do
+# The rights of a key
 
 
-def test_no_key_is_made_with_a_higher_role_than_its_owners(cast: Cast) -> None:
+def test_a_key_cannot_be_created_with_a_higher_role_than_its_owner_has(cast: Cast) -> None:
     before = ApiKey.objects.count()
     for owner, role in (("vera", "editor"), ("edgar", "publisher"), ("paula", "admin")):
         with pytest.raises(Invalid, match="role"):
@@ -128,7 +128,7 @@ def test_no_key_is_made_with_a_higher_role_than_its_owners(cast: Cast) -> None:
     assert ApiKey.objects.count() == before
 
 
-def test_a_key_never_does_more_than_its_owner_and_goes_down_with_the_owner(cast: Cast, kind: Kind) -> None:
+def test_a_key_is_limited_to_the_current_role_of_its_owner(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     bold = key_of("vera", role="admin")
     assert bold.get(kind.url("writer")).status == 200
@@ -143,7 +143,7 @@ def test_a_key_never_does_more_than_its_owner_and_goes_down_with_the_owner(cast:
     assert works(key)
 
 
-def test_a_key_does_not_rise_with_its_owner_above_its_own_role(cast: Cast, kind: Kind) -> None:
+def test_a_key_keeps_its_own_role_when_its_owner_is_promoted(cast: Cast, kind: Kind) -> None:
     record = kind.make(cast.alice)
     limited = key_of("edgar", workspace="acme", role="editor")
     unlimited = key_of("edgar")
@@ -153,9 +153,7 @@ def test_a_key_does_not_rise_with_its_owner_above_its_own_role(cast: Cast, kind:
     assert unlimited.post(url).status == 200
 
 
-def test_a_key_reaches_a_workspace_that_its_owner_joins_later_unless_it_is_limited(
-    cast: Cast, kind: Kind
-) -> None:
+def test_an_unlimited_key_works_in_workspaces_that_its_owner_joins_later(cast: Cast, kind: Kind) -> None:
     person("lena", acme="viewer")
     free, limited = key_of("lena"), key_of("lena", workspace="acme")
     kind.make(cast.charlie, "theirs", autoPublish=True)
@@ -165,7 +163,7 @@ def test_a_key_reaches_a_workspace_that_its_owner_joins_later_unless_it_is_limit
     assert limited.get(kind.url("theirs")).status == 404
 
 
-def test_the_keys_of_a_deleted_workspace_are_gone(cast: Cast) -> None:
+def test_the_keys_of_a_deleted_workspace_are_deleted(cast: Cast) -> None:
     WorkspaceFactory(id="lab")
     person("lena", lab="admin")
     limited = key_of("lena", workspace="lab")
@@ -176,7 +174,7 @@ def test_the_keys_of_a_deleted_workspace_are_gone(cast: Cast) -> None:
 # The time of use
 
 
-def test_the_last_use_of_a_key_is_known(cast: Cast) -> None:
+def test_the_last_use_of_a_key_is_recorded(cast: Cast) -> None:
     api = key_of("alice")
     for earlier in (None, timezone.now() - HOUR):
         ApiKey.objects.filter(pk=stored(api).pk).update(last_used_at=earlier)

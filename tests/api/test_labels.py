@@ -18,7 +18,7 @@ COMPUTED = ["latest", "production"]
 
 
 def set_label(kind: Kind, api: Api, name: str, version_id: str) -> Answer:
-    """Set or move a label of `writer`; the name is put into the address as it is."""
+    """Set or move a label of `writer`; the name is put into the URL unchanged."""
     return api.put(kind.url("writer", "labels", name), {"versionId": version_id})
 
 
@@ -36,7 +36,7 @@ def make_two(kind: Kind, api: Api) -> tuple[str, str]:
     return kind.make(api)["resolvedVersionId"], kind.save(api)["resolvedVersionId"]
 
 
-def test_setting_a_label_answers_the_one_label(cast: Cast, kind: Kind) -> None:
+def test_setting_a_label_returns_the_label(cast: Cast, kind: Kind) -> None:
     first, _ = make_two(kind, cast.alice)
     answer = set_label(kind, cast.paula, "stable", first)
     assert answer.status == 200
@@ -63,7 +63,7 @@ def test_a_label_has_an_allowed_name(alice: Api, kind: Kind) -> None:
     assert set(labels(kind, alice)) == {"latest", *ALLOWED}
 
 
-def test_another_name_is_refused(alice: Api, kind: Kind) -> None:
+def test_an_invalid_label_name_is_refused(alice: Api, kind: Kind) -> None:
     first, _ = make_two(kind, alice)
     names = [*REFUSED, *RESERVED]
     answers = {name: set_label(kind, alice, name, first) for name in names}
@@ -132,7 +132,7 @@ def test_an_unknown_label_selects_nothing(alice: Api, kind: Kind) -> None:
         assert (answer.status, answer.code) == (404, "not_found"), name
 
 
-def test_a_label_is_of_one_resource(alice: Api, kind: Kind) -> None:
+def test_a_label_belongs_to_one_resource(alice: Api, kind: Kind) -> None:
     first, _ = make_two(kind, alice)
     kind.make(alice, "other")
     set_label(kind, alice, "stable", first)
@@ -140,7 +140,7 @@ def test_a_label_is_of_one_resource(alice: Api, kind: Kind) -> None:
     assert alice.put(kind.url("other", "labels", "stable"), {"versionId": first}).status == 404
 
 
-def test_moving_a_label_selects_another_version_at_once(cast: Cast, kind: Kind) -> None:
+def test_a_moved_label_selects_its_new_version_immediately(cast: Cast, kind: Kind) -> None:
     first, second = make_two(kind, cast.alice)
     set_label(kind, cast.alice, "stable", first)
     answer = set_label(kind, cast.paula, "stable", second)
@@ -165,7 +165,7 @@ def test_saving_publishing_and_restoring_move_no_label(alice: Api, kind: Kind) -
     assert alice.post(kind.url("writer", "versions", first, "restore")).status == 201
     live = kind.save(alice, text="four", autoPublish=True)["activeVersionId"]
     assert labels(kind, alice)["stable"]["versionId"] == first
-    # Nor does a label move what is served.
+    # A label does not change what is served either.
     set_label(kind, alice, "stable", second)
     found = alice.get(kind.url("writer")).body
     assert (found["resolvedVersionId"], found["activeVersionId"]) == (live, live)
@@ -181,9 +181,7 @@ def test_removing_a_label_leaves_the_version(alice: Api, kind: Kind) -> None:
     assert [(item["id"], item["labels"]) for item in kind.versions(alice)][1] == (first, [])
 
 
-def test_a_labelled_version_can_be_deleted_once_the_label_is_gone_or_elsewhere(
-    alice: Api, kind: Kind
-) -> None:
+def test_a_version_can_be_deleted_once_its_label_was_removed_or_moved(alice: Api, kind: Kind) -> None:
     first, second = make_two(kind, alice)
     third = kind.save(alice, text="three")["resolvedVersionId"]
     set_label(kind, alice, "stable", first)

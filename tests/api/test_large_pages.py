@@ -21,7 +21,7 @@ from tests.support.reviews import ask
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from versioning.api import paging
 
-pytestmark = pytest.mark.database  # the lengths are asked of the database
+pytestmark = pytest.mark.database  # the database computes the lengths
 
 LIMIT = 8_000
 TEXT = "ä" * 800
@@ -126,7 +126,7 @@ def test_a_page_of_events_says_which_limit_fits(cast: Cast, monkeypatch: pytest.
     assert cast.alice.get("/events", after="now").status == 200
 
 
-def test_events_of_one_position_stay_together_however_long_they_are(
+def test_events_of_one_position_stay_on_one_page_even_above_the_limit(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = cast.alice.get("/events", after="now").body["next"]
@@ -154,7 +154,7 @@ def test_events_of_one_position_stay_together_however_long_they_are(
     assert len(found) == len(whole) + len(ids) + 1
 
 
-def test_no_more_versions_are_read_than_fit(cast: Cast) -> None:
+def test_only_as_many_versions_are_read_as_fit(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     for number in range(2, 18):
         AgentVersionFactory.create(number=number, more={"instructions": "x" * 2**20}, search_text="")

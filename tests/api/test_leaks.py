@@ -1,4 +1,4 @@
-"""What a caller may not see is not seen: whatever the path, it is as if it did not exist."""
+"""Hidden resources do not leak: on every route, a resource that the caller cannot read does not exist."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ VOLATILE = {"X-Request-ID"}
 
 
 def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
-    """All that a caller can tell two answers apart by."""
+    """Everything by which a caller could distinguish two answers."""
     return answer.status, answer.body, {k: v for k, v in answer.headers.items() if k not in VOLATILE}
 
 
@@ -100,7 +100,7 @@ Situation = Callable[[Cast, Kind], tuple[Api, History]]
 def test_unreadable_is_answered_exactly_like_missing(cast: Cast, kind: Kind, situation: Situation) -> None:
     stranger, history = situation(cast, kind)
     before = everything_stored()
-    # That every call asks is shown where there is most to see.
+    # Tried where there is most to see: every call checks the rights.
     for call in calls_of(kind) if situation is private_and_published else calls_of(kind, READ):
         unreadable = call.send(stranger, kind, history)
         missing = call.send(stranger, kind, history, "missing")
@@ -129,7 +129,7 @@ WRONG: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-def test_a_wrong_call_tells_a_stranger_nothing_either(cast: Cast, kind: Kind) -> None:
+def test_a_malformed_call_reveals_nothing_to_non_members(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     for line, body in WRONG:
         call = Call("a wrong call", line, READ, body)
@@ -151,7 +151,7 @@ def test_an_entity_tag_does_not_tell_whether_something_exists(cast: Cast, kind: 
         assert seen(answers[0]) == seen(answers[1])
 
 
-def test_nobody_is_asked_to_sign_in_before_anything_else(cast: Cast, kind: Kind) -> None:
+def test_an_anonymous_caller_gets_a_401_before_anything_else_is_checked(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     before = everything_stored()
     for call in calls_of(kind):
@@ -161,7 +161,7 @@ def test_nobody_is_asked_to_sign_in_before_anything_else(cast: Cast, kind: Kind)
     assert everything_stored() == before
 
 
-def test_the_conflict_over_a_taken_id_says_nothing_about_who_has_it(cast: Cast, kind: Kind) -> None:
+def test_a_conflict_over_a_taken_id_does_not_reveal_its_owner(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.make(cast.charlie, "theirs")
     hidden, own = (cast.charlie.post(kind.path, kind.body(id=name)) for name in ("writer", "theirs"))
@@ -173,7 +173,7 @@ def test_the_conflict_over_a_taken_id_says_nothing_about_who_has_it(cast: Cast, 
 # Drafts and history
 
 
-def test_no_answer_to_a_viewer_holds_a_word_of_drafts_or_history(cast: Cast, kind: Kind) -> None:
+def test_no_answer_to_a_viewer_contains_drafts_or_history(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     hidden = (*SECRETS, history.draft, history.historical, history.labelled)
     for call in calls_of(kind, READ, DRAFTS):
@@ -182,7 +182,7 @@ def test_no_answer_to_a_viewer_holds_a_word_of_drafts_or_history(cast: Cast, kin
 
 
 @pytest.mark.parametrize("who", ["vera", "charlie"])
-def test_no_answer_about_a_public_agent_holds_a_word_of_drafts_or_history(cast: Cast, who: str) -> None:
+def test_no_answer_about_a_public_agent_contains_drafts_or_history(cast: Cast, who: str) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
     api: Api = getattr(cast, who)
     hidden = (*SECRETS, history.draft, history.historical, history.labelled)
@@ -201,7 +201,9 @@ def test_the_record_of_a_viewer_does_not_say_whether_there_is_a_draft(cast: Cast
         assert answer["resolvedVersionId"] == answer["activeVersionId"]
 
 
-def test_what_happens_to_drafts_changes_no_answer_to_who_may_read_none(cast: Cast, kind: Kind) -> None:
+def test_changes_of_drafts_change_no_answer_for_callers_who_may_not_read_drafts(
+    cast: Cast, kind: Kind
+) -> None:
     more = {"visibility": "public"} if kind is AGENTS else {}
     history = make_history(kind, cast.alice, **more)
     kind.make(cast.alice, "other", autoPublish=True, **more)
@@ -236,7 +238,7 @@ VISIBLE: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-def test_what_they_may_see_of_a_change_moves_tag_time_and_place(cast: Cast, kind: Kind) -> None:
+def test_a_visible_change_moves_the_etag_the_time_and_the_place_in_lists(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.make(cast.alice, "other", autoPublish=True)
 
@@ -265,7 +267,7 @@ def test_asking_for_the_draft_is_refused_even_when_the_latest_version_is_publish
             assert (answer.status, answer.code) == (403, "forbidden")
 
 
-def test_a_version_that_was_published_once_is_history_once_another_is(cast: Cast, kind: Kind) -> None:
+def test_a_formerly_published_version_is_hidden_from_viewers(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     named_by_id = kind.url("writer", "versions", history.published)
     assert cast.vera.get(named_by_id).status == 200
@@ -275,7 +277,7 @@ def test_a_version_that_was_published_once_is_history_once_another_is(cast: Cast
     assert cast.vera.get(kind.url("writer", "versions", history.draft)).body[kind.text] == "draft words"
 
 
-def test_a_tag_from_before_does_not_open_a_draft(cast: Cast, kind: Kind) -> None:
+def test_an_older_etag_gives_no_access_to_a_draft(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     for tag in (cast.alice.get(kind.url("writer"), status="draft").etag, "*"):
         answer = cast.vera.request("GET", kind.url("writer"), query={"status": "draft"}, if_none_match=tag)
@@ -309,14 +311,14 @@ NAMED: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-def test_a_stranger_cannot_tell_versions_and_labels_of_a_public_agent_from_unknown_ones(cast: Cast) -> None:
+def test_versions_and_labels_of_a_public_agent_look_unknown_to_non_members(cast: Cast) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
     unknown = replace(history, draft=str(uuid4()), historical=str(uuid4()))
     person("lena")
     person("wanda", elsewhere="viewer", acme="admin")
     strangers = (cast.charlie, key_of("charlie", workspace="elsewhere"), key_of("lena"))
     readers = (cast.vera, key_of("alice", workspace="acme", role="viewer"))
-    outside = key_of("wanda", workspace="elsewhere")  # who is a member of acme, by other keys
+    outside = key_of("wanda", workspace="elsewhere")  # her other keys reach acme
     for line, body in NAMED:
         there = Call("there", line, READ, body)
         missing = Call("missing", line.replace("first", "unknown").replace("latest", "unknown"), READ, body)
@@ -332,7 +334,7 @@ def test_a_stranger_cannot_tell_versions_and_labels_of_a_public_agent_from_unkno
 
 
 @pytest.mark.parametrize("source", ["database", "code"])
-def test_nor_those_of_the_override_of_a_public_agent_in_code(
+def test_versions_and_labels_of_an_override_look_unknown_to_non_members(
     cast: Cast, settings: Any, tmp_path: Path, source: str
 ) -> None:
     if source == "code":
@@ -365,7 +367,7 @@ OF_A_VERSION: list[tuple[str, dict[str, Any] | None]] = [
 ]
 
 
-def test_a_version_cannot_be_reached_through_another_resource(cast: Cast, kind: Kind) -> None:
+def test_a_version_cannot_be_reached_via_another_resource(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.make(cast.charlie, "theirs", autoPublish=True)
     kind.make(cast.alice, "ours", autoPublish=True)

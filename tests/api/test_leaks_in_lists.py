@@ -52,7 +52,7 @@ def test_no_filter_widens_what_a_caller_sees(cast: Cast, kind: Kind) -> None:
         assert not body["hasMore"] or query.get("perPage") == 0, query
 
 
-def test_a_list_shows_everybody_public_agents_that_are_published(cast: Cast) -> None:
+def test_published_public_agents_are_listed_for_every_caller(cast: Cast) -> None:
     make_history(AGENTS, cast.alice, visibility="public")
     AGENTS.make(cast.alice, "unpublished", visibility="public")
     AGENTS.make(cast.alice, "private", autoPublish=True)
@@ -79,7 +79,7 @@ def test_a_search_finds_only_words_that_the_caller_may_read(cast: Cast, kind: Ki
 
 
 @pytest.mark.parametrize("has_draft", ["true", "false"])
-def test_whether_there_is_a_draft_cannot_be_asked_by_who_may_not_read_it(
+def test_has_draft_matches_nothing_for_callers_who_may_not_read_drafts(
     cast: Cast, kind: Kind, has_draft: str
 ) -> None:
     more = {"visibility": "public"} if kind is AGENTS else {}

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.database
 NOBODY_ELSES = ("vera", "charlie")
 
 
-def test_drafts_are_for_who_may_read_drafts(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_drafts_are_found_only_by_callers_who_may_read_drafts(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.alice, text="live parrots", name="Birds", autoPublish=True)
     kind.save(cast.edgar, text="secret pelicans", name="Pelicans", description="of pelicans")
     kind.make(cast.edgar, "pelican/draft", "pelicans only")
@@ -37,7 +37,7 @@ def test_drafts_are_for_who_may_read_drafts(cast: Cast, kind: Kind, follow: Foll
     assert search("pelicans", "edgar").hits(0, 9) == []
 
 
-def test_what_is_live_is_for_members_and_of_public_agents_for_all(
+def test_live_texts_are_found_by_members_and_those_of_public_agents_by_every_caller(
     cast: Cast, kind: Kind, follow: Follow
 ) -> None:
     kind.make(cast.alice, text="live parrots", autoPublish=True)
@@ -53,7 +53,7 @@ def test_what_is_live_is_for_members_and_of_public_agents_for_all(
             follow()
 
 
-def test_other_workspaces_share_nothing(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_other_workspaces_find_nothing(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.charlie, "theirs", "parrots of elsewhere", workspaceId="elsewhere", autoPublish=True)
     kind.make(cast.alice, "ours", "parrots of acme", autoPublish=True)
     follow()
@@ -64,7 +64,7 @@ def test_other_workspaces_share_nothing(cast: Cast, kind: Kind, follow: Follow) 
     assert sorted(ids("parrots", "root")) == ["ours", "theirs"]
 
 
-def test_the_place_of_a_result_says_nothing_of_a_hidden_name(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_the_order_of_results_does_not_reveal_a_hidden_name(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.alice, "renamed", "about parrots", name="Birds", autoPublish=True)
     kind.make(cast.alice, "second", "about parrots", name="Birds, too", autoPublish=True)
     kind.save(cast.alice, "renamed", text="about parrots", name="Parrots")
@@ -75,7 +75,7 @@ def test_the_place_of_a_result_says_nothing_of_a_hidden_name(cast: Cast, kind: K
     assert [hit.entry.name for hit in hits("parrots", "vera")] == ["Birds, too", "Birds"]
 
 
-def test_what_is_unpublished_is_gone_for_viewers(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_viewers_do_not_find_unpublished_resources(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.alice, text="live parrots", autoPublish=True)
     follow()
     assert cast.alice.post(kind.url("writer", "unpublish")).status == 200

@@ -1,4 +1,4 @@
-"""A stream is refused like any other answer, and says no more than any other."""
+"""Streams are refused like other answers, and reveal no more than other answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_public_agent_is_streamed_to_any_signed_in_caller_as_it_is_published(
 ) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
     for call in STREAMS:
-        # To a stranger the label of a draft is an unknown one; `draft` itself names nothing.
+        # To non-members the label of a draft is unknown; `draft` itself names nothing.
         refusal = 404 if "label=" in call.line else 403
         answer = call.send(cast.charlie, AGENTS, history)
         assert answer.status == (200 if call.right == READ else refusal), call
@@ -29,7 +29,7 @@ def test_a_public_agent_is_streamed_to_any_signed_in_caller_as_it_is_published(
         assert call.send(cast.nobody, AGENTS, history).status == 401, call
 
 
-def test_the_role_decides_what_is_streamed(transactional_db: None, cast: Cast) -> None:
+def test_the_role_decides_what_may_be_streamed(transactional_db: None, cast: Cast) -> None:
     history = make_history(AGENTS, cast.alice)
     for who, expected in EXPECTED.items():
         api: Api = getattr(cast, who)
@@ -38,7 +38,7 @@ def test_the_role_decides_what_is_streamed(transactional_db: None, cast: Cast) -
     draft = Call("streaming the draft", "POST {served}/stream?status=draft", DRAFTS, {"messages": "hello"})
     streamed = draft.send(cast.edgar, AGENTS, history).body
     assert "draft words" in streamed and PUBLISHED_WORDS not in streamed
-    # What cannot be read is answered exactly like what is missing.
+    # An unreadable agent is answered exactly like a missing one.
     for call in STREAMS:
         unreadable, missing = (
             call.send(cast.charlie, AGENTS, history, name) for name in ("writer", "missing")

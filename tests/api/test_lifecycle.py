@@ -56,7 +56,7 @@ def test_saving_no_difference_or_only_metadata_makes_no_version(alice: Api, kind
     ]
 
 
-def test_an_edit_that_goes_back_to_the_published_text_is_still_a_new_version(cast: Cast, kind: Kind) -> None:
+def test_an_edit_back_to_the_published_text_is_still_a_new_version(cast: Cast, kind: Kind) -> None:
     begin_with_draft_over_published(kind, cast.alice)
     back = kind.save(cast.alice, text="one")
     assert [version["versionNumber"] for version in kind.versions(cast.alice)] == [3, 2, 1]

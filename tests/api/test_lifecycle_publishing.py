@@ -36,7 +36,7 @@ def test_publishing_never_takes_a_version_saved_in_between(cast: Cast, kind: Kin
     assert record(kind, cast.alice)[kind.text] == "saved in between"
 
 
-def test_publishing_what_is_published_changes_nothing(cast: Cast, kind: Kind) -> None:
+def test_publishing_the_published_version_changes_nothing(cast: Cast, kind: Kind) -> None:
     begin_with_draft_over_published(kind, cast.alice)
     before = record(kind, cast.alice)
     kind.publish(cast.alice, "writer", before["activeVersionId"])
@@ -69,7 +69,7 @@ def test_a_patch_with_auto_publish_and_no_difference_publishes_the_latest(
     assert served(kind, cast) == before[kind.text]
 
 
-def test_a_new_agent_is_published_and_a_new_block_is_a_draft_when_nobody_says(alice: Api) -> None:
+def test_a_new_agent_is_published_and_a_new_block_is_a_draft_by_default(alice: Api) -> None:
     agent = alice.post(AGENTS.path, AGENTS.body()).body
     assert agent["activeVersionId"] == agent["latestVersionId"] == agent["resolvedVersionId"]
     assert (agent["status"], agent["hasDraft"]) == ("published", False)

@@ -1,4 +1,4 @@
-"""What narrows a list: each filter alone, their values, and what they tell whom."""
+"""Filters of lists: each alone, their values, and what they reveal to which caller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.database
 
 
 def found(api: Api, kind: Kind, **query: Any) -> list[str]:
-    """Return the sorted ids of a list of everything that matches, whatever its status."""
+    """Return the sorted ids of everything that matches, in any status."""
     answer = api.get(kind.path, **{"status": "all", **query})
     assert answer.status == 200, answer.body
     ids = sorted(item["id"] for item in answer.body[kind.list_key])
@@ -51,7 +51,7 @@ def test_the_status_is_that_of_the_record_and_only_agents_have_a_default(alice: 
     assert found(alice, kind, status="draft") == ["both", "draft"]
 
 
-def test_the_author_is_who_made_the_resource(cast: Cast, kind: Kind) -> None:
+def test_the_author_filter_matches_the_creator(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "of-edgar")
     kind.make(cast.alice, "of-alice")
     kind.save(cast.edgar, "of-alice")
@@ -60,7 +60,7 @@ def test_the_author_is_who_made_the_resource(cast: Cast, kind: Kind) -> None:
     assert found(cast.alice, kind, authorId="nobody") == found(cast.alice, kind, authorId="ALICE") == []
 
 
-def test_a_workspace_narrows_and_opens_nothing(cast: Cast, kind: Kind) -> None:
+def test_the_workspace_filter_narrows_a_list_and_grants_nothing(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "here", autoPublish=True)
     kind.make(cast.charlie, "there", autoPublish=True)
     assert found(cast.root, kind, workspaceId="acme") == ["here"]
@@ -69,7 +69,7 @@ def test_a_workspace_narrows_and_opens_nothing(cast: Cast, kind: Kind) -> None:
     assert found(cast.alice, kind, workspaceId="nowhere") == []
 
 
-def test_agents_are_private_or_public_and_blocks_are_neither(cast: Cast) -> None:
+def test_only_agents_are_private_or_public(cast: Cast) -> None:
     assert refused(cast.alice, PROMPT_BLOCKS, visibility="public") == ["visibility"]
     AGENTS.make(cast.alice, "hidden", autoPublish=True)
     AGENTS.make(cast.alice, "open", visibility="public", autoPublish=True)
@@ -134,7 +134,7 @@ def test_metadata_of_very_many_keys_is_answered_or_refused(alice: Api, kind: Kin
     assert refused or (answer.status, answer.body["total"]) == (200, 0)
 
 
-def test_a_search_finds_id_name_description_and_text_whatever_their_case(alice: Api, kind: Kind) -> None:
+def test_a_search_covers_id_name_description_and_text_ignoring_case(alice: Api, kind: Kind) -> None:
     kind.make(alice, "other", name="Other", description="Nothing", text="else")
     kind.make(alice, "in-id/été", name="The name", description="Describes it", text="unmistakable words")
     kind.make(alice, "in-name", name="ÉTÉ")
@@ -152,7 +152,7 @@ def test_a_search_finds_the_pieces_of_instructions(alice: Api) -> None:
     assert found(alice, AGENTS, search="prompt_block") == found(alice, AGENTS, search="content") == []
 
 
-def test_a_search_takes_every_character_as_it_is(alice: Api, kind: Kind) -> None:
+def test_a_search_takes_every_character_literally(alice: Api, kind: Kind) -> None:
     kind.make(alice, "plain", text="100 axb ab e i")
     odd = ["100%", "a_b", "a*b", "\\", "'", '"', "🦊", "é", "İ"]
     for number, text in enumerate(odd):
@@ -169,7 +169,7 @@ def test_a_search_has_two_hundred_characters_at_most(alice: Api, kind: Kind) -> 
     assert "200 characters" in answer.body["error"]
 
 
-def test_a_search_uses_no_patterns_which_match_in_length_times_length(alice: Api, kind: Kind) -> None:
+def test_a_search_uses_no_like_patterns(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     with CaptureQueriesContext(connection) as queries:
         found(alice, kind, search="one")
@@ -178,7 +178,7 @@ def test_a_search_uses_no_patterns_which_match_in_length_times_length(alice: Api
     assert " LIKE " not in statements.upper()
 
 
-def test_a_draft_is_newer_than_what_is_published_or_all_there_is(alice: Api, kind: Kind) -> None:
+def test_has_draft_means_newer_than_the_published_version_or_never_published(alice: Api, kind: Kind) -> None:
     make_one_of_each_status(alice, kind)
     assert found(alice, kind, hasDraft="true") == ["both", "draft"]
     assert found(alice, kind, hasDraft="false") == ["published"]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.database
 
 
 def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
-    """Return the ids of a list of everything, whatever its status."""
+    """Return the ids of a list of everything, in any status."""
     answer = api.get(kind.path, **{"status": "all", **query})
     assert answer.status == 200, answer.body
     return [item["id"] for item in answer.body[kind.list_key]]
@@ -37,7 +37,7 @@ def test_a_list_of_nothing_is_empty(alice: Api, kind: Kind) -> None:
     assert answer.body == {kind.list_key: [], "total": 0, "page": 0, "perPage": 100, "hasMore": False}
 
 
-def test_a_list_holds_the_records_with_what_is_published(alice: Api, kind: Kind) -> None:
+def test_a_list_holds_the_records_with_their_published_version(alice: Api, kind: Kind) -> None:
     kind.make(alice, text="served", autoPublish=True, metadata={"a": 1})
     kind.save(alice, text="draft")
     [item] = alice.get(kind.path).body[kind.list_key]
@@ -52,7 +52,7 @@ def test_a_list_shows_the_latest_version_where_nothing_is_published(alice: Api, 
     assert item == alice.get(kind.url("writer")).body and item[kind.text] == "newer"
 
 
-def test_a_page_holds_100_when_nobody_says(alice: Api, kind: Kind) -> None:
+def test_a_page_holds_100_by_default(alice: Api, kind: Kind) -> None:
     for number in range(101):
         kind.make(alice, f"w{number}")
     first, second = (alice.get(kind.path, status="all", page=page) for page in (0, 1))
@@ -76,7 +76,7 @@ def test_pages_follow_each_other_and_say_whether_there_are_more(alice: Api, kind
     assert place(full) == {"total": 4, "page": 1, "perPage": 2, "hasMore": False}
 
 
-def test_a_page_of_none_gives_the_total_alone(alice: Api, kind: Kind) -> None:
+def test_a_page_of_size_0_holds_only_the_total(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     answer = alice.get(kind.path, status="all", perPage=0)
     assert (answer.status, answer.body[kind.list_key], answer.body["total"]) == (200, [], 1)
@@ -103,7 +103,7 @@ def test_the_newest_come_first_and_equals_by_id(alice: Api, kind: Kind) -> None:
     assert [listed(alice, kind, page=page, perPage=1) for page in range(3)] == [["a"], ["b"], ["c"]]
 
 
-def test_a_list_is_ordered_as_asked(alice: Api, kind: Kind) -> None:
+def test_a_list_has_the_requested_order(alice: Api, kind: Kind) -> None:
     for name in ("b", "c", "a"):
         kind.make(alice, name)
     kind.save(alice, "b")
@@ -123,7 +123,7 @@ def test_every_problem_of_a_query_is_named(alice: Api, kind: Kind) -> None:
     assert (answer.status, answer.fields) == (400, ["nonsense", "other", "status"])
 
 
-def test_totals_and_pages_hold_only_what_the_caller_may_read(cast: Cast, kind: Kind) -> None:
+def test_totals_and_pages_hold_only_readable_resources(cast: Cast, kind: Kind) -> None:
     for number in range(3):
         kind.make(cast.alice, f"published-{number}", autoPublish=True)
         kind.make(cast.alice, f"draft-{number}")

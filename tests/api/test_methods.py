@@ -1,4 +1,4 @@
-"""A method that an address does not know is a 405 with `Allow`, whoever asks and whatever the address."""
+"""An unknown method is a 405 with `Allow`, for every caller and on every route."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def methods_of(path: str) -> set[str]:
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "BREW"]
 
 
-def test_nobody_needs_to_sign_in_to_learn_which_methods_an_address_knows() -> None:
+def test_the_methods_of_a_url_are_answered_without_credentials() -> None:
     known = {f"/api{path.replace('{}', 'x')}": methods_of(path) for _, _, path in map(parted, ROUTES)}
     for path, methods in {**known, **{path: {"GET", "HEAD"} for path in PLAIN}}.items():
         for method in METHODS:
@@ -41,7 +41,7 @@ def test_nobody_needs_to_sign_in_to_learn_which_methods_an_address_knows() -> No
                 assert allowed(answer) == methods, (method, path)
 
 
-def test_trace_is_answered_nowhere() -> None:
+def test_trace_is_refused_everywhere() -> None:
     for path in [*UNKNOWN, *PAGES]:
         answer = NOBODY.request("TRACE", path)
         assert is_refusal(answer, 405, "method_not_allowed"), path

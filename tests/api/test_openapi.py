@@ -25,7 +25,7 @@ from versioning.api.openapi.operations import EditorSchema
 from versioning.domain.selectors import VersionsMap
 from versioning.runtime import calls, messages
 
-# What any request may be answered with, whatever it asks for.
+# Statuses that any request may be answered with.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
 HEEDING_IF_MATCH = [
     *of_both_kinds(
@@ -101,7 +101,7 @@ Document = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def document() -> Document:
-    """The document as anybody can fetch it; it takes neither a key nor the database."""
+    """The document, which can be fetched without a key and without the database."""
     answer = Api("").request("GET", "/schema", accept="application/json")
     assert answer.status == 200
     return dict(answer.body)
@@ -130,11 +130,11 @@ def test_the_document_lists_the_routes_and_nothing_else(document: Document) -> N
     assert sorted(operations(document)) == sorted(ROUTES)
 
 
-def test_the_reference_is_made_of_the_document(document: Document) -> None:
+def test_the_api_reference_is_generated_from_the_document(document: Document) -> None:
     assert PAGE.read_text() == reference(document), "run `make api-reference`"
 
 
-def test_every_operation_has_a_name_of_its_own_and_says_what_it_does(document: Document) -> None:
+def test_every_operation_has_a_unique_id_and_a_description(document: Document) -> None:
     found = operations(document).values()
     assert len({operation["operationId"] for operation in found}) == len(ROUTES)
     assert all(operation["description"].strip() for operation in found)
@@ -155,7 +155,9 @@ def test_an_absent_member_is_not_required_and_has_no_default(document: Document)
     assert {"description", "tools", "changeMessage"} & set(shapes["AgentCreate"]["required"]) == set()
 
 
-def test_null_is_said_where_it_clears_a_field_and_not_where_one_is_missing(document: Document) -> None:
+def test_null_is_documented_where_it_clears_a_field_and_not_where_a_field_is_absent(
+    document: Document,
+) -> None:
     shapes = document["components"]["schemas"]
     for field in ("description", "tools", "memory", "requestContextSchema"):
         assert takes_null(shapes["AgentUpdate"]["properties"][field]), field
@@ -164,7 +166,7 @@ def test_null_is_said_where_it_clears_a_field_and_not_where_one_is_missing(docum
     assert takes_null(shapes["AgentRecord"]["properties"]["activeVersionId"])
 
 
-def test_limits_are_said_where_they_are_enforced(document: Document) -> None:
+def test_enforced_limits_are_documented(document: Document) -> None:
     shapes, found = document["components"]["schemas"], operations(document)
     create = shapes["AgentCreate"]["properties"]
     assert [create[name].get("minLength") for name in ("id", "name", "workspaceId")] == [1, 1, 1]
@@ -178,7 +180,7 @@ def test_limits_are_said_where_they_are_enforced(document: Document) -> None:
     assert [name for name in names if re.search(label["schema"]["pattern"], name)] == ["stable", "v1.2_3-x"]
 
 
-def test_the_pattern_of_ids_takes_what_an_id_may_be_and_nothing_else() -> None:
+def test_the_pattern_of_ids_matches_exactly_the_valid_ids() -> None:
     for name in ("a", "team/support", "a b", "ü", "versionsx", "x.y", "a/..b"):
         assert ids.problem(name) is None and re.search(ids.PATTERN, name), name
     for name in (
@@ -198,7 +200,7 @@ def test_the_pattern_of_ids_takes_what_an_id_may_be_and_nothing_else() -> None:
         assert ids.problem(name) is not None and not re.search(ids.PATTERN, name), name
 
 
-def test_what_the_runtime_reads_by_itself_is_described_as_it_reads_it(document: Document) -> None:
+def test_the_shapes_that_the_runtime_parses_are_documented_as_it_parses_them(document: Document) -> None:
     shapes = document["components"]["schemas"]
     assert shapes["RunSettings"]["properties"].keys() == calls._SETTINGS.keys()
     assert shapes["Versions"]["properties"].keys() == set(VersionsMap.MEMBERS)
@@ -212,7 +214,7 @@ def test_every_status_of_an_error_is_described_somewhere(document: Document) -> 
     assert set(errors.STATUS.values()) <= described
 
 
-def test_two_shapes_of_one_name_cannot_both_be_described() -> None:
+def test_two_shapes_cannot_share_a_name() -> None:
     one, other = create_model("Twin", a=(int, ...)), create_model("Twin", a=(str, ...))
     schema = EditorSchema()  # type: ignore[no-untyped-call]
     schema.registry = ComponentRegistry()
@@ -286,7 +288,7 @@ class Links(HTMLParser):
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect the address of a script, a style, an icon or a picture."""
+        """Collect the URL of a script, a style, an icon or a picture."""
         addresses = {"script": "src", "link": "href", "img": "src", "iframe": "src"}
         self.found += [value for name, value in attrs if name == addresses.get(tag) and value]
 

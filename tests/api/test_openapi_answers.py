@@ -1,4 +1,4 @@
-"""What the OpenAPI document says is true of every answer: to honest requests, and to generated ones."""
+"""Every answer matches the OpenAPI document, to honest and to generated requests."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CONFIG = SchemathesisConfig.from_dict(
     }
 )
 
-# What no schema can say of a request; everything else that is refused, the document has to say.
+# Conditions that no schema can express; every other reason for a refusal has to be in the document.
 NOT_TO_BE_SAID = {
     r"requestContext|metadata": "is not base64|is not valid JSON|is not valid UTF-8|must be a JSON object",
     r"metadata\..*": "must begin with a letter",
@@ -120,20 +120,20 @@ def described() -> Operations:
 def versions(
     stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]
 ) -> dict[Kind, list[str]]:
-    """The versions of `writer`, beside one of everything."""
+    """The versions of `writer`, along with one object of every other type."""
     with stored_once():
         return make_one_of_everything(shared_keys)
 
 
 @pytest.fixture(autouse=True)
 def internal_receivers(settings: Any) -> None:
-    """Let webhooks be sent to this machine: the names of others cannot be looked up here."""
+    """Let webhooks be sent to this machine: the names of other hosts cannot be resolved here."""
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
 
 
 @pytest.fixture
 def cast(shared_cast: Cast) -> Cast:
-    """Everybody, as they are in every test of this module."""
+    """The cast, which is the same in every test of this module."""
     return shared_cast
 
 
@@ -149,8 +149,8 @@ def check(case: Case, response: Response, *more: CheckFunction) -> None:
     case.validate_response(response, checks=[*CHECKS, *more])
 
 
-def says_what_no_schema_can(response: Response) -> bool:
-    """Say whether a request was refused for nothing but what the document cannot express."""
+def is_refused_beyond_the_schema(response: Response) -> bool:
+    """Return whether a request was refused only for reasons that the document cannot express."""
     issues = response.json().get("issues", []) if response.status_code == 400 else []
     return bool(issues) and all(
         any(
@@ -167,7 +167,7 @@ def honest_case(operation: APIOperation, route: str, versions: dict[Kind, list[s
 
 @pytest.mark.database
 @pytest.mark.parametrize("route", ASKED)
-def test_an_honest_request_is_answered_as_described_whoever_asks(
+def test_an_honest_request_of_every_caller_is_answered_as_described(
     described: Operations, cast: Cast, versions: dict[Kind, list[str]], route: str
 ) -> None:
     statuses = []
@@ -176,7 +176,7 @@ def test_an_honest_request_is_answered_as_described_whoever_asks(
         response = ask(case, api)
         check(case, response)
         statuses.append(response.status_code)
-        # What has a tag, and shows no secret, can be asked for again; nobody in between keeps anything.
+        # Answers with an ETag and without a secret can be revalidated; proxies store none.
         is_kept = "etag" in response.headers and b'"secret"' not in response.content
         kept = "private, no-cache" if is_kept else "private, no-store"
         assert response.headers["cache-control"] == [kept]
@@ -192,7 +192,7 @@ def test_an_edit_from_a_stale_base_is_answered_as_described(
     check(case, ask(case, alice))
 
 
-# What is below a prompt block is the code of agents; the answers to honest requests have shapes of their own.
+# Routes below a prompt block share the code of agents; answers to honest requests have their own shapes.
 @pytest.mark.parametrize("route", [route for route in ASKED if "prompt-blocks/{}/" not in route])
 def test_generated_requests_are_answered_as_described(
     described: Operations, alice: Api, versions: dict[Kind, list[str]], route: str
@@ -208,7 +208,7 @@ def test_generated_requests_are_answered_as_described(
     @given(case=st.one_of(strategies))
     def ask_all(case: Case) -> None:
         response = ask(case, alice)
-        more = [] if says_what_no_schema_can(response) else [positive_data_acceptance]
+        more = [] if is_refused_beyond_the_schema(response) else [positive_data_acceptance]
         check(case, response, negative_data_rejection, *more)
 
     ask_all()

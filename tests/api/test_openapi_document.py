@@ -1,4 +1,4 @@
-"""The OpenAPI document as it is served: made once, in the form that is asked for, to anybody."""
+"""The OpenAPI document as it is served: built once, in the requested format, to every caller."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVED = ("/schema", "/docs")
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What is made from now on, in a process that has made nothing yet."""
+    """The documents that are built from now on, in a process that has built none yet."""
     found: list[str] = []
     get_schema = SchemaGenerator.get_schema
 
@@ -40,11 +40,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def fetch(path: str, **headers: str) -> Answer:
-    """Ask as nobody does: without a key, and in a test that may not use the database."""
+    """Send a request without a key, in a test that may not use the database."""
     return Api("").request("GET", path, **headers)
 
 
-def test_many_who_ask_at_once_have_the_document_made_once(made: list[str]) -> None:
+def test_concurrent_requests_build_the_document_once(made: list[str]) -> None:
     together = Barrier(THREADS)
 
     def ask(_: int) -> bytes:
@@ -57,7 +57,7 @@ def test_many_who_ask_at_once_have_the_document_made_once(made: list[str]) -> No
     assert made == ["schema"] and len(contents) == 1
 
 
-def test_no_header_or_parameter_has_the_document_made_again(made: list[str]) -> None:
+def test_no_header_or_parameter_makes_the_document_build_again(made: list[str]) -> None:
     fetch("/schema")
     for accept in ("application/json", "application/yaml", "*/*"):
         fetch("/schema", accept=accept, authorization="Bearer ek_unknown", cookie="sessionid=unknown")
@@ -67,7 +67,7 @@ def test_no_header_or_parameter_has_the_document_made_again(made: list[str]) -> 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", SERVED)
-def test_who_has_it_already_is_told_so_whoever_it_is(path: str) -> None:
+def test_a_read_of_the_document_with_its_etag_is_a_304_for_every_caller(path: str) -> None:
     first = fetch(path, authorization="Bearer ek_unknown")
     again = fetch(path, if_none_match=f'"other", W/{first.etag}')
     assert (first.status, again.status, again.etag, again.body) == (200, 304, first.etag, None)
@@ -87,7 +87,7 @@ QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         ("text/html, application/json;q=0.9", "application/json"),
     ],
 )
-def test_the_document_comes_in_the_form_that_is_asked_for(accept: str, media_type: str) -> None:
+def test_the_document_is_served_in_the_requested_format(accept: str, media_type: str) -> None:
     response = Client().get("/api/schema", HTTP_ACCEPT=accept)
     assert response.headers["Content-Type"].partition(";")[0] == media_type
     assert response.headers["Vary"] == "Accept"
@@ -95,10 +95,10 @@ def test_the_document_comes_in_the_form_that_is_asked_for(accept: str, media_typ
     assert described(response.content) == document.document()
 
 
-def test_forms_of_the_document_have_tags_of_their_own() -> None:
+def test_each_format_of_the_document_has_its_own_etag() -> None:
     tags = {fetch("/schema", accept=f"application/{form}").etag for form in ("json", "yaml")}
     assert len(tags) == 2
 
 
-def test_a_form_that_the_document_does_not_have_is_refused() -> None:
+def test_an_unknown_format_of_the_document_is_refused() -> None:
     assert is_refusal(fetch("/schema", accept="text/csv"), 406, "not_acceptable")

@@ -1,4 +1,4 @@
-"""Overrides of code-defined agents over REST: who may make them, what they may hold, what they change."""
+"""Overrides of code-defined agents over REST: who may make them, their fields, and their effect."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def exported(api: Api, body: Any = None) -> dict[str, Any]:
 # Making one
 
 
-def test_the_first_save_is_a_draft_even_an_admins(admin: Api) -> None:
+def test_the_first_save_of_an_override_is_a_draft_even_for_admins(admin: Api) -> None:
     record = make(admin, instructions="override")
     assert (record["status"], record["activeVersionId"], record["hasDraft"]) == ("draft", None, True)
     owned = [record[name] for name in ("workspaceId", "visibility", "authorId", "warnings")]
@@ -85,7 +85,7 @@ def test_the_first_save_is_a_draft_even_an_admins(admin: Api) -> None:
     assert (post(admin, instructions="second").status, len(AGENTS.versions(admin, "answers"))) == (409, 1)
 
 
-def test_an_override_is_not_made_elsewhere(admin: Api) -> None:
+def test_an_override_can_only_be_made_in_the_workspace_of_the_code(admin: Api) -> None:
     WorkspaceFactory(id="acme")
     person("alice", acme=Role.ADMIN)
     give_role("ada", "acme", Role.ADMIN)
@@ -108,7 +108,7 @@ def test_members_make_an_override_as_their_role_allows(admin: Api) -> None:
                 assert len(AGENTS.versions(admin, "answers")) == (status == 201)
 
 
-# What it may hold
+# The fields of an override
 
 
 def test_an_override_requires_nothing(admin: Api) -> None:
@@ -128,14 +128,14 @@ def test_instructions_that_are_sent_are_not_blank(admin: Api) -> None:
     assert [(answer.status, answer.fields) for answer in refused] == [(400, ["instructions"])] * 6
 
 
-def test_clearing_a_field_gives_back_what_the_code_says(admin: Api) -> None:
+def test_clearing_a_field_restores_the_value_of_the_code(admin: Api) -> None:
     make(admin, instructions="override", tools=ANEW, autoPublish=True)
     assert admin.patch(URL, {"instructions": None, "autoPublish": True}).status == 200
     agent = served(admin, "answers")
     assert (agent["instructions"], agent["tools"]) == ("code", ANEW)
 
 
-def test_fields_that_are_never_applied_are_kept_and_named(admin: Api) -> None:
+def test_fields_that_are_never_applied_are_stored_with_a_warning(admin: Api) -> None:
     record = make(admin, instructions="override", **NOT_APPLIED, autoPublish=True)
     version = admin.get(f"{URL}/versions/{record['activeVersionId']}").body
     assert {field: record[field] for field in NOT_APPLIED} == NOT_APPLIED
@@ -154,7 +154,7 @@ def test_fields_that_are_never_applied_are_kept_and_named(admin: Api) -> None:
     assert noticed(published) == [("not_applied", "name")]
 
 
-def test_stored_tools_lie_over_the_codes(admin: Api) -> None:
+def test_stored_tools_override_those_of_the_code(admin: Api) -> None:
     make(admin, autoPublish=True)
     both: dict[str, Any] = {**TOOLS, **MORE}
     for tools, offered in ((ANEW, ANEW), (MORE, both), ({"look_up": {}}, TOOLS), ([{"value": MORE}], both)):
@@ -162,7 +162,7 @@ def test_stored_tools_lie_over_the_codes(admin: Api) -> None:
         assert served(admin, "answers")["tools"] == offered
 
 
-# Whose the fields are. What the code lets an override change → what counts of the full override.
+# Ownership of fields: what the code lets an override change → what is applied of the full override.
 
 OWNERSHIPS: dict[str, dict[str, Any]] = {
     "framework": FULL,
@@ -190,14 +190,16 @@ def test_a_field_that_the_code_withholds_is_refused(admin: Api, limit: Limit, ow
             assert (answer.code, answer.fields) == ("owned_by_code", [field])
 
 
-def test_who_may_describe_tools_may_add_none(admin: Api, limit: Limit) -> None:
+def test_with_ownership_of_descriptions_tools_can_be_described_but_not_added(
+    admin: Api, limit: Limit
+) -> None:
     limit("descriptions")
     for tools, status in ((MORE, 400), ({**ANEW, **MORE}, 400), (TOOLS, 201)):
         assert post(admin, tools=tools).status == status
     assert admin.patch(URL, {"tools": ANEW}).status == 200
 
 
-def test_a_field_that_says_what_the_code_says_is_taken_whoever_owns_it(admin: Api, limit: Limit) -> None:
+def test_a_field_equal_to_the_code_is_accepted_even_if_the_code_owns_it(admin: Api, limit: Limit) -> None:
     limit("nothing")
     make(admin, instructions="code", tools=TOOLS)
     assert admin.patch(URL, {"instructions": "code"}).status == 200
@@ -205,7 +207,7 @@ def test_a_field_that_says_what_the_code_says_is_taken_whoever_owns_it(admin: Ap
 
 
 @pytest.mark.parametrize("ownership", OWNERSHIPS)
-def test_an_older_override_is_cut_down_to_what_the_code_lets_it_change_now(
+def test_an_older_override_is_reduced_to_the_fields_that_the_code_now_allows(
     admin: Api, limit: Limit, ownership: str
 ) -> None:
     make(admin, **FULL, **NOT_APPLIED, autoPublish=True)
@@ -238,7 +240,7 @@ def test_there_is_nothing_to_export_without_an_override(admin: Api) -> None:
         answer = admin.request("POST", f"{URL}/export", query=query)
         assert (answer.status, answer.code) == (404, "no_override")
     make(admin, instructions="override")
-    assert admin.post(f"{URL}/export").code == "no_override"  # a draft serves nobody
+    assert admin.post(f"{URL}/export").code == "no_override"  # a draft is not served
     answer = admin.request("POST", f"{URL}/export", query={"status": "draft"})
     assert (answer.body["agentId"], answer.body["fileName"]) == ("answers", "agents/answers.json")
     assert answer.body["content"] == '{\n  "instructions": "override"\n}\n'
@@ -247,7 +249,7 @@ def test_there_is_nothing_to_export_without_an_override(admin: Api) -> None:
 # Its life
 
 
-def test_an_override_lives_as_any_agent_does(admin: Api) -> None:
+def test_an_override_has_the_lifecycle_of_any_agent(admin: Api) -> None:
     first = make(admin, instructions="first", autoPublish=True)["activeVersionId"]
     second = AGENTS.save(admin, "answers", "second")["latestVersionId"]
     assert served(admin, "answers")["instructions"] == "first"

@@ -1,4 +1,4 @@
-"""Previewing instructions that are saved nowhere."""
+"""Previewing instructions that are not saved."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_blocks_are_assembled_and_each_is_reported(alice: Api) -> None:
     }
 
 
-def test_a_block_is_its_draft_or_the_published_one_or_missing_as_the_caller_may_read(cast: Cast) -> None:
+def test_a_preview_shows_each_block_in_the_version_that_the_caller_may_read(cast: Cast) -> None:
     published_block(cast.alice, "tone", "published")
     PROMPT_BLOCKS.save(cast.alice, "tone", "draft")
     PROMPT_BLOCKS.make(cast.alice, "unborn", "never published")

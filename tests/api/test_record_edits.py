@@ -39,7 +39,7 @@ def config(api: Api, kind: Kind) -> dict[str, Any]:
 
 
 @pytest.mark.both_kinds
-def test_changing_or_clearing_one_field_leaves_all_others(alice: Api, kind: Kind) -> None:
+def test_changing_or_clearing_one_field_leaves_all_others_unchanged(alice: Api, kind: Kind) -> None:
     whole, required = full(kind), ("name", kind.text)
     made = kind.make(alice, **whole)
     for field in required:
@@ -57,7 +57,7 @@ def test_changing_or_clearing_one_field_leaves_all_others(alice: Api, kind: Kind
         assert config(alice, kind) == whole
 
 
-def test_an_edit_that_reports_success_is_what_the_next_read_returns(alice: Api, kind: Kind) -> None:
+def test_the_answer_to_an_edit_equals_the_next_read(alice: Api, kind: Kind) -> None:
     kind.make(alice, metadata={"a": 1})
     answer = patch(alice, kind, {**full(kind), "metadata": {"b": 2}})
     found = alice.get(kind.url("writer"), status="draft").body
@@ -65,7 +65,7 @@ def test_an_edit_that_reports_success_is_what_the_next_read_returns(alice: Api, 
     assert config(alice, kind) == full(kind) and found["metadata"] == {"a": 1, "b": 2}
 
 
-def test_an_edit_starts_from_the_draft_and_not_from_what_is_served(alice: Api, kind: Kind) -> None:
+def test_an_edit_starts_from_the_draft_and_not_from_the_published_version(alice: Api, kind: Kind) -> None:
     kind.make(alice, text="served", autoPublish=True)
     kind.save(alice, text="draft")
     body = patch(alice, kind, {"description": "new"}).body
@@ -125,7 +125,7 @@ def test_an_unknown_or_read_only_field_is_named_and_nothing_is_saved(alice: Api,
     assert alice.get(kind.url("another"), status="draft").status == 404
 
 
-def test_visibility_is_of_agents_only(alice: Api, kind: Kind) -> None:
+def test_only_agents_have_a_visibility(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     answer = patch(alice, kind, {"visibility": "public"})
     if kind is AGENTS:

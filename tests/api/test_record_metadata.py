@@ -34,7 +34,7 @@ def test_an_empty_object_changes_nothing_and_null_clears_everything(alice: Api, 
     assert metadata(alice, kind) == {}
 
 
-def test_metadata_makes_no_version_and_serves_at_once(alice: Api, kind: Kind) -> None:
+def test_metadata_makes_no_version_and_takes_effect_immediately(alice: Api, kind: Kind) -> None:
     before = kind.make(alice, autoPublish=True)
     kind.save(alice, text="draft")
     answer = edit(alice, kind, {"a": 1})
@@ -61,7 +61,7 @@ VALUES = [
 ]
 
 
-def test_metadata_comes_back_as_given(alice: Api, kind: Kind) -> None:
+def test_metadata_is_returned_exactly_as_sent(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     for value in VALUES:
         edit(alice, kind, None)

@@ -1,4 +1,4 @@
-"""Records of agents and prompt blocks: making and reading them, and what they show to whom."""
+"""Records of agents and prompt blocks: creating and reading them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RECORD_MEMBERS = {
 }
 
 
-def test_a_record_holds_who_made_it_where_and_which_version_is_which(alice: Api, kind: Kind) -> None:
+def test_a_record_holds_author_workspace_and_version_ids(alice: Api, kind: Kind) -> None:
     made = kind.make(alice, metadata={"team": "one"})
     found = alice.get(kind.url("writer")).body
     assert {name: made[name] for name in found} == found
@@ -65,7 +65,7 @@ def test_a_save_moves_the_time_of_the_update_and_not_that_of_the_creation(alice:
     assert saved["createdAt"] == made["createdAt"] and saved["updatedAt"] >= made["updatedAt"]
 
 
-def test_creating_answers_201_with_the_address_of_what_was_made(alice: Api, kind: Kind) -> None:
+def test_creating_answers_201_with_the_url_of_the_resource(alice: Api, kind: Kind) -> None:
     for resource_id in ("writer", "team/ünïcode & co"):
         answer = alice.post(kind.path, kind.body(id=resource_id))
         assert (answer.status, answer.headers["Location"]) == (201, f"/api{kind.url(resource_id)}")
@@ -73,7 +73,7 @@ def test_creating_answers_201_with_the_address_of_what_was_made(alice: Api, kind
         assert (found.status, found.body["id"]) == (200, resource_id)
 
 
-def test_the_default_id_is_made_of_the_name(alice: Api, kind: Kind) -> None:
+def test_the_default_id_is_derived_from_the_name(alice: Api, kind: Kind) -> None:
     name = "  The  2nd Writer!"
     answer = alice.post(kind.path, {**kind.body(), "name": name})
     assert (answer.status, answer.body["id"], answer.body["name"]) == (201, "the-2nd-writer", name)
@@ -121,7 +121,7 @@ TEXTS = [
 ]
 
 
-def test_text_comes_back_byte_for_byte(alice: Api, kind: Kind) -> None:
+def test_text_is_returned_byte_for_byte(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     for text in TEXTS:
         x = f"x{text}x"
@@ -140,7 +140,7 @@ def test_a_null_on_creation_is_a_field_that_is_not_set(alice: Api, kind: Kind) -
     assert sorted(version["changedFields"]) == sorted(["name", kind.text])
 
 
-def test_what_is_required_is_named_when_it_is_missing(alice: Api, kind: Kind) -> None:
+def test_missing_required_fields_are_named(alice: Api, kind: Kind) -> None:
     answer = alice.post(kind.path, {})
     assert (answer.status, answer.code) == (400, "validation_failed")
     assert answer.fields == sorted(["name", kind.text])
@@ -163,7 +163,7 @@ def test_a_taken_id_is_409_and_leaves_the_original_untouched(cast: Cast, kind: K
     assert cast.alice.get(kind.path, status="all").body["total"] == 1
 
 
-def test_a_creation_that_fails_keeps_no_id_taken(alice: Api) -> None:
+def test_a_failed_creation_does_not_reserve_the_id(alice: Api) -> None:
     body = AGENTS.body(id="writer", autoPublish=True)
     missing = [{"type": "prompt_block_ref", "id": "missing"}]
     refused = alice.post(AGENTS.path, {**body, "instructions": missing})

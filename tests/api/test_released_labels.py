@@ -1,4 +1,4 @@
-"""Released labels: a version under such a name is served to whoever may read what is published."""
+"""Released labels: their version is served to every caller who may read published versions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def history(cast: Cast, kind: Kind) -> History:
     return make_history(kind, cast.alice)
 
 
-def test_whoever_may_read_what_is_published_reads_a_version_by_its_released_label(
+def test_readers_of_published_versions_read_a_version_by_its_released_label(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     release(kind, cast.paula, "first", history.labelled)
@@ -73,7 +73,7 @@ def test_a_released_label_serves_also_while_nothing_is_published(
     assert cast.charlie.get(kind.url("writer"), label="first").status == 404
 
 
-def test_a_moved_label_stays_released_unless_something_else_is_said(
+def test_a_moved_label_stays_released_unless_the_request_changes_that(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     release(kind, cast.paula, "first", history.labelled)
@@ -85,7 +85,7 @@ def test_a_moved_label_stays_released_unless_something_else_is_said(
     assert put(kind, cast.alice, "new", history.labelled).body["released"] is False
 
 
-def test_a_removed_label_serves_no_more_and_its_name_is_not_released_again(
+def test_a_removed_label_is_not_served_and_a_new_label_of_that_name_is_not_released(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     release(kind, cast.paula, "first", history.labelled)
@@ -95,7 +95,7 @@ def test_a_removed_label_serves_no_more_and_its_name_is_not_released_again(
     assert cast.vera.get(kind.url("writer"), label="first").status == 403
 
 
-def test_a_viewer_sees_released_labels_and_those_of_what_is_published(
+def test_a_viewer_sees_released_labels_and_labels_of_the_published_version(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     release(kind, cast.paula, "next", history.draft)
@@ -110,13 +110,13 @@ def test_releasing_needs_the_right_to_publish(cast: Cast, kind: Kind, history: H
     assert names(kind, cast.alice)["first"] is False
 
 
-def test_releasing_is_said_with_true_or_false(cast: Cast, kind: Kind, history: History) -> None:
+def test_released_is_true_or_false(cast: Cast, kind: Kind, history: History) -> None:
     for value in ("true", 1, None):
         answer = put(kind, cast.alice, "first", history.labelled, released=value)
         assert (answer.status, answer.fields) == (400, ["released"])
 
 
-def test_releasing_and_its_end_are_in_the_audit_log_and_change_the_tag(
+def test_releasing_and_withdrawing_a_label_are_logged_and_change_the_etag(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     tags = [cast.vera.get(kind.url("writer")).etag]
@@ -136,7 +136,7 @@ def test_releasing_and_its_end_are_in_the_audit_log_and_change_the_tag(
     ]
 
 
-def test_a_namesake_of_a_deleted_resource_has_no_released_label(
+def test_a_resource_recreated_under_the_same_id_has_no_released_label(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     release(kind, cast.paula, "first", history.labelled)
@@ -145,7 +145,9 @@ def test_a_namesake_of_a_deleted_resource_has_no_released_label(
     assert cast.vera.get(kind.url("writer"), label="first").status == 404
 
 
-def test_a_copy_is_made_by_a_released_label_and_has_none(cast: Cast, kind: Kind, history: History) -> None:
+def test_a_clone_can_be_made_by_a_released_label_and_does_not_get_the_label(
+    cast: Cast, kind: Kind, history: History
+) -> None:
     release(kind, cast.paula, "first", history.labelled)
     give_role("vera", "elsewhere", "editor")
     body = {"newId": "copy", "workspaceId": "elsewhere"}
@@ -155,7 +157,7 @@ def test_a_copy_is_made_by_a_released_label_and_has_none(cast: Cast, kind: Kind,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_cached_of_a_label_is_not_answered_once_it_is_elsewhere(
+def test_cached_answers_for_a_label_are_not_served_after_the_label_changed(
     cast: Cast, kind: Kind, history: History
 ) -> None:
     release(kind, cast.paula, "first", history.labelled)
@@ -203,7 +205,7 @@ def test_an_agent_with_nothing_published_runs_by_its_released_label_alone(cast: 
         assert ran(api, query={"label": "next"})["text"] == "one\n\nhello"
 
 
-def test_a_private_agent_is_not_there_for_strangers_by_its_released_label(cast: Cast) -> None:
+def test_a_released_label_does_not_show_a_private_agent_to_non_members(cast: Cast) -> None:
     version = agent(cast.alice)
     release(AGENTS, cast.paula, "next", version)
     person("wanda", elsewhere="admin", acme="admin")
@@ -212,7 +214,7 @@ def test_a_private_agent_is_not_there_for_strangers_by_its_released_label(cast: 
     assert served(key_of("wanda", workspace="acme", role="viewer"), label="next")["instructions"] == "one"
 
 
-def test_what_runs_by_a_released_label_runs_its_sub_agents_as_what_is_published_does(cast: Cast) -> None:
+def test_an_agent_run_by_a_released_label_runs_its_private_sub_agents(cast: Cast) -> None:
     agent(cast.alice, "writer", "one")
     agent(cast.alice, "helper", "helped", agents={})
     version = draft(cast.alice, instructions="lead", agents={"helper": {}})
@@ -257,7 +259,7 @@ def test_a_block_that_takes_a_freed_id_is_not_read_through_a_released_label(cast
     assert served(cast.charlie, label="next")["instructions"] == "spy"
 
 
-def test_what_a_version_under_a_released_label_refers_to_is_in_use(cast: Cast) -> None:
+def test_references_of_a_version_under_a_released_label_count_as_in_use(cast: Cast) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         kind.make(cast.alice, "target", autoPublish=True)
     fields = {"agents": {"target": {}}, "instructions": [reference("target")]}
@@ -286,7 +288,9 @@ def test_an_override_is_served_by_its_released_label(cast: Cast, settings: Any) 
     assert cast.charlie.get(AGENTS.url("answers")).status == 404
 
 
-def test_an_override_beside_a_file_is_served_by_its_released_label(cast: Cast, folder: Folder) -> None:
+def test_an_override_in_addition_to_a_file_is_served_by_its_released_label(
+    cast: Cast, folder: Folder
+) -> None:
     give_role("alice", "default", "admin")
     AGENTS.make(cast.alice, "answers", "draft")
     labelled = AGENTS.save(cast.alice, "answers", "labelled")["latestVersionId"]

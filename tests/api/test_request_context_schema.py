@@ -1,4 +1,4 @@
-"""`requestContextSchema`: what can be saved as one, and where it is enforced."""
+"""`requestContextSchema`: which schemas can be saved, and where they are enforced."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NO_SCHEMAS: dict[str, tuple[Any, str]] = {
 }
 
 
-def test_what_is_no_schema_cannot_be_saved(alice: Api, kind: Kind) -> None:
+def test_an_invalid_schema_cannot_be_saved(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     for what, (schema, place) in NO_SCHEMAS.items():
         field = ".".join(filter(None, ["requestContextSchema", place]))
@@ -48,7 +48,7 @@ def test_what_is_no_schema_cannot_be_saved(alice: Api, kind: Kind) -> None:
     assert len(kind.versions(alice)) == 1
 
 
-def test_older_drafts_are_schemas_too(alice: Api, kind: Kind) -> None:
+def test_older_drafts_of_json_schema_are_accepted(alice: Api, kind: Kind) -> None:
     for draft in ("draft-04/schema#", "draft-06/schema", "draft-07/schema#"):
         schema = {"$schema": f"http://json-schema.org/{draft}", **SCHEMA, "definitions": {"a": {"$ref": "#"}}}
         made = kind.make(alice, draft[:8], requestContextSchema=schema)
@@ -65,7 +65,7 @@ REFUSED: list[tuple[Any, list[str]]] = [
 
 
 @pytest.mark.parametrize("verb", ["generate", "stream"])
-def test_a_run_in_a_context_that_is_refused_is_a_400(alice: Api, verb: str) -> None:
+def test_a_run_with_a_context_that_the_schema_refuses_is_a_400(alice: Api, verb: str) -> None:
     published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
     for context, members in REFUSED:
         given = {} if context is None else {"requestContext": context}
@@ -76,7 +76,7 @@ def test_a_run_in_a_context_that_is_refused_is_a_400(alice: Api, verb: str) -> N
     assert run(alice, requestContext=with_versions).status == 200, "selectors are no member of the context"
 
 
-def test_the_sub_agent_is_named_whose_schema_refuses_the_context(alice: Api) -> None:
+def test_the_refusal_names_the_sub_agent_whose_schema_refuses_the_context(alice: Api) -> None:
     published_agent(alice, "notes", model=ECHO, requestContextSchema=SCHEMA)
     published_agent(alice, model=ECHO, agents={"notes": {}})
     answer = run(alice, requestContext={"topic": 5})
@@ -89,14 +89,14 @@ def test_the_sub_agent_is_named_whose_schema_refuses_the_context(alice: Api) -> 
     assert run(alice, requestContext={"topic": "x"}).status == 200
 
 
-def test_the_version_that_runs_says_what_is_refused(alice: Api) -> None:
+def test_the_schema_of_the_version_that_runs_is_enforced(alice: Api) -> None:
     published_agent(alice, model=ECHO)
     AGENTS.save(alice, text="two", requestContextSchema=SCHEMA)
     assert run(alice).status == 200
     assert run(alice, query={"status": "draft"}).code == "request_context_invalid"
 
 
-def test_an_agent_is_read_all_the_same_and_says_so(alice: Api) -> None:
+def test_reading_an_agent_with_a_refused_context_succeeds_with_a_warning(alice: Api) -> None:
     published_agent(alice, instructions="about {{ topic }}", requestContextSchema=SCHEMA)
     answer = served(alice)
     assert noticed(answer) == [("request_context_invalid", "requestContext.topic")]
@@ -104,7 +104,7 @@ def test_an_agent_is_read_all_the_same_and_says_so(alice: Api) -> None:
     assert served(alice, context={"topic": "x"})["warnings"] == []
 
 
-def test_a_preview_is_given_all_the_same_and_says_so(alice: Api) -> None:
+def test_a_preview_with_a_refused_context_succeeds_with_a_warning(alice: Api) -> None:
     published_block(alice, "tone", "Be {{ topic }}.", requestContextSchema=SCHEMA)
     body: dict[str, Any] = {"blocks": [reference("tone")], "context": {"topic": 5}}
     answer = alice.post("/stored/agents/preview-instructions", body)
@@ -115,13 +115,13 @@ def test_a_preview_is_given_all_the_same_and_says_so(alice: Api) -> None:
     assert "warnings" not in alice.post("/stored/agents/preview-instructions", body).body
 
 
-def test_the_schema_of_a_block_is_no_schema_of_the_agents_that_use_it(alice: Api) -> None:
+def test_the_schema_of_a_block_does_not_apply_to_agents_that_use_it(alice: Api) -> None:
     published_block(alice, "tone", "Be kind.", requestContextSchema=SCHEMA)
     published_agent(alice, instructions=[reference("tone")], model=ECHO)
     assert run(alice).status == 200
 
 
-def test_what_was_saved_before_schemas_were_checked_runs_and_can_be_edited(alice: Api) -> None:
+def test_an_agent_saved_with_an_invalid_schema_earlier_runs_and_can_be_edited(alice: Api) -> None:
     published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
     broken = AgentVersion.objects.get().config_json.replace('"object"', '"objekt"')
     AgentVersion.objects.update(config_json=broken)
@@ -158,7 +158,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("schema", "context"), HOSTILE.values(), ids=HOSTILE)
-def test_no_schema_keeps_a_thread_busy(
+def test_no_schema_takes_more_than_its_time(
     alice: Api, schema: dict[str, Any], context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
@@ -169,7 +169,7 @@ def test_no_schema_keeps_a_thread_busy(
     assert (answer.status, answer.code, answer.fields) == (400, "request_context_invalid", ["requestContext"])
 
 
-def test_the_schemas_of_all_agents_of_a_list_share_one_time(
+def test_the_schemas_of_all_agents_in_a_list_share_one_time_limit(
     alice: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
@@ -179,7 +179,7 @@ def test_the_schemas_of_all_agents_of_a_list_share_one_time(
     assert (answer.status, len(answer.body)) == (200, 10)
 
 
-def test_many_equal_items_are_told_apart_quickly(alice: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unique_items_are_checked_quickly_in_long_lists(alice: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 30)  # comparing all pairs takes longer
     schema = {"properties": {"a": {"uniqueItems": True}}}
     published_agent(alice, model=ECHO, requestContextSchema=schema)

@@ -1,7 +1,7 @@
-"""Who may call which route: one table for all of them, and what everybody else is told.
+"""Who may call which route: one table for all routes, and how all other callers are refused.
 
-What a route does to versions of every sort is in test_roles, what it must not show in test_leaks; the whole
-table of roles and rights is in tests/domain/test_access.py.
+The effect of a route on versions in each state is in test_roles, what it must not show in test_leaks; the
+whole table of roles and rights is in tests/domain/test_access.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LISTS = [
 ]
 """Whoever asks gets a page, with what he may read."""
 
-# What is not about `calm` and `shared` is about what is not published, so that a viewer may not read it.
+# All routes but those of `calm` and `shared` concern unpublished resources, which a viewer may not read.
 WEAKEST = {
     "vera": [
         *[*LISTS, "POST /stored/agents/preview-instructions", "GET /workspaces/{}/review-policy"],
@@ -82,7 +82,7 @@ WEAKEST = {
         *["PUT /workspaces/{}/review-policy", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}"],
         *["DELETE /webhooks/{}", "POST /webhooks/{}/rotate", "POST /webhooks/{}/ping"],
         *["GET /webhooks/{}/deliveries", "POST /webhooks/{}/deliveries/{}/replay"],
-        *["PATCH /comments/{}", "DELETE /comments/{}"],  # which she wrote: the others may not
+        *["PATCH /comments/{}", "DELETE /comments/{}"],  # she wrote it, and only the author may edit it
     ],
 }
 ROWS = [(route, who) for who, routes in WEAKEST.items() for route in routes]
@@ -97,7 +97,7 @@ World = dict[Kind, list[str]]
 
 @pytest.fixture(scope="module")
 def versions(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> World:
-    """The versions of `writer`, beside one of everything."""
+    """The versions of `writer`, along with one object of every other type."""
     with stored_once():
         person("wanda", elsewhere="viewer", acme="admin")
         return make_one_of_everything(shared_keys)
@@ -105,18 +105,18 @@ def versions(stored_once: Callable[[], AbstractContextManager[None]], shared_key
 
 @pytest.fixture
 def cast(shared_cast: Cast) -> Cast:
-    """Everybody, as they are in every test of this module."""
+    """The cast, which is the same in every test of this module."""
     return shared_cast
 
 
 @pytest.fixture(autouse=True)
 def internal_receivers(settings: Any) -> None:
-    """Let webhooks be sent to this machine: the names of others cannot be looked up here."""
+    """Let webhooks be sent to this machine: the names of other hosts cannot be resolved here."""
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
 
 
 def ask(api: Api, route: str, versions: World, *, missing: bool = False) -> Answer:
-    """Send the request and undo what it did; what is refused has to have done nothing."""
+    """Send the request and undo its effect; a refused request must have had none."""
     method, _, path = route.partition(" ")
     sent = json.dumps([list(existing(route, versions).values()), honest(route, versions)])
     for there, elsewhere in renamed(versions).items() if missing else ():
@@ -131,13 +131,13 @@ def ask(api: Api, route: str, versions: World, *, missing: bool = False) -> Answ
 
 
 def renamed(versions: World) -> dict[str, str]:
-    """Return what a request that names nothing says instead of each name; texts are as long."""
+    """Return the substitute for each name in a request for missing objects; all have the original length."""
     ids = [*BESIDES_RESOURCES.values(), *(one for ids in versions.values() for one in ids)]
     return {one: one[:-2] + "99" for one in ids} | ELSEWHERE
 
 
 @pytest.mark.parametrize(("route", "weakest"), ROWS)
-def test_a_route_is_for_those_who_have_the_right(
+def test_a_route_is_open_to_callers_who_have_the_right_and_no_others(
     cast: Cast, versions: World, route: str, weakest: str
 ) -> None:
     for who in [*MEMBERS, "nobody"]:
@@ -151,7 +151,7 @@ def test_a_route_is_for_those_who_have_the_right(
 
 
 @pytest.mark.parametrize("route", [route for route, _ in ROWS if route not in {*LISTS, *NO_PLACE}])
-def test_a_stranger_is_told_what_he_would_be_told_if_there_were_nothing(
+def test_non_members_get_the_same_404_for_existing_and_missing_objects(
     cast: Cast, versions: World, route: str
 ) -> None:
     for stranger in (cast.charlie, key_of("wanda", workspace="elsewhere")):
@@ -161,7 +161,7 @@ def test_a_stranger_is_told_what_he_would_be_told_if_there_were_nothing(
 
 
 @pytest.mark.parametrize("route", LISTS)
-def test_a_stranger_finds_nothing_in_a_list(cast: Cast, versions: World, route: str) -> None:
+def test_lists_show_nothing_to_non_members(cast: Cast, versions: World, route: str) -> None:
     for stranger in (cast.charlie, key_of("wanda", workspace="elsewhere")):
         text = json.dumps(ask(stranger, route, versions).body)
         assert not [one for one in (*renamed(versions), "reviewed") if f'"{one}"' in text]

@@ -1,7 +1,7 @@
-"""What a route lets a viewer, an editor, a publisher, an admin, a superuser and a stranger do.
+"""What each route allows viewers, editors, publishers, admins, superusers and non-members.
 
-The whole table of roles and rights is in tests/domain/test_access.py; here every call is made by
-whoever only just may, and by who may not.
+The whole table of roles and rights is in tests/domain/test_access.py; here every call is made with the
+lowest role that allows it, and with a role that does not.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def outcome(answer: Answer) -> str:
 
 
 def outcomes(api: Api, kind: Kind, history: History, *rights: str) -> dict[str, str]:
-    """What every call that needs one of these rights comes to, each as if it were the only one."""
+    """The outcome of every call that needs one of these rights, each undone before the next."""
     found = {}
     for call in calls_of(kind, *rights):
         with undone():
@@ -60,7 +60,7 @@ def all_refused(kind: Kind, how: str, *rights: str) -> dict[str, str]:
 
 
 def refused_outcomes(cast: Cast, api: Api, kind: Kind, history: History, *rights: str) -> dict[str, str]:
-    """What every call comes to, one after the other, of which none may change anything."""
+    """The outcomes of all calls in sequence, none of which may change anything."""
     before = whole_state(kind, cast.alice)
     found = {call.words: outcome(call.send(api, kind, history)) for call in calls_of(kind, *rights)}
     assert whole_state(kind, cast.alice) == before
@@ -96,21 +96,21 @@ def test_the_role_does_not_allow_and_nothing_changes(
 
 
 def loner() -> Api:
-    """Somebody who is signed in and a member of nothing."""
+    """A signed-in person who is a member of no workspace."""
     person("lena")
     return key_of("lena")
 
 
-def test_any_signed_in_caller_reads_what_is_published_of_a_public_agent(cast: Cast) -> None:
+def test_any_signed_in_caller_reads_the_published_version_of_a_public_agent(cast: Cast) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
     for api in (cast.charlie, loner()):
         assert outcomes(api, AGENTS, history, READ) == all_successful(AGENTS, READ)
 
 
-def test_any_signed_in_caller_does_no_more_than_reading_with_a_public_agent(cast: Cast) -> None:
+def test_any_signed_in_caller_may_only_read_a_public_agent(cast: Cast) -> None:
     history = make_history(AGENTS, cast.alice, visibility="public")
     rights = (DRAFTS, SAVE, PUBLISH)
-    # Versions that are named by their id or a label are not there for strangers.
+    # Non-members cannot name versions by their id or a label.
     named = [
         call.words
         for call in calls_of(AGENTS, DRAFTS)
@@ -143,14 +143,14 @@ def test_creating_a_public_agent_needs_the_right_to_publish(cast: Cast) -> None:
     assert cast.paula.post(AGENTS.path, body).body["visibility"] == "public"
 
 
-def test_a_new_agent_is_published_by_default_when_its_maker_may_publish(cast: Cast) -> None:
+def test_a_new_agent_is_published_by_default_if_its_creator_may_publish(cast: Cast) -> None:
     for who, status in (("edgar", "draft"), ("paula", "published")):
         record = api_of(cast, who).post(AGENTS.path, AGENTS.body(id=who)).body
         assert record["status"] == status
         assert record["activeVersionId"] == (record["latestVersionId"] if status == "published" else None)
 
 
-def test_one_field_that_needs_more_right_than_the_others_refuses_the_whole_save(cast: Cast) -> None:
+def test_a_save_is_refused_entirely_if_one_field_needs_a_further_right(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     before = whole_state(AGENTS, cast.alice)
     answer = cast.edgar.patch(AGENTS.url("writer"), {"instructions": "two", "metadata": {"a": 1}, **PUBLIC})
@@ -186,7 +186,7 @@ def test_the_author_is_never_taken_from_the_body(cast: Cast, kind: Kind) -> None
         assert (answer.status, answer.fields) == (400, ["authorId"])
 
 
-def test_the_mover_of_a_label_is_the_caller(cast: Cast, kind: Kind) -> None:
+def test_the_caller_is_recorded_as_the_mover_of_a_label(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     answer = cast.paula.put(kind.url("writer", "labels", "stable"), {"versionId": history.draft})
     assert answer.body["updatedBy"] == "paula"

@@ -53,7 +53,7 @@ WHOLE = SimpleNamespace(
 )
 
 
-def test_a_response_is_made_of_attributes_sources_and_a_snapshot() -> None:
+def test_a_response_is_built_from_attributes_sources_and_a_snapshot() -> None:
     assert Whole.dump(WHOLE) == {
         "ownName": "ada",
         "elsewhere": 3,
@@ -66,7 +66,7 @@ def test_a_response_is_made_of_attributes_sources_and_a_snapshot() -> None:
     }
 
 
-def test_what_is_described_as_never_null_is_left_out_instead() -> None:
+def test_a_member_documented_as_never_null_is_omitted_instead() -> None:
     described = Whole.model_json_schema()
     assert described["properties"]["leftOut"]["type"] == "string"
     assert "leftOut" not in described["required"] and "leftOut" not in Whole.dump(WHOLE)

@@ -63,7 +63,7 @@ def test_the_answer_holds_everything_and_nothing_else(alice: Api) -> None:
     }
 
 
-def test_an_agent_of_the_required_fields_alone_has_every_member_too(alice: Api) -> None:
+def test_an_agent_with_only_required_fields_has_every_member_too(alice: Api) -> None:
     published_agent(alice)
     agent = served(alice)
     assert set(agent) == MEMBERS
@@ -72,12 +72,12 @@ def test_an_agent_of_the_required_fields_alone_has_every_member_too(alice: Api) 
     assert (agent["warnings"], agent["blocks"]) == ([], [])
 
 
-def test_instructions_that_are_text_are_used_as_they_are(alice: Api) -> None:
+def test_plain_text_instructions_are_served_unchanged(alice: Api) -> None:
     published_agent(alice, instructions="  Hi {{ name || 'you' }}\n")
     assert served(alice, context={"name": "Ann"})["instructions"] == "  Hi {{ name || 'you' }}\n"
 
 
-def test_the_context_fills_the_placeholders_and_is_in_the_tag(alice: Api) -> None:
+def test_the_context_fills_the_placeholders_and_affects_the_etag(alice: Api) -> None:
     published_agent(alice, instructions=[text("Hi {{ name }}."), text("You have {{ items || '{}' }}.")])
     answers: dict[str, Answer] = {
         "Hi {{ name }}.\n\nYou have {}.": ask(alice),
@@ -149,7 +149,7 @@ def test_variants_merge_into_one_plain_value(
     assert (agent["provider"], agent["modelId"]) == (model["provider"], model["name"])
 
 
-def test_where_no_variant_matches_nothing_is_offered(alice: Api) -> None:
+def test_without_a_matching_variant_a_field_is_empty(alice: Api) -> None:
     variants = {"model": ECHO, "tools": {"clock": {}}, "agents": {"a": {}}, "defaultOptions": {"maxSteps": 1}}
     published_agent(
         alice, **{field: [{"value": value, "rules": FOR_GOLD}] for field, value in variants.items()}

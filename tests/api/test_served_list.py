@@ -60,7 +60,7 @@ def some_agents(api: Api) -> None:
 
 
 @pytest.mark.parametrize("context", [{}, {"tier": "gold", "mood": "strict"}])
-def test_the_list_holds_what_reading_each_agent_gives(cast: Cast, context: dict[str, Any]) -> None:
+def test_the_list_holds_each_agent_exactly_as_a_single_read_does(cast: Cast, context: dict[str, Any]) -> None:
     some_agents(cast.alice)
     for reader, ids in (
         (cast.alice, {"writer", "team/reader", "unborn"}),
@@ -71,7 +71,7 @@ def test_the_list_holds_what_reading_each_agent_gives(cast: Cast, context: dict[
         assert agents == {agent_id: served(reader, agent_id, context) for agent_id in ids}
 
 
-def test_the_list_is_of_published_resolutions_and_flags_a_fallback(alice: Api) -> None:
+def test_the_list_holds_published_versions_and_flags_fallbacks(alice: Api) -> None:
     some_agents(alice)
     agents = listed(alice)
     assert agents["team/reader"]["instructions"] == "Read."
@@ -82,7 +82,7 @@ def test_the_list_is_of_published_resolutions_and_flags_a_fallback(alice: Api) -
     }
 
 
-def test_the_list_holds_public_agents_of_others_and_never_their_drafts(cast: Cast) -> None:
+def test_the_list_holds_public_agents_of_other_workspaces_and_never_their_drafts(cast: Cast) -> None:
     published_agent(cast.alice, visibility="public")
     AGENTS.save(cast.alice, text="secret")
     AGENTS.make(cast.alice, "unborn", visibility="public")
@@ -100,13 +100,13 @@ def test_a_partial_list_leaves_the_instructions_out(alice: Api) -> None:
         assert {"id", "name", "tools", "status", "resolvedVersionId"} <= set(partial[agent_id])
 
 
-def test_the_list_refuses_a_parameter_that_it_does_not_have(alice: Api) -> None:
+def test_the_list_refuses_an_unknown_parameter(alice: Api) -> None:
     for name in ("status", "versionId", "label", "page", "perPage", "bogus"):
         refused = alice.get("/agents", **{name: "1"})
         assert (refused.status, refused.fields) == (400, [name])
 
 
-def test_a_context_that_is_no_object_in_base64_is_refused(alice: Api) -> None:
+def test_a_context_that_is_not_an_object_in_base64_is_refused(alice: Api) -> None:
     published_agent(alice)
     for (name, context), path in product(NO_CONTEXTS.items(), ("/agents/writer", "/agents")):
         refused = alice.get(path, requestContext=context)

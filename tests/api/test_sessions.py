@@ -38,7 +38,7 @@ def test_a_signed_in_person_reads_and_writes_by_role(cast: Cast, kind: Kind) -> 
     assert (answer.status, answer.code) == (403, "forbidden")
 
 
-def test_a_write_with_the_token_is_done_in_the_persons_name(cast: Cast, kind: Kind) -> None:
+def test_a_write_with_the_csrf_token_is_attributed_to_the_person(cast: Cast, kind: Kind) -> None:
     person = browser("edgar")
     answer = person.post(kind.path, kind.body(id="writer"), x_csrftoken=token(person))
     assert (answer.status, answer.body["authorId"]) == (201, "edgar")
@@ -47,7 +47,7 @@ def test_a_write_with_the_token_is_done_in_the_persons_name(cast: Cast, kind: Ki
 
 
 @pytest.mark.parametrize("given", [{}, {"x_csrftoken": "x" * 32}], ids=["no token", "a wrong token"])
-def test_a_write_without_the_token_is_refused_and_saves_nothing(
+def test_a_write_without_the_csrf_token_is_refused_and_saves_nothing(
     cast: Cast, kind: Kind, given: dict[str, str]
 ) -> None:
     make_history(kind, cast.alice)
@@ -65,7 +65,7 @@ def test_a_write_without_the_token_is_refused_and_saves_nothing(
     assert cast.alice.get(kind.path, status="all").body["total"] == 1
 
 
-def test_a_key_goes_before_the_session_of_the_same_browser(cast: Cast, kind: Kind) -> None:
+def test_a_key_takes_precedence_over_a_session(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     person = browser("alice")
     person.key = cast.vera.key
@@ -76,7 +76,7 @@ def test_a_key_goes_before_the_session_of_the_same_browser(cast: Cast, kind: Kin
     assert person.get(kind.url("writer")).status == 401
 
 
-def test_signing_in_at_the_studio_opens_the_api_and_signing_out_closes_it(cast: Cast, kind: Kind) -> None:
+def test_a_session_of_the_studio_gives_access_to_the_api_until_sign_out(cast: Cast, kind: Kind) -> None:
     root = User.objects.get(username="root")
     root.set_password("a long password")
     root.save()
@@ -92,14 +92,14 @@ def test_signing_in_at_the_studio_opens_the_api_and_signing_out_closes_it(cast: 
     assert person.get(kind.path).status == 401
 
 
-def test_a_person_who_is_made_inactive_is_signed_out(cast: Cast, kind: Kind) -> None:
+def test_deactivating_a_person_ends_the_session(cast: Cast, kind: Kind) -> None:
     person = browser("alice")
     assert person.get(kind.path).status == 200
     User.objects.filter(username="alice").update(is_active=False)
     assert person.get(kind.path).status == 401
 
 
-def test_a_change_of_role_counts_from_the_next_request_on(cast: Cast, kind: Kind) -> None:
+def test_a_change_of_role_applies_from_the_next_request(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     person = browser("vera")
     assert person.get(kind.url("writer"), status="draft").status == 403

@@ -1,4 +1,4 @@
-"""Clients that begin a body and do not go on: they get an answer, and nobody else waits for them."""
+"""Clients that begin a body and stop: they get an answer, and other clients do not wait for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.streams import served_asynchronously
 from versioning.api.request_bodies import ANONYMOUS_LIMIT, MEMORY_LIMIT
 
 DEADLINE = 3
-AT_EACH_DOOR = 25
+CLIENTS_PER_REQUEST = 25
 PROMPT = 10  # seconds, on a machine that has much else to do; a stopped process does not answer at all
 SIGN_IN = "POST /studio/login/"
 
@@ -43,8 +43,8 @@ def address(request: pytest.FixtureRequest, service: Service) -> Iterator[str]:
             yield address
 
 
-def doors(service: Service) -> dict[str, tuple[str, tuple[str, ...], int]]:
-    """Return what slow clients ask, with which headers, and what is answered to them."""
+def requests_of_slow_clients(service: Service) -> dict[str, tuple[str, tuple[str, ...], int]]:
+    """Return the requests of slow clients: line, headers and expected status."""
     known, unknown = (f"Authorization: Bearer {key}" for key in (service.key, "ek_unknown"))
     api = f"POST /api{AGENTS.path}"
     return {
@@ -56,14 +56,14 @@ def doors(service: Service) -> dict[str, tuple[str, tuple[str, ...], int]]:
     }
 
 
-def test_two_hundred_slow_clients_stop_nobody_and_each_is_answered_and_closed(
+def test_two_hundred_slow_clients_block_no_other_request_and_are_each_answered_and_closed(
     service: Service, address: str
 ) -> None:
     with ExitStack() as stack:
         waiting: list[tuple[str, int, Slow]] = []
-        for name, (line, headers, status) in doors(service).items():
+        for name, (line, headers, status) in requests_of_slow_clients(service).items():
             for framing in FRAMINGS.values():
-                for _ in range(AT_EACH_DOOR):
+                for _ in range(CLIENTS_PER_REQUEST):
                     client = stack.enter_context(slow(address, line, framing, *headers))
                     waiting.append((name, status, client))
         api = RemoteApi(key=service.key, address=address)
@@ -81,7 +81,7 @@ def test_two_hundred_slow_clients_stop_nobody_and_each_is_answered_and_closed(
         assert all(client.is_closed() for *_, client in waiting)
 
 
-def test_nothing_of_a_body_is_asked_for_before_the_caller_is_known(service: Service, address: str) -> None:
+def test_100_continue_is_sent_only_to_known_callers(service: Service, address: str) -> None:
     expecting = ("Expect: 100-continue", JSON)
     line = f"POST /api{AGENTS.path}"
     with slow(address, line, ("Content-Length: 1000", b""), *expecting) as client:
@@ -91,7 +91,7 @@ def test_nothing_of_a_body_is_asked_for_before_the_caller_is_known(service: Serv
         assert client.connection.recv(12) == b"HTTP/1.1 100"
 
 
-def test_a_body_that_comes_byte_by_byte_gets_no_more_time(service: Service, address: str) -> None:
+def test_a_body_sent_byte_by_byte_gets_no_extra_time(service: Service, address: str) -> None:
     known = f"Authorization: Bearer {service.key}"
     with slow(address, f"POST /api{AGENTS.path}", BY_LENGTH, JSON, known) as client:
         begun = time.monotonic()
@@ -103,9 +103,7 @@ def test_a_body_that_comes_byte_by_byte_gets_no_more_time(service: Service, addr
         sender.join()
 
 
-def test_bodies_that_stop_before_their_end_take_no_more_room_than_there_is(
-    service: Service, address: str
-) -> None:
+def test_incomplete_bodies_take_no_more_memory_than_allowed(service: Service, address: str) -> None:
     known = f"Authorization: Bearer {service.key}"
     size = 1024 * 1024
     unfinished = (f"Content-Length: {size}", b" " * (size - 1))
@@ -121,15 +119,15 @@ def test_bodies_that_stop_before_their_end_take_no_more_room_than_there_is(
     assert {(answer.code, answer.headers["Retry-After"]) for answer in busy} == {("too_busy", "1")}
     assert {answer.status for answer in answers} == {408, 503}
     api = RemoteApi(key=service.key, address=address)
-    for _ in range(2 * at_most):  # what was received or refused leaves its memory to others
+    for _ in range(2 * at_most):  # received and refused bodies release their memory
         assert api.post(AGENTS.path, b" " * size).status == 400
     api.connection.close()
 
 
-def test_heads_that_come_byte_by_byte_stop_nobody(service: Service) -> None:
+def test_heads_sent_byte_by_byte_block_no_other_request(service: Service) -> None:
     with ExitStack() as stack:
         senders = []
-        for _ in range(2 * AT_EACH_DOOR):
+        for _ in range(2 * CLIENTS_PER_REQUEST):
             connection = stack.enter_context(service_connection(service))
             head = f"POST /api{AGENTS.path} HTTP/1.1\r\n{HOST}\r\nX-Long: {'x' * 900}".encode()
             pieces = (head[at : at + 1] for at in range(len(head)))
@@ -142,14 +140,14 @@ def test_heads_that_come_byte_by_byte_stop_nobody(service: Service) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "ek_unknown"])
-def test_who_sends_a_large_body_without_a_key_is_told_so(address: str, key: str) -> None:
+def test_a_large_body_without_a_valid_key_is_a_401(address: str, key: str) -> None:
     api = RemoteApi(key=key, address=address)
     answer = api.post(AGENTS.path, b'"' + b"x" * 900_000 + b'"')
     assert (answer.status, answer.code) == (401, "unauthorized")
     api.connection.close()
 
 
-def test_a_sign_in_form_may_be_no_larger_than_one_is(service: Service, address: str) -> None:
+def test_the_size_of_a_sign_in_form_is_limited(service: Service, address: str) -> None:
     api = RemoteApi(key="", prefix="", address=address)
     body = b"username=" + b"x" * ANONYMOUS_LIMIT
     answer = api.post("/studio/login/", body, content_type="application/x-www-form-urlencoded")
@@ -158,7 +156,7 @@ def test_a_sign_in_form_may_be_no_larger_than_one_is(service: Service, address: 
     api.connection.close()
 
 
-def test_a_large_form_of_somebody_who_was_signed_out_leads_to_the_sign_in(
+def test_a_large_form_sent_without_a_session_redirects_to_the_sign_in(
     service: Service, address: str, kind: Kind
 ) -> None:
     api = RemoteApi(key="", prefix="", address=address)

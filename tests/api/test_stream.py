@@ -1,4 +1,4 @@
-"""Streams of a real server, WSGI and ASGI: what comes, when it comes, and what happens when one leaves."""
+"""Streams of a real server, WSGI and ASGI: their events, their timing, and clients that disconnect."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def shared_model_server() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def model_server(shared_model_server: ModelServer) -> ModelServer:
-    """The model server, as if nothing had been asked before.
+    """The model server, with an empty record of requests.
 
-    A test that falls silent waits for its client to be seen leaving, so nothing of it is left.
+    A test with a silent model waits until its client's departure was noticed, so nothing of it remains.
     """
     shared_model_server.requests.clear()
     shared_model_server.asked.clear()
@@ -56,7 +56,7 @@ def model_server(shared_model_server: ModelServer) -> ModelServer:
 def addresses(
     tmp_path_factory: pytest.TempPathFactory, live_service: Service, shared_model_server: ModelServer
 ) -> Iterator[dict[str, str]]:
-    """Where the application is served, by the interface, with agents that nobody changes."""
+    """The host and port of the application by interface, with agents that no test changes."""
     environment = {"OPENAI_BASE_URL": shared_model_server.url, "OPENAI_API_KEY": KEY}
     service = beside(live_service, tmp_path_factory.mktemp("stream"), **environment)
     service.start()
@@ -71,7 +71,7 @@ def addresses(
                 draft(api, "player")
                 agent(api, "conductor", "lead", agents={"player": {}})
             yield {"wsgi": wsgi, "asgi": asgi}
-            # A worker can be handed the rest of this module later, and then makes them anew.
+            # A pytest worker can be handed the rest of this module later, and then creates them again.
             with opened(wsgi, service.key) as api:
                 for agent_id in ("slow", "waiting", "mute", "player", "conductor"):
                     assert api.delete(f"/stored/agents/{agent_id}").status == 200
@@ -116,7 +116,7 @@ def until(stream: Stream, wanted: Callable[[str], bool]) -> list[str]:
     raise AssertionError(frames)
 
 
-# What comes
+# The events
 
 
 def test_the_events_come_in_order_and_end_with_done(api: RemoteApi) -> None:
@@ -133,7 +133,7 @@ def test_the_events_come_in_order_and_end_with_done(api: RemoteApi) -> None:
     assert len({event["runId"] for event in events}) == 1
 
 
-def test_a_stream_says_what_generate_answers(api: RemoteApi) -> None:
+def test_a_stream_has_the_same_content_as_generate(api: RemoteApi) -> None:
     body = {"versions": {"agents": {"player": {"status": "draft"}, "nobody": {"status": "draft"}}}}
     answer, events = ran(api, "conductor", **body), listened(api, "conductor", **body)
     payloads: dict[str, dict[str, Any]] = {event["type"]: event["payload"] for event in events}
@@ -148,7 +148,7 @@ def test_a_stream_says_what_generate_answers(api: RemoteApi) -> None:
     assert [warning["field"] for warning in answer["warnings"]] == ["versions.agents.nobody"]
 
 
-def test_any_text_arrives_as_it_was_sent(api: RemoteApi) -> None:
+def test_any_text_is_streamed_unchanged(api: RemoteApi) -> None:
     message = 'data: [DONE]\n\nevent: x\r\nZoë 🙂 \u2028 \\ " 日本語'
     events = listened(api, "player", messages=message)
     texts = [event["payload"]["text"] for event in events if event["type"] == "text-delta"]
@@ -164,7 +164,7 @@ WRONG: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-def test_what_is_wrong_before_the_start_is_json_with_a_status(api: RemoteApi) -> None:
+def test_an_error_before_the_start_is_json_with_a_status(api: RemoteApi) -> None:
     for agent_id, body, status in WRONG:
         answer = api.request(
             "POST", run_path(agent_id, "stream"), {"messages": "hello", **body}, accept="text/event-stream"
@@ -192,7 +192,7 @@ def test_a_failure_after_the_start_is_an_error_event_without_the_key(
 # When it comes
 
 
-def test_the_first_words_come_while_the_model_is_still_busy(
+def test_the_first_words_arrive_while_the_model_is_still_busy(
     api: RemoteApi, model_server: ModelServer
 ) -> None:
     model_server.model = lambda request: FallsSilent("first words")
@@ -205,7 +205,7 @@ def test_the_first_words_come_while_the_model_is_still_busy(
 
 
 @pytest.mark.parametrize("agent_id", ["slow", "waiting"])
-def test_a_silent_model_is_bridged_by_comments_and_stopped_when_the_client_leaves(
+def test_comments_are_sent_while_a_model_is_silent_and_it_is_stopped_when_the_client_leaves(
     api: RemoteApi, model_server: ModelServer, agent_id: str
 ) -> None:
     model_server.model = lambda request: FallsSilent()
@@ -216,16 +216,14 @@ def test_a_silent_model_is_bridged_by_comments_and_stopped_when_the_client_leave
         for frame in islice(stream.frames(), PINGS - 1):
             assert frame == PING
             heard.append(monotonic())
-        # A busy machine may hear them late, even several at once; never early, and not each of them late.
+        # On a busy machine they may arrive late, even several together; never early, and not all late.
         assert heard[-1] - began > SECONDS_BETWEEN_PINGS * (PINGS - 1)
         assert min(after - before for before, after in pairwise(heard)) < 2 * SECONDS_BETWEEN_PINGS
         assert model_server.asked.is_set() and not model_server.client_left.is_set()
     assert model_server.client_left.wait(SECONDS_TO_LEAVE)
 
 
-def test_open_streams_do_not_keep_other_requests_from_being_answered(
-    api: RemoteApi, model_server: ModelServer
-) -> None:
+def test_open_streams_do_not_block_other_requests(api: RemoteApi, model_server: ModelServer) -> None:
     released = Event()
 
     def patient(request: dict[str, Any]) -> Says:

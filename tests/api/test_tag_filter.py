@@ -24,7 +24,7 @@ def tag(api: Api, kind: Kind, tags: Any, resource_id: str = "writer") -> None:
     assert api.patch(kind.url(resource_id), {"metadata": {"tags": tags}}).status == 200
 
 
-def test_several_tags_are_all_wanted(cast: Cast, kind: Kind) -> None:
+def test_several_tags_must_all_match(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "red", metadata={"tags": ["red"]})
     kind.make(cast.alice, "both", metadata={"tags": ["blue", "red", "blue"]})
     kind.make(cast.alice, "none")
@@ -32,7 +32,7 @@ def test_several_tags_are_all_wanted(cast: Cast, kind: Kind) -> None:
     assert {names: found(cast.alice, kind, names) for names in wanted} == wanted
 
 
-def test_what_can_be_no_tag_is_kept_and_never_found(cast: Cast, kind: Kind) -> None:
+def test_invalid_tags_are_stored_and_never_found(cast: Cast, kind: Kind) -> None:
     odd = [1, None, True, "a,b", " c", "", "d" * 65, "e\u200b", ["f"], "Straße", "e" * 64]
     metadata = kind.make(cast.alice, metadata={"tags": odd})["metadata"]
     assert metadata == {"tags": odd}
@@ -43,13 +43,13 @@ def test_what_can_be_no_tag_is_kept_and_never_found(cast: Cast, kind: Kind) -> N
     assert found(cast.alice, kind, "Straße") == []
 
 
-def test_more_tags_than_a_resource_can_have_find_nothing(cast: Cast, kind: Kind) -> None:
+def test_a_filter_of_more_tags_than_allowed_finds_nothing(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, metadata={"tags": [str(number) for number in range(60)]})
     assert found(cast.alice, kind, ",".join(map(str, range(50)))) == ["writer"]
     assert found(cast.alice, kind, ",".join(map(str, range(1_500)))) == []
 
 
-def test_a_tag_counts_at_once_and_follows_every_change(cast: Cast, kind: Kind) -> None:
+def test_the_tag_filter_reflects_every_change_immediately(cast: Cast, kind: Kind) -> None:
     before = kind.make(cast.alice)
     tag(cast.edgar, kind, ["red", "blue"])
     assert found(cast.edgar, kind, "red,blue") == ["writer"]
@@ -65,7 +65,7 @@ def test_a_tag_counts_at_once_and_follows_every_change(cast: Cast, kind: Kind) -
     assert found(cast.alice, kind, "green") == []
 
 
-def test_a_refused_change_leaves_the_tags(cast: Cast, kind: Kind) -> None:
+def test_a_refused_change_leaves_the_tags_unchanged(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, metadata={"tags": ["red"]})
     body = {"metadata": {"tags": ["blue"]}}
     assert cast.vera.patch(kind.url("writer"), body).status in {403, 404}
@@ -74,7 +74,7 @@ def test_a_refused_change_leaves_the_tags(cast: Cast, kind: Kind) -> None:
     assert (found(cast.alice, kind, "red"), found(cast.alice, kind, "blue")) == (["writer"], [])
 
 
-def test_a_tag_shows_nobody_what_they_may_not_read(cast: Cast, kind: Kind) -> None:
+def test_a_tag_filter_finds_only_readable_resources(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "live", autoPublish=True, metadata={"tags": ["red"]})
     kind.make(cast.alice, "fresh", autoPublish=False, metadata={"tags": ["red"]})
     kind.make(cast.charlie, "theirs", workspaceId="elsewhere", metadata={"tags": ["red"]})

@@ -29,7 +29,7 @@ Follow = Callable[[], None]
 
 @pytest.fixture(params=["indexed", "not yet indexed"])
 def follow(request: Any, db: None) -> Follow:
-    """Let a worker do its turn, or let it be late."""
+    """Let a worker update the index, or let it lag behind."""
     following.follow()
     return following.follow if request.param == "indexed" else lambda: None
 
@@ -74,7 +74,7 @@ def test_exact_names_come_first_then_beginnings_names_ids_descriptions_and_texts
     assert ids("tales parrot") == ["here-and-there"]
 
 
-def test_both_kinds_are_counted_and_can_be_had_alone(cast: Cast, follow: Follow) -> None:
+def test_agents_and_blocks_are_counted_and_can_be_listed_separately(cast: Cast, follow: Follow) -> None:
     AGENTS.make(cast.edgar, "same", "about parrots")
     PROMPT_BLOCKS.make(cast.edgar, "same", "parrots")
     PROMPT_BLOCKS.make(cast.edgar, "other", "parrots")
@@ -86,7 +86,7 @@ def test_both_kinds_are_counted_and_can_be_had_alone(cast: Cast, follow: Follow)
     assert [hit.entry.id for hit in found.hits(1, 2, PROMPT_BLOCK)] == ["same"]
 
 
-def test_what_was_saved_is_found_by_the_next_search(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_a_saved_text_is_found_by_the_next_search(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.edgar, text="about parrots")
     follow()
     kind.save(cast.edgar, text="about <b>pelicans</b>")
@@ -96,7 +96,7 @@ def test_what_was_saved_is_found_by_the_next_search(cast: Cast, kind: Kind, foll
     assert shown(hits("pelicans")[0]) == "about <b>[pelicans]</b>"
 
 
-def test_the_live_text_is_found_beside_the_draft(cast: Cast, kind: Kind, follow: Follow) -> None:
+def test_the_live_text_is_found_along_with_the_draft(cast: Cast, kind: Kind, follow: Follow) -> None:
     live = kind.make(cast.alice, text="about parrots", autoPublish=True)
     draft = kind.save(cast.edgar, text="about pelicans")
     follow()
@@ -112,7 +112,7 @@ def test_the_live_text_is_found_beside_the_draft(cast: Cast, kind: Kind, follow:
         assert hit.version.version_id == version["latestVersionId"], (name, text)
 
 
-def test_what_is_deleted_is_gone_and_its_id_never_shows_it_again(
+def test_deleted_texts_are_not_found_even_after_their_id_is_reused(
     cast: Cast, kind: Kind, follow: Follow
 ) -> None:
     kind.make(cast.alice, text="secret parrots", autoPublish=True)
@@ -152,16 +152,14 @@ TYPED = [
 ]  # fmt: skip
 
 
-def test_nothing_that_people_type_is_an_error_or_a_command(cast: Cast, follow: Follow) -> None:
+def test_no_search_text_is_an_error_or_a_command(cast: Cast, follow: Follow) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "other", "nothing of the kind")
     follow()
     for text in TYPED:
         assert ids(text) in ([], ["other"]), text
 
 
-def test_punctuation_is_found_as_it_stands_and_so_is_the_inside_of_words(
-    cast: Cast, kind: Kind, follow: Follow
-) -> None:
+def test_punctuation_and_parts_of_words_are_found_literally(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.edgar, text="Ask {{ x || y }} for the Rückerstattungsrichtlinie")
     follow()
     assert ids("||") == ids("richtlinie") == ["writer"]
@@ -189,7 +187,7 @@ def indexed() -> set[str]:
     return set(PromptBlock.document_model.objects.values_list("resource_id", flat=True))
 
 
-def test_a_worker_fills_the_index_with_what_there_was_before(cast: Cast) -> None:
+def test_a_worker_indexes_resources_that_existed_before(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "old", "about parrots")
     assert ids("parrots") == ["old"] and indexed() == set()
     following.follow()
@@ -197,7 +195,7 @@ def test_a_worker_fills_the_index_with_what_there_was_before(cast: Cast) -> None
     assert following.missing() == {}
 
 
-def test_with_too_much_to_look_through_the_lists_are_asked(
+def test_with_too_many_unindexed_resources_the_search_uses_the_lists(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "MAX_BEHIND", 2)
@@ -212,7 +210,7 @@ def test_with_too_much_to_look_through_the_lists_are_asked(
     assert sorted(ids("parrots")) == ["n0", "n1", "n2"] and ids("parrots", "vera") == []
 
 
-def test_with_texts_too_long_to_look_through_the_lists_are_asked(
+def test_with_too_long_unindexed_texts_the_search_uses_the_lists(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     following.follow()
@@ -228,7 +226,7 @@ def test_with_texts_too_long_to_look_through_the_lists_are_asked(
     assert following.missing() == {} and ids("parrots") == ["live"]
 
 
-def test_only_versions_that_a_pointer_leads_to_stay_in_the_index(cast: Cast, kind: Kind) -> None:
+def test_only_latest_and_published_versions_stay_in_the_index(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     for number in range(5):
         kind.save(cast.alice, text=f"text {number}")
@@ -240,7 +238,7 @@ def test_only_versions_that_a_pointer_leads_to_stay_in_the_index(cast: Cast, kin
     assert model.document_model.objects.count() == 0
 
 
-def test_changes_that_the_log_has_no_entry_of_are_found(cast: Cast, follow: Follow) -> None:
+def test_changes_without_an_entry_in_the_log_are_found(cast: Cast, follow: Follow) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
     record = PromptBlock.objects.get(pk="new")
     follow()
@@ -250,7 +248,7 @@ def test_changes_that_the_log_has_no_entry_of_are_found(cast: Cast, follow: Foll
     assert ids("parrots", "vera") == ["new"] and SearchProgress.objects.get().position <= events.position()
 
 
-def test_an_index_that_is_ahead_of_the_log_is_compared_with_what_there_is(cast: Cast) -> None:
+def test_an_index_ahead_of_the_log_is_compared_with_the_resources(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
     following.follow()
     SearchProgress.objects.update(position=events.position() + 10)
@@ -260,7 +258,7 @@ def test_an_index_that_is_ahead_of_the_log_is_compared_with_what_there_is(cast: 
     assert SearchProgress.objects.get().position == events.position() and following.missing() == {}
 
 
-def test_a_pruned_log_is_no_loss(cast: Cast) -> None:
+def test_the_index_copes_with_a_pruned_log(cast: Cast) -> None:
     following.follow()
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
     events.prune(timezone.now())
@@ -288,7 +286,7 @@ def test_the_application_finds_everything(cast: Cast, follow: Follow) -> None:
     assert TextSearch(catalogs, "parrots").counts == {"agent": 0, "promptBlock": 2}
 
 
-def test_two_workers_that_compare_at_once_leave_nothing_out(
+def test_two_workers_that_compare_concurrently_omit_nothing(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(6):
@@ -296,13 +294,13 @@ def test_two_workers_that_compare_at_once_leave_nothing_out(
     monkeypatch.setattr(following, "AT_ONCE", 2)
     look = following._not_indexed
 
-    def look_while_another_worker_is_quicker(limit: int) -> following.Missing:
+    def look_after_another_worker_was_faster(limit: int) -> following.Missing:
         found = look(limit)
         monkeypatch.setattr(following, "_not_indexed", look)
         following._compare_some()
         return found
 
-    monkeypatch.setattr(following, "_not_indexed", look_while_another_worker_is_quicker)
+    monkeypatch.setattr(following, "_not_indexed", look_after_another_worker_was_faster)
     following._compare_some()
     assert not SearchProgress.objects.get().is_whole
     following.follow()

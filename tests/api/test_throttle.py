@@ -31,7 +31,7 @@ def statuses(api: Api, times: int) -> list[int]:
     return [ask(api).status for _ in range(times)]
 
 
-def test_nothing_is_limited_unless_it_is_asked_for(cast: Cast) -> None:
+def test_requests_are_not_limited_by_default(cast: Cast) -> None:
     assert statuses(cast.alice, 20) == [200] * 20
 
 
@@ -44,7 +44,7 @@ def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings) -> None
         assert answer.code.isidentifier() and answer.code.islower()
 
 
-def test_every_key_is_counted_by_itself(cast: Cast, settings: Settings) -> None:
+def test_every_key_is_counted_separately(cast: Cast, settings: Settings) -> None:
     settings.EDITOR_THROTTLE = "2/day"
     second_key = key_of("alice")
     assert statuses(cast.alice, 3) == [200, 200, 429]
@@ -52,14 +52,14 @@ def test_every_key_is_counted_by_itself(cast: Cast, settings: Settings) -> None:
     assert statuses(cast.vera, 1) == [200]
 
 
-def test_a_new_window_begins_afresh(cast: Cast, settings: Settings) -> None:
+def test_the_count_restarts_with_each_window(cast: Cast, settings: Settings) -> None:
     settings.EDITOR_THROTTLE = "1/day"
     assert statuses(cast.alice, 2) == [200, 429]
     ThrottleWindow.objects.update(window=F("window") - 1)
     assert statuses(cast.alice, 2) == [200, 429]
 
 
-def test_whatever_is_asked_counts_and_over_the_limit_nothing_is_saved(
+def test_every_request_counts_and_above_the_limit_nothing_is_saved(
     cast: Cast, kind: Kind, settings: Settings
 ) -> None:
     settings.EDITOR_THROTTLE = "3/day"
@@ -71,9 +71,7 @@ def test_whatever_is_asked_counts_and_over_the_limit_nothing_is_saved(
     assert cast.alice.get(kind.url("first")).body["name"] == "Writer"
 
 
-def test_who_has_no_key_is_asked_to_sign_in_and_uses_up_nobodys_requests(
-    cast: Cast, settings: Settings
-) -> None:
+def test_requests_without_a_valid_key_get_a_401_and_do_not_count(cast: Cast, settings: Settings) -> None:
     settings.EDITOR_THROTTLE = "1/day"
     assert statuses(cast.nobody, 3) == [401, 401, 401]
     assert statuses(Api("ek_unknown"), 3) == [401, 401, 401]
@@ -85,7 +83,7 @@ def test_health_is_never_limited(cast: Cast, settings: Settings) -> None:
     assert [cast.alice.get("/healthz").status, cast.alice.get("/readyz").status] == [200, 200]
 
 
-def test_all_workers_count_together_and_exactly(tmp_path: Path) -> None:
+def test_the_count_is_shared_by_all_workers_and_exact(tmp_path: Path) -> None:
     with running_service(tmp_path, "--workers", "2", EDITOR_THROTTLE=f"{LIMIT}/day") as service:
 
         def status(_: int) -> int:

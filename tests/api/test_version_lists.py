@@ -1,4 +1,4 @@
-"""The history of a resource: listed in pages, compared, and bounded when that is asked for."""
+"""The history of a resource: listed in pages, compared, and bounded where that is configured."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_versions_come_newest_first_20_a_page(alice: Api, kind: Kind) -> None:
     assert second == {"total": 21, "page": 1, "perPage": 20, "hasMore": False}
 
 
-def test_pages_of_versions_are_as_large_as_asked(alice: Api, kind: Kind) -> None:
+def test_pages_of_versions_have_the_requested_size(alice: Api, kind: Kind) -> None:
     make_many(kind, alice, 3)
     assert [numbers(kind, alice, page=page, perPage=2) for page in range(3)] == [[3, 2], [1], []]
     none = history(kind, alice, perPage=0)
@@ -68,7 +68,7 @@ def test_a_query_of_versions_is_refused_naming_the_parameter(alice: Api, kind: K
         assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", [field])
 
 
-def test_versions_are_ordered_as_asked(alice: Api, kind: Kind) -> None:
+def test_versions_have_the_requested_order(alice: Api, kind: Kind) -> None:
     make_many(kind, alice, 3)
     for field in ("versionNumber", "createdAt"):
         assert numbers(kind, alice, **{"orderBy[field]": field}) == [3, 2, 1]
@@ -76,14 +76,14 @@ def test_versions_are_ordered_as_asked(alice: Api, kind: Kind) -> None:
         assert numbers(kind, alice, **{"orderBy[field]": field, "orderBy[direction]": "ASC"}) == [1, 2, 3]
 
 
-def test_versions_are_of_the_database_or_of_git(alice: Api, kind: Kind) -> None:
+def test_versions_come_from_the_database_or_from_git(alice: Api, kind: Kind) -> None:
     make_many(kind, alice, 2)
     assert numbers(kind, alice, source="database") == [2, 1]
     git = history(kind, alice, source="git")
     assert (git["versions"], git["total"], git["hasMore"]) == ([], 0, False)
 
 
-def test_a_list_of_versions_is_of_one_resource(alice: Api, kind: Kind) -> None:
+def test_a_list_of_versions_covers_one_resource(alice: Api, kind: Kind) -> None:
     make_many(kind, alice, 2)
     make_many(kind, alice, 3, "other")
     assert (numbers(kind, alice), history(kind, alice)["total"]) == ([2, 1], 2)
@@ -112,9 +112,7 @@ def test_comparing_names_the_top_level_fields_that_differ(alice: Api, kind: Kind
     assert answer.body["toVersion"] == alice.get(kind.url("writer", "versions", second)).body
 
 
-def test_comparing_goes_both_ways_and_finds_no_difference_between_equal_versions(
-    alice: Api, kind: Kind
-) -> None:
+def test_comparing_works_in_both_directions_and_equal_versions_do_not_differ(alice: Api, kind: Kind) -> None:
     first, second = make_many(kind, alice, 2)
     assert compare(kind, alice, second, first).body["diffs"] == [
         {"field": kind.text, "previousValue": "2", "currentValue": "1"}
@@ -140,14 +138,14 @@ def test_comparing_needs_both_sides(alice: Api, kind: Kind) -> None:
     assert alice.get(address, **{"from": first, "to": ""}).fields == ["to"]
 
 
-def test_comparing_with_what_does_not_exist_is_404(alice: Api, kind: Kind) -> None:
+def test_comparing_with_a_missing_version_is_404(alice: Api, kind: Kind) -> None:
     first = kind.make(alice)["resolvedVersionId"]
     for unknown in ("00000000-0000-4000-8000-000000000000", "x", "latest"):
         assert compare(kind, alice, first, unknown).status == 404
         assert compare(kind, alice, unknown, first).status == 404
 
 
-def test_history_is_kept_when_nothing_bounds_it(alice: Api, kind: Kind) -> None:
+def test_history_is_unbounded_by_default(alice: Api, kind: Kind) -> None:
     make_many(kind, alice, 30)
     call_command("prune_versions")
     assert history(kind, alice)["total"] == 30
@@ -200,7 +198,7 @@ def test_pruning_keeps_the_newest_the_active_and_the_labelled_versions(
     assert alice.get(kind.url("writer"), versionId=before.historical).status == 404
 
 
-def test_pruning_is_of_agents_and_prompt_blocks_alike(alice: Api, settings: Settings) -> None:
+def test_pruning_covers_agents_and_prompt_blocks(alice: Api, settings: Settings) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         make_many(kind, alice, 4)
         make_many(kind, alice, 2, "short")

@@ -1,4 +1,4 @@
-"""Versions: what their records hold, how they are numbered, listed, compared, copied and deleted."""
+"""Versions: their records, and how they are numbered, copied and deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def full(kind: Kind) -> dict[str, Any]:
 
 
 def add_version(kind: Kind, api: Api, body: dict[str, Any] | None = None) -> Answer:
-    """Save a copy of what is published."""
+    """Save a copy of the published version."""
     return api.post(kind.url("writer", "versions"), body)
 
 
@@ -47,7 +47,7 @@ def test_the_full_configurations_of_these_tests_set_every_field() -> None:
     assert (set(FULL_AGENT), set(FULL_BLOCK)) == (set(AGENT.schema.names), set(PROMPT_BLOCK.schema.names))
 
 
-def test_a_version_holds_its_configuration_and_who_saved_it_when_and_why(cast: Cast, kind: Kind) -> None:
+def test_a_version_holds_its_configuration_author_time_and_message(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     kind.save(cast.edgar, text="two", changeMessage="Because")
     version = kind.versions(cast.alice)[0]
@@ -68,7 +68,7 @@ def test_a_version_holds_its_configuration_and_who_saved_it_when_and_why(cast: C
     }
 
 
-def test_versions_show_state_and_labels_in_the_list_and_alone(alice: Api, kind: Kind) -> None:
+def test_versions_show_state_and_labels_in_lists_and_single_reads(alice: Api, kind: Kind) -> None:
     make_history(kind, alice)
     for version in kind.versions(alice):
         answer = alice.get(kind.url("writer", "versions", version["id"]))
@@ -100,7 +100,9 @@ def test_changed_fields_are_exactly_those_that_differ_from_the_version_before(al
     assert changed(kind, alice) == ["description"]
 
 
-def test_a_restored_version_changed_what_differs_from_the_draft_before_it(alice: Api, kind: Kind) -> None:
+def test_the_changed_fields_of_a_restored_version_are_relative_to_the_previous_draft(
+    alice: Api, kind: Kind
+) -> None:
     first = kind.make(alice, description="first")["resolvedVersionId"]
     kind.save(alice, text="two", requestContextSchema={})
     kind.save(alice, text="two", description="third")
@@ -122,7 +124,9 @@ def test_numbers_are_never_used_twice(alice: Api, kind: Kind) -> None:
     ]
 
 
-def test_after_deleting_the_latest_version_the_newest_one_left_is_the_latest(alice: Api, kind: Kind) -> None:
+def test_after_deleting_the_latest_version_the_newest_remaining_version_is_the_latest(
+    alice: Api, kind: Kind
+) -> None:
     first, second, third = make_three(kind, alice)
     kind.publish(alice, "writer", first)
     assert alice.delete(kind.url("writer", "versions", third)).status == 200
@@ -131,7 +135,7 @@ def test_after_deleting_the_latest_version_the_newest_one_left_is_the_latest(ali
     assert alice.delete(kind.url("writer", "versions", second)).status == 200
     left = alice.get(kind.url("writer"), status="draft").body
     assert (left["latestVersionId"], left["activeVersionId"], left["hasDraft"]) == (first, first, False)
-    # An edit is compared with what is left.
+    # An edit is compared with the remaining latest version.
     assert alice.patch(kind.url("writer"), {kind.text: "1"}).body["latestVersionId"] == first
     gone = kind.save(alice, text="2", description="gone")["latestVersionId"]
     assert alice.delete(kind.url("writer", "versions", gone)).status == 200
@@ -140,7 +144,7 @@ def test_after_deleting_the_latest_version_the_newest_one_left_is_the_latest(ali
     assert (newest["changedFields"], newest.get("description")) == ([kind.text], None)
 
 
-def test_adding_a_version_copies_what_is_published(alice: Api, kind: Kind) -> None:
+def test_adding_a_version_copies_the_published_version(alice: Api, kind: Kind) -> None:
     kind.make(alice, autoPublish=True, **full(kind))
     active = kind.save(alice, text="draft", name="Draft", description=None)["activeVersionId"]
     answer = add_version(kind, alice, {"changeMessage": "  A copy "})
@@ -162,7 +166,7 @@ def test_adding_a_version_copies_the_latest_when_nothing_is_published(alice: Api
     assert [item["versionNumber"] for item in kind.versions(alice)] == [5, 4, 3, 2, 1]
 
 
-def test_restoring_copies_the_whole_configuration_whatever_its_fields(alice: Api, kind: Kind) -> None:
+def test_restoring_copies_every_field_of_the_configuration(alice: Api, kind: Kind) -> None:
     first = kind.make(alice, **full(kind))["resolvedVersionId"]
     others = {name: None for name in full(kind) if name not in {"name", kind.text}}
     assert alice.patch(kind.url("writer"), {**others, "name": "Bare", kind.text: "bare"}).status == 200
@@ -175,7 +179,7 @@ def test_restoring_copies_the_whole_configuration_whatever_its_fields(alice: Api
     assert config(kind, restore(kind, alice, second).body) == {"name": "Bare", kind.text: "bare"}
 
 
-def test_restoring_answers_201_with_the_address_of_the_new_version(alice: Api, kind: Kind) -> None:
+def test_restoring_answers_201_with_the_url_of_the_new_version(alice: Api, kind: Kind) -> None:
     first, *_ = make_three(kind, alice)
     answer = restore(kind, alice, first, {"changeMessage": " Back "})
     assert (answer.status, answer.body["changeMessage"]) == (201, "Back")
@@ -183,7 +187,7 @@ def test_restoring_answers_201_with_the_address_of_the_new_version(alice: Api, k
     assert alice.get(answer.headers["Location"].removeprefix("/api")).body == answer.body
 
 
-def test_saving_restoring_and_publishing_change_no_version_that_is_there(alice: Api, kind: Kind) -> None:
+def test_saving_restoring_and_publishing_change_no_existing_version(alice: Api, kind: Kind) -> None:
     first, second, _ = make_three(kind, alice)
     before = [{**item, "state": None} for item in kind.versions(alice)]
     kind.publish(alice, "writer", second)

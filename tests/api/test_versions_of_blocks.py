@@ -52,7 +52,9 @@ def test_a_version_of_a_block_is_selected_in_every_agent_that_shows_it(alice: Ap
         assert answer["warnings"] == []
 
 
-def test_the_body_goes_before_the_context_and_a_selected_block_before_the_draft_of_all(alice: Api) -> None:
+def test_the_body_precedes_the_context_and_a_selected_block_precedes_the_status_of_the_run(
+    alice: Api,
+) -> None:
     versions = toned(alice)
     context = {"versions": {"promptBlocks": {"tone": {"status": "draft"}}}}
     assert prompt(ran(alice, requestContext=context)) == "drafted tone"
@@ -88,7 +90,7 @@ def test_an_unpublished_block_is_shown_in_the_version_that_is_selected(alice: Ap
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_what_may_not_be_read_is_answered_as_what_does_not_exist(cast: Cast, strict: bool) -> None:
+def test_an_unreadable_version_of_a_block_is_answered_like_a_missing_one(cast: Cast, strict: bool) -> None:
     versions = toned(cast.alice)
     other = published_block(cast.alice, "other", "other")
     for selector in (
@@ -110,7 +112,7 @@ def test_what_may_not_be_read_is_answered_as_what_does_not_exist(cast: Cast, str
     assert prompt(ran(cast.vera, **with_tone({"versionId": versions["live"]}, strict=True))) == "live tone"
 
 
-def test_a_released_label_is_read_by_members_and_by_nobody_else(cast: Cast) -> None:
+def test_only_members_select_blocks_by_released_labels(cast: Cast) -> None:
     versions = toned(cast.alice)
     label = {"versionId": versions["old"], "released": True}
     assert cast.alice.put("/stored/prompt-blocks/tone/labels/pilot", label).status == 200
@@ -120,9 +122,9 @@ def test_a_released_label_is_read_by_members_and_by_nobody_else(cast: Cast) -> N
     assert prompt(answer) == "live tone" and noticed(answer) == [("version_unresolved", PLACE)]
 
 
-def test_a_selection_shows_no_block_of_another_workspace(cast: Cast) -> None:
+def test_selecting_a_version_shows_no_block_of_another_workspace(cast: Cast) -> None:
     toned(cast.alice)
-    # A draft may name what its author cannot read.
+    # A draft may name blocks that its author cannot read.
     agent(cast.charlie, "theirs", [text("Mine.")])
     cast.charlie.patch("/stored/agents/theirs", {"instructions": [text("Mine."), reference("tone")]})
     give_role("edgar", "elsewhere", Role.PUBLISHER)

@@ -1,4 +1,4 @@
-"""Where a new resource goes: the key's workspace, else the only one, else the one that is named."""
+"""The workspace of a new resource: that of the key, else the caller's only one, else the requested one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def workspace_of(answer: Answer) -> str:
 
 
 def refusal(answer: Answer, name: str) -> tuple[int, str, str]:
-    """A refusal, with the name of the workspace blotted out."""
+    """A refusal, without the name of the workspace."""
     return answer.status, answer.code, answer.body["error"].replace(name, "…")
 
 
@@ -36,7 +36,7 @@ def dora(cast: Cast) -> Api:
 # Creating
 
 
-def test_the_key_s_workspace_or_the_only_one_is_the_default_and_others_have_to_be_named(
+def test_the_workspace_defaults_to_that_of_the_key_or_to_the_callers_only_one(
     cast: Cast, dora: Api, kind: Kind
 ) -> None:
     person("lena")
@@ -54,7 +54,9 @@ def test_the_key_s_workspace_or_the_only_one_is_the_default_and_others_have_to_b
 
 
 @pytest.mark.parametrize("who", ["charlie", "vera", "root"])
-def test_an_unknown_workspace_is_refused_like_one_of_others(cast: Cast, kind: Kind, who: str) -> None:
+def test_an_unknown_workspace_is_refused_like_one_without_membership(
+    cast: Cast, kind: Kind, who: str
+) -> None:
     api: Api = getattr(cast, who)
     unknown = refusal(create(api, kind, workspaceId="nowhere"), "nowhere")
     assert unknown[:2] == (403, "forbidden")
@@ -63,14 +65,14 @@ def test_an_unknown_workspace_is_refused_like_one_of_others(cast: Cast, kind: Ki
         assert refusal(create(api, kind, workspaceId=others), others) == unknown
 
 
-def test_a_key_for_a_workspace_that_its_owner_has_left_creates_nowhere(dora: Api, kind: Kind) -> None:
+def test_a_key_for_a_workspace_that_its_owner_has_left_creates_nothing(dora: Api, kind: Kind) -> None:
     limited = key_of("dora", workspace="elsewhere")
     Membership.objects.filter(user__username="dora", workspace_id="elsewhere").delete()
     answer = create(limited, kind)
     assert (answer.status, answer.code) == (403, "forbidden")
 
 
-def test_a_key_that_is_limited_to_a_role_does_no_more_than_that_role(cast: Cast, kind: Kind) -> None:
+def test_a_key_limited_to_a_role_has_only_the_rights_of_that_role(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     viewing = key_of("alice", workspace="acme", role="viewer")
     editing = key_of("alice", workspace="acme", role="editor")
@@ -82,7 +84,7 @@ def test_a_key_that_is_limited_to_a_role_does_no_more_than_that_role(cast: Cast,
     assert create(editing, kind, workspaceId="acme", autoPublish=True).status == 403
 
 
-def test_a_key_that_is_limited_to_a_workspace_sees_no_other_of_its_owner(cast: Cast, kind: Kind) -> None:
+def test_a_key_limited_to_a_workspace_sees_no_other_workspace_of_its_owner(cast: Cast, kind: Kind) -> None:
     person("dora", acme="admin", elsewhere="admin")
     kind.make(cast.alice, "ours", autoPublish=True)
     kind.make(cast.charlie, "theirs", autoPublish=True)
@@ -94,16 +96,14 @@ def test_a_key_that_is_limited_to_a_workspace_sees_no_other_of_its_owner(cast: C
     assert [found["id"] for found in both] == ["theirs", "ours"]
 
 
-def test_a_key_that_is_limited_to_a_workspace_reads_public_agents_of_others(cast: Cast) -> None:
+def test_a_key_limited_to_a_workspace_reads_public_agents_of_other_workspaces(cast: Cast) -> None:
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     limited = key_of("charlie", workspace="elsewhere", role="viewer")
     assert limited.get(AGENTS.url("writer")).body["instructions"] == "one"
     assert limited.get(AGENTS.url("writer"), status="draft").status == 403
 
 
-def test_a_superusers_key_that_is_limited_to_a_workspace_is_a_stranger_elsewhere(
-    cast: Cast, kind: Kind
-) -> None:
+def test_a_superusers_key_limited_to_a_workspace_has_no_rights_elsewhere(cast: Cast, kind: Kind) -> None:
     kind.make(cast.charlie, "theirs", autoPublish=True)
     limited = key_of("root", workspace="acme")
     assert workspace_of(create(limited, kind)) == "acme"
@@ -111,7 +111,7 @@ def test_a_superusers_key_that_is_limited_to_a_workspace_is_a_stranger_elsewhere
     assert limited.delete(kind.url("theirs")).status == 404
 
 
-def test_a_superusers_key_that_is_limited_to_viewing_reads_what_is_published_everywhere(
+def test_a_superusers_key_limited_to_viewing_reads_published_versions_everywhere(
     cast: Cast, kind: Kind
 ) -> None:
     kind.make(cast.alice, "ours", autoPublish=True)
@@ -146,7 +146,7 @@ def clone(api: Api, kind: Kind, **more: Any) -> Answer:
     return api.post(kind.url("writer", "clone"), {"newId": "copy", **more})
 
 
-def test_a_clone_goes_where_the_caller_may_save_and_nowhere_else(cast: Cast, kind: Kind) -> None:
+def test_a_clone_needs_the_right_to_save_in_the_target_workspace(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     others = refusal(clone(cast.alice, kind, workspaceId="elsewhere"), "elsewhere")
     assert others == refusal(clone(cast.alice, kind, workspaceId="nowhere"), "nowhere")
@@ -160,7 +160,7 @@ def test_a_clone_goes_where_the_caller_may_save_and_nowhere_else(cast: Cast, kin
     assert workspace_of(clone(cast.edgar, kind, newId="another")) == "acme"
 
 
-def test_a_clone_of_a_public_agent_is_private_unpublished_and_the_cloners_own(cast: Cast) -> None:
+def test_a_clone_of_a_public_agent_is_private_unpublished_and_owned_by_the_cloner(cast: Cast) -> None:
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     AGENTS.save(cast.alice)
     copy = clone(cast.charlie, AGENTS).body
@@ -170,7 +170,7 @@ def test_a_clone_of_a_public_agent_is_private_unpublished_and_the_cloners_own(ca
     assert cast.alice.get(AGENTS.url("copy")).status == 404
 
 
-def test_cloning_a_public_agent_of_others_asks_which_of_two_workspaces(cast: Cast) -> None:
+def test_cloning_a_public_agent_with_two_memberships_needs_a_workspace_id(cast: Cast) -> None:
     person("uma", elsewhere="editor", default="editor")
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     answer = clone(key_of("uma"), AGENTS)

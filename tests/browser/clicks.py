@@ -9,13 +9,13 @@ from playwright.sync_api import Locator, Page
 
 @dataclass
 class Clicks:
-    """Somebody with a mouse: every click counts; typing and waiting for a page do not."""
+    """A person with a mouse: every click counts; typing and waiting for a page do not."""
 
     page: Page
     count: int = 0
 
     def click(self, target: Locator) -> None:
-        """Click on something that can be seen without opening anything else first."""
+        """Click on an element that is visible without opening anything else first."""
         target.click()
         self.count += 1
 

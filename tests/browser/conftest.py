@@ -1,6 +1,6 @@
 """A real browser before a real server.
 
-The browser is Debian's Chromium. These tests run in a process of their own (`make test-browser`):
+The browser is Debian's Chromium. These tests run in a separate process (`make test-browser`):
 Playwright keeps an event loop running, in which Django's database layer refuses to work.
 """
 
@@ -38,7 +38,7 @@ expect.set_options(timeout=30_000)  # milliseconds: the usual five seconds are s
 
 @dataclass
 class Watched:
-    """What went wrong in the pages of a test, and where they asked for something."""
+    """Errors in the pages of a test, and the hosts of their requests."""
 
     errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
@@ -80,14 +80,14 @@ def keys(studio_service: Service) -> dict[str, str]:
 
 @pytest.fixture
 def api_of(studio_service: Service, keys: dict[str, str]) -> Iterator[Callable[[str], RemoteApi]]:
-    """The API as somebody of the cast sees it: `api_of("paula")`."""
+    """The API with the key of a member of the cast: `api_of("paula")`."""
     with ExitStack() as stack:
         yield lambda name: stack.enter_context(connected(studio_service, keys[name]))
 
 
 @pytest.fixture(scope="session")
 def library(studio_service: Service, keys: dict[str, str]) -> Library:
-    """Something to look at in the workspace acme."""
+    """Content to look at in the workspace acme."""
     with ExitStack() as stack:
         return make_library(lambda name: stack.enter_context(connected(studio_service, keys[name])))
 
@@ -105,7 +105,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def sessions() -> dict[str, Any]:
-    """What a browser keeps of those who have signed in, by name."""
+    """The browser storage of people who have signed in, by name."""
     return {}
 
 
@@ -113,9 +113,9 @@ def sessions() -> dict[str, Any]:
 def enter(
     browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Any]
 ) -> Iterator[Enter]:
-    """Somebody's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
+    """A person's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
 
-    When the test is over, no page may have had an error or have asked another host for anything.
+    At the end of the test, no page may have had an error or have sent a request to another host.
     """
     watched, contexts = Watched(), list[BrowserContext]()
 

@@ -1,4 +1,4 @@
-"""Something to look at: what the tests of all pages, and the screenshots, show."""
+"""Content for the tests of all pages, and for the screenshots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ECHO = {"provider": "echo", "name": "echo"}
 
 @dataclass(frozen=True)
 class Library:
-    """The ids of what was made."""
+    """The ids of the created content."""
 
     agent: str
     block: str
@@ -53,7 +53,7 @@ class Library:
 
     @property
     def main_pages(self) -> dict[str, str]:
-        """The address of every main page below `/studio/`, by its name."""
+        """The URL of every main page below `/studio/`, by its name."""
         agent, block = f"versioning/agent/{self.agent}", f"versioning/promptblock/{quoted(self.block)}"
         acme = "versioning/workspace/acme"
         return {
@@ -127,12 +127,12 @@ class Library:
 
 
 def quoted(resource_id: str) -> str:
-    """Return an id as the admin writes it into addresses."""
+    """Return an id as the admin encodes it in URLs."""
     return resource_id.replace("/", "_2F")
 
 
 def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
-    """Let the cast make it, as they would."""
+    """Let the cast create the content, as people would."""
     alice, paula, edgar = (api_of(name) for name in ("alice", "paula", "edgar"))
     _make(PROMPT_BLOCKS, paula, "policies/refunds", name="Refund policy", content=REFUNDS, autoPublish=True)
     _make(PROMPT_BLOCKS, paula, "tone", name="Tone of voice", content=TONE, autoPublish=True)
@@ -185,7 +185,7 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
 
 
 def add_something_awkward(edgar: RemoteApi) -> None:
-    """Add what has a name and an id that no line can hold."""
+    """Add resources with names and ids that are too long for a line."""
     long = "a-very-long-identifier-without-any-place-to-break-it/" * 3 + "end"
     _make(AGENTS, edgar, long, name="Anunusuallylongnamethatnobodywouldchoose" * 3, instructions="Short.")
 

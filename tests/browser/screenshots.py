@@ -1,4 +1,4 @@
-"""The pictures in docs/screenshots: `make screenshots` draws them anew."""
+"""The pictures in docs/screenshots: `make screenshots` renders them again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN = [
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_hostile() -> Iterator[None]:
-    """Write what a reader of the documentation expects where tests have a script that must not run."""
+    """Use ordinary texts for the documentation in place of the hostile scripts of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tests.browser.library.SCRIPT", "Thank them for waiting.")
         patch.setattr("tests.browser.library.TONE", TONE.replace(SCRIPT, "Thank them for waiting."))
@@ -31,7 +31,7 @@ def nothing_hostile() -> Iterator[None]:
 
 @pytest.fixture
 def no_tour(enter: Enter, library: Library) -> None:
-    """Dismiss what the home page says on the first visit."""
+    """Dismiss the introduction that the home page shows on the first visit."""
     dismiss = enter("alice").get_by_role("button", name="Got it")
     if dismiss.is_visible():
         dismiss.click()
@@ -40,14 +40,14 @@ def no_tour(enter: Enter, library: Library) -> None:
 
 @pytest.mark.parametrize(("name", "width", "theme"), SHOWN)
 @pytest.mark.usefixtures("no_tour")
-def test_a_page_is_drawn(enter: Enter, library: Library, name: str, width: int, theme: str) -> None:
+def test_a_screenshot_is_taken(enter: Enter, library: Library, name: str, width: int, theme: str) -> None:
     page = enter("alice", library.main_pages[name], width=width, theme=theme)
     picture = FOLDER / f"{name}-{width}-{theme}.png"
     page.screenshot(path=picture, animations="disabled", caret="hide")
     assert picture.stat().st_size
 
 
-def test_several_examples_are_drawn(enter: Enter, library: Library) -> None:
+def test_a_screenshot_of_several_examples_is_taken(enter: Enter, library: Library) -> None:
     page = enter("alice", library.main_pages["preview"])
     for name, topic, customer in (("Invoice of Ada", "billing", "Ada"), ("Parcel of Bob", "delivery", "Bob")):
         page.get_by_label("topic").select_option(label=topic)

@@ -1,4 +1,4 @@
-"""Comments in a browser: on a line, on selected words, beside what somebody types, with the keyboard."""
+"""Comments in a browser: on a line, on selected words, while another text is typed, with the keyboard."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def test_a_line_is_commented_on_answered_and_outdated_by_the_next_draft(
     expect(page.locator("#field-instructions .threads-resolved")).to_contain_text("Resolved by paula")
 
 
-def test_selected_words_are_quoted_and_what_is_typed_elsewhere_stays(enter: Enter, api_of: Everybody) -> None:
+def test_selected_words_are_quoted_and_text_typed_elsewhere_is_preserved(
+    enter: Enter, api_of: Everybody
+) -> None:
     version = made(api_of, "quoted-words")
     page = enter("edgar", f"versioning/agent/quoted-words/versions/{version}/")
     field = page.locator("#field-instructions")

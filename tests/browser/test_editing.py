@@ -20,7 +20,7 @@ ECHO = {"provider": "echo", "name": "echo"}
 
 @pytest.fixture
 def made(api_of: ApiOf, request: pytest.FixtureRequest) -> str:
-    """The id of a published agent that only this test knows."""
+    """The id of a published agent that only this test uses."""
     agent_id = request.node.name.replace("_", "-").removeprefix("test-")
     make(AGENTS, api_of("paula"), agent_id, name="Writer", instructions="Write well.", model=ECHO)
     return agent_id
@@ -65,7 +65,7 @@ def test_an_editor_drafts_and_a_publisher_publishes(enter: Enter, api_of: ApiOf,
     assert api_of("vera").get(AGENTS.url(made)).body["instructions"] == "Write better."
 
 
-def test_of_two_editors_who_collide_neither_loses_a_word(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf, made: str) -> None:
     first, second = edit(enter, "edgar", made), edit(enter, "paula", made)
     text_of(second).fill("Write like Paula.")
     second.get_by_role("textbox", name="Description", exact=True).fill("Paula's description")
@@ -178,9 +178,7 @@ def test_tools_and_sub_agents_are_picked_with_a_description(enter: Enter, api_of
     assert (saved["tools"], saved["agents"]) == ({"search": {"description": "Look it up"}}, {"support": {}})
 
 
-def test_an_override_of_a_code_defined_agent_begins_with_what_the_code_says(
-    enter: Enter, api_of: ApiOf
-) -> None:
+def test_an_override_of_a_code_defined_agent_starts_from_the_code(enter: Enter, api_of: ApiOf) -> None:
     page = enter("root", "versioning/agent/supervisor/change/")
     expect(page.get_by_role("heading", name="Set by the code")).to_be_visible()
     expect(page.get_by_label("Name", exact=True)).to_have_count(0)
@@ -192,7 +190,7 @@ def test_an_override_of_a_code_defined_agent_begins_with_what_the_code_says(
     assert saved["instructions"] == "You lead a big team." and "name" not in saved
 
 
-def test_control_s_saves_and_leaving_asks_while_something_is_not_saved(enter: Enter, made: str) -> None:
+def test_control_s_saves_and_leaving_asks_while_there_are_unsaved_changes(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
@@ -210,7 +208,7 @@ def test_control_s_saves_and_leaving_asks_while_something_is_not_saved(enter: En
     assert asked == ["beforeunload"]
 
 
-def test_errors_are_told_beside_their_fields(enter: Enter, made: str) -> None:
+def test_errors_are_shown_next_to_their_fields(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     page.get_by_label("Name", exact=True).first.fill("")
     page.get_by_text("More settings").click()

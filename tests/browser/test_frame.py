@@ -15,7 +15,7 @@ from tests.support.remote import RemoteApi
 STOPS = 120
 """How often somebody presses Tab before they give up."""
 
-# What has the focus can be seen: it has a ring, and nothing lies over it.
+# The focused element is visible: it has a ring, and nothing covers it.
 CAN_BE_SEEN = """() => {
   const node = document.activeElement, box = node.getBoundingClientRect();
   const has = ({outlineStyle, boxShadow}) => outlineStyle !== "none" || boxShadow !== "none";
@@ -28,7 +28,7 @@ CAN_BE_SEEN = """() => {
 
 
 def agent(api_of: Callable[[str], RemoteApi], resource_id: str) -> str:
-    """Make an agent that is published, and return the address of its edit page."""
+    """Make a published agent, and return the URL of its edit page."""
     fields: dict[str, Any] = {"name": f"Clerk {resource_id}", "instructions": "File it.", "autoPublish": True}
     made = api_of("paula").post(AGENTS.path, {"id": resource_id, "workspaceId": "acme", **fields})
     assert made.status == 201, made.body
@@ -36,7 +36,7 @@ def agent(api_of: Callable[[str], RemoteApi], resource_id: str) -> str:
 
 
 def tab_to(page: Page, target: Locator) -> None:
-    """Press Tab until something has the focus; each thing on the way shows that it has it."""
+    """Press Tab until an element has the focus; each element on the way shows its focus."""
     for _stop in range(STOPS):
         page.keyboard.press("Tab")
         page.wait_for_function(CAN_BE_SEEN)
@@ -46,7 +46,7 @@ def tab_to(page: Page, target: Locator) -> None:
 
 
 def follow(page: Page, target: Locator) -> None:
-    """Tab to something that leads to another page, and press Enter."""
+    """Tab to a link to another page, and press Enter."""
     tab_to(page, target)
     with page.expect_navigation():
         page.keyboard.press("Enter")
@@ -67,7 +67,7 @@ def test_a_change_goes_live_by_keyboard_alone(enter: Enter, api_of: Callable[[st
     assert api_of("edgar").get(AGENTS.url("clerk")).body["description"] == "Files what comes in."
 
 
-def test_on_a_phone_saving_is_always_at_hand_and_covers_nothing_that_has_the_focus(
+def test_on_a_phone_the_save_button_is_always_visible_and_covers_no_focused_element(
     enter: Enter, api_of: Callable[[str], RemoteApi]
 ) -> None:
     page = enter("paula", agent(api_of, "phone"), width=NARROW)
@@ -84,7 +84,7 @@ def test_on_a_phone_saving_is_always_at_hand_and_covers_nothing_that_has_the_foc
     expect(page.get_by_role("button", name="Save draft")).to_be_in_viewport()
 
 
-def test_on_a_phone_the_current_tab_is_shown_and_the_row_says_that_there_are_more(
+def test_on_a_phone_the_current_tab_is_visible_and_further_tabs_are_indicated(
     enter: Enter, api_of: Callable[[str], RemoteApi]
 ) -> None:
     page = enter("paula", agent(api_of, "tabs"), width=NARROW)
@@ -98,7 +98,7 @@ def test_on_a_phone_the_current_tab_is_shown_and_the_row_says_that_there_are_mor
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_a_message_comes_where_one_looks_and_is_put_away(
+def test_a_message_appears_in_view_and_can_be_dismissed(
     enter: Enter, api_of: Callable[[str], RemoteApi], width: int
 ) -> None:
     page = enter("paula", agent(api_of, f"told-{width}"), width=width)
@@ -110,7 +110,7 @@ def test_a_message_comes_where_one_looks_and_is_put_away(
     expect(message).to_have_count(0)
 
 
-def test_the_density_changes_at_once_and_what_is_typed_stays(
+def test_the_density_changes_immediately_and_typed_text_is_preserved(
     enter: Enter, api_of: Callable[[str], RemoteApi]
 ) -> None:
     page = enter("edgar", agent(api_of, "dense"))

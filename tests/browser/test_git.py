@@ -1,4 +1,4 @@
-"""A prompt that lives in Git: its commits are looked at in the studio, restored, and never changed."""
+"""A prompt in Git: its commits are viewed in the studio, restored, and never changed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def clean(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, NARROW])
-def test_a_git_version_is_looked_at_and_restored(
+def test_a_git_version_is_viewed_and_restored(
     enter: Enter, api_of: ApiOf, overrides: Repository, committed: tuple[str, str], width: int
 ) -> None:
     page = enter("root", HISTORY, width=width)

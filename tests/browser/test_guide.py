@@ -1,4 +1,4 @@
-"""The guide for editors is true: its first change is made on the examples that `make run` loads."""
+"""The guide for editors is correct: its first change is made on the examples that `make run` loads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def demo(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def page(browser: Browser, demo: Service) -> Iterator[Page]:
-    """The window of somebody who signs in with what `make run` prints."""
+    """The window of a person who signs in with the credentials that `make run` prints."""
     context = browser.new_context(base_url=f"{demo.url}/studio/")
     window = context.new_page()
     sign_in(window, "demo", "demo")
@@ -47,7 +47,7 @@ def page(browser: Browser, demo: Service) -> Iterator[Page]:
     context.close()
 
 
-def test_the_guide_names_what_is_pressed() -> None:
+def test_the_guide_names_the_buttons_to_press() -> None:
     assert set(re.findall(r"\*([^*]+)\*", STEPS)) == NAMED
 
 

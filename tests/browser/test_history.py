@@ -25,7 +25,7 @@ TEXTS = ("Answer in a word.", "Answer in a sentence.", "Answer in a page.")
 
 
 @pytest.fixture
-def told(api_of: ApiOf, request: pytest.FixtureRequest) -> str:
+def agent_with_versions(api_of: ApiOf, request: pytest.FixtureRequest) -> str:
     """The id of an agent with three versions; the second is live, the third a draft."""
     agent_id = str(request.node.name).replace("_", "-").removeprefix("test-")
     paula = api_of("paula")
@@ -42,7 +42,7 @@ def history(enter: Enter, name: str, agent_id: str, **options: Any) -> Page:
 
 
 def version(page: Page, number: int) -> Locator:
-    """Return the line of a version in the timeline."""
+    """Return the row of a version in the timeline."""
     link = page.get_by_role("link", name=f"Version {number}", exact=True)
     return page.get_by_role("table", name="Versions, newest first").locator("tr.version-row").filter(has=link)
 
@@ -59,11 +59,11 @@ def restore(page: Page, number: int) -> None:
 
 @pytest.mark.parametrize("width", [1280, NARROW])
 def test_an_older_version_is_restored_and_published(
-    enter: Enter, api_of: ApiOf, told: str, width: int
+    enter: Enter, api_of: ApiOf, agent_with_versions: str, width: int
 ) -> None:
-    page = history(enter, "paula", told, width=width)
+    page = history(enter, "paula", agent_with_versions, width=width)
     restore(page, 1)
-    assert live_text(api_of, told) == TEXTS[1]
+    assert live_text(api_of, agent_with_versions) == TEXTS[1]
     page.get_by_role("link", name="Publish…").click()
     expect(page.locator("del", has_text="sentence")).to_be_visible()
     expect(page.locator("ins", has_text="word")).to_be_visible()
@@ -71,30 +71,34 @@ def test_an_older_version_is_restored_and_published(
     page.get_by_role("button", name="Publish Version 4").click()
     expect(page.get_by_text("Version 4 is live.")).to_be_visible()
     expect(version(page, 4)).to_contain_text("Published")
-    assert live_text(api_of, told) == TEXTS[0]
+    assert live_text(api_of, agent_with_versions) == TEXTS[0]
 
 
-def test_an_older_version_is_published_as_it_is(enter: Enter, api_of: ApiOf, told: str) -> None:
-    page = history(enter, "paula", told)
+def test_an_older_version_is_published_as_it_is(
+    enter: Enter, api_of: ApiOf, agent_with_versions: str
+) -> None:
+    page = history(enter, "paula", agent_with_versions)
     version(page, 1).get_by_label("Actions for Version 1").click()
     version(page, 1).get_by_role("link", name="Publish this version…").click()
     expect(page.get_by_text("This is not the newest version: Version 3 was saved after it")).to_be_visible()
     page.get_by_role("button", name="Publish Version 1").click()
     expect(page.get_by_text("Version 1 is live.")).to_be_visible()
-    assert live_text(api_of, told) == TEXTS[0]
+    assert live_text(api_of, agent_with_versions) == TEXTS[0]
 
 
-def test_an_editor_restores_and_is_not_offered_to_publish(enter: Enter, api_of: ApiOf, told: str) -> None:
-    page = history(enter, "edgar", told)
+def test_an_editor_restores_and_is_not_offered_to_publish(
+    enter: Enter, api_of: ApiOf, agent_with_versions: str
+) -> None:
+    page = history(enter, "edgar", agent_with_versions)
     restore(page, 1)
     expect(page.get_by_role("link", name="Publish…")).to_have_count(0)
     page.get_by_role("link", name="Edit", exact=True).click()
     expect(control(page)).to_have_value(TEXTS[0])
-    assert live_text(api_of, told) == TEXTS[1]
+    assert live_text(api_of, agent_with_versions) == TEXTS[1]
 
 
-def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, told: str) -> None:
-    page = history(enter, "edgar", told)
+def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, agent_with_versions: str) -> None:
+    page = history(enter, "edgar", agent_with_versions)
     page.get_by_label("Compare from Version 2").focus()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_label("Compare from Version 1")).to_be_checked()
@@ -109,30 +113,32 @@ def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, told: str) 
 
 @pytest.mark.parametrize("way", ["what was live before", "the menu of its row"])
 def test_last_weeks_version_is_live_again_with_three_clicks(
-    enter: Enter, api_of: ApiOf, told: str, way: str
+    enter: Enter, api_of: ApiOf, agent_with_versions: str, way: str
 ) -> None:
     paula = api_of("paula")
-    newest = paula.get(AGENTS.url(told), status="draft").body["latestVersionId"]
-    assert paula.post(AGENTS.url(told, "versions", newest, "activate")).status == 200
+    newest = paula.get(AGENTS.url(agent_with_versions), status="draft").body["latestVersionId"]
+    assert paula.post(AGENTS.url(agent_with_versions, "versions", newest, "activate")).status == 200
     if way == "what was live before":
-        page = enter("paula", f"versioning/agent/{told}/change/")
+        page = enter("paula", f"versioning/agent/{agent_with_versions}/change/")
         person = Clicks(page)
         person.click(page.get_by_role("link", name="History", exact=True))
         person.click(page.get_by_role("link", name="Publish Version 2 again…"))
     else:
-        page = history(enter, "paula", told)
+        page = history(enter, "paula", agent_with_versions)
         person = Clicks(page)
         expect(version(page, 2)).to_contain_text("live on")
         person.click(version(page, 2).get_by_label("Actions for Version 2"))
         person.click(version(page, 2).get_by_role("link", name="Publish this version…"))
     person.click(page.get_by_role("button", name="Publish Version 2"))
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
-    assert live_text(api_of, told) == TEXTS[1]
+    assert live_text(api_of, agent_with_versions) == TEXTS[1]
     assert person.count <= 3
 
 
-def test_two_versions_are_compared_side_by_side_and_the_browser_remembers(enter: Enter, told: str) -> None:
-    page = enter("edgar", f"versioning/agent/{told}/compare/")
+def test_two_versions_are_compared_side_by_side_and_the_layout_is_remembered(
+    enter: Enter, agent_with_versions: str
+) -> None:
+    page = enter("edgar", f"versioning/agent/{agent_with_versions}/compare/")
     page.get_by_role("link", name="Side by side").focus()
     page.keyboard.press("Enter")
     cells = page.get_by_role("table", name="Instructions").get_by_role("cell")
@@ -141,7 +147,7 @@ def test_two_versions_are_compared_side_by_side_and_the_browser_remembers(enter:
     left, right = (page.get_by_role("columnheader", name=f"Version {number}") for number in (2, 3))
     assert (left.bounding_box() or {})["x"] < (right.bounding_box() or {})["x"]
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
-    page.goto(f"versioning/agent/{told}/compare/")
+    page.goto(f"versioning/agent/{agent_with_versions}/compare/")
     expect(page.get_by_role("table", name="Instructions")).to_be_visible()
     page.set_viewport_size({"width": NARROW, "height": 900})
     expect(page.get_by_role("table", name="Instructions")).to_be_hidden()
@@ -149,8 +155,8 @@ def test_two_versions_are_compared_side_by_side_and_the_browser_remembers(enter:
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
-def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, told: str) -> None:
-    page = history(enter, "paula", told)
+def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, agent_with_versions: str) -> None:
+    page = history(enter, "paula", agent_with_versions)
     version(page, 1).get_by_role("link", name="Version 1", exact=True).click()
     page.get_by_label("Set or move a label here").fill("Not A Label")
     page.get_by_role("button", name="Set", exact=True).click()
@@ -158,13 +164,17 @@ def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, told: str) -> N
     page.get_by_label("Set or move a label here").fill("canary")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The label canary is set.")).to_be_visible()
-    assert api_of("alice").get(AGENTS.url(told), label="canary").body["instructions"] == TEXTS[0]
+    assert (
+        api_of("alice").get(AGENTS.url(agent_with_versions), label="canary").body["instructions"] == TEXTS[0]
+    )
     page.get_by_role("button", name="Remove the label canary").click()
     expect(page.get_by_text("The label canary is removed.")).to_be_visible()
 
 
-def test_what_is_live_and_what_would_change_is_found_without_help(enter: Enter, told: str) -> None:
-    page = enter("edgar", f"search/?q={told}")
+def test_the_live_version_and_the_pending_changes_are_easy_to_find(
+    enter: Enter, agent_with_versions: str
+) -> None:
+    page = enter("edgar", f"search/?q={agent_with_versions}")
     page.get_by_role("link", name="Teller").first.click()
     page.get_by_role("link", name="History").click()
     pointers = page.get_by_role("region", name="What is live")
@@ -202,7 +212,7 @@ def test_a_viewer_sees_no_draft_anywhere(enter: Enter, api_of: ApiOf, library: L
         ),
         f"{agent}/versions/{draft_id}/",
     ]
-    for address in guessed:  # with what scripts add to them
+    for address in guessed:  # with the elements that scripts add
         page.goto(address)
         content = page.content()
         assert DRAFT_WORDS not in content and DRAFT_WORDS not in _values(page), address
@@ -227,13 +237,13 @@ def test_a_viewer_sees_no_draft_anywhere(enter: Enter, api_of: ApiOf, library: L
 
 
 def _values(page: Page) -> str:
-    """Return what stands in the fields of a page."""
+    """Return the values of the fields of a page."""
     values = page.locator("textarea, input").evaluate_all("fields => fields.map(field => field.value)")
     return "\n".join(values)
 
 
 def _links_in(text: str, address: str) -> list[str]:
-    """Return where the links of a page lead within the studio, without what only orders or narrows."""
+    """Return the links of a page within the studio, except those that only sort or filter."""
     links = [link for link in re.findall(r"<a\s[^>]*>", text) if " download" not in link]
     found = [urljoin(address, unescape(one)) for link in links for one in re.findall(r'href="([^"]*)"', link)]
     return [

@@ -70,7 +70,7 @@ def test_one_of_400_is_found_changed_previewed_and_published(enter: Enter, many:
     assert person.count <= 6
 
 
-def test_what_is_live_is_one_click_away(enter: Enter, many: None) -> None:
+def test_the_live_version_is_one_click_away(enter: Enter, many: None) -> None:
     page = blocks(enter, "?state=changed")
     person = Clicks(page)
     row = page.locator("table.rows tbody tr").filter(has_text="Article 005")
@@ -79,7 +79,7 @@ def test_what_is_live_is_one_click_away(enter: Enter, many: None) -> None:
     assert person.count == 1
 
 
-def test_a_row_opens_wherever_it_is_clicked_and_what_lies_in_it_does_not(enter: Enter, many: None) -> None:
+def test_a_click_on_a_row_opens_it_except_on_its_controls(enter: Enter, many: None) -> None:
     page = blocks(enter, "?order=name")
     row = page.locator("table.rows tbody tr").nth(3)
     row.get_by_role("checkbox").check()
@@ -97,7 +97,7 @@ def test_a_row_opens_wherever_it_is_clicked_and_what_lies_in_it_does_not(enter: 
 
 
 @pytest.mark.parametrize("width", [1280, NARROW])
-def test_folders_stand_beside_the_list_or_open_above_it(enter: Enter, many: None, width: int) -> None:
+def test_folders_are_next_to_the_list_or_open_above_it(enter: Enter, many: None, width: int) -> None:
     page = blocks(enter, "?folder=shop/", width=width)
     folders = page.get_by_role("navigation", name="Folders")
     if width == NARROW:
@@ -109,7 +109,7 @@ def test_folders_stand_beside_the_list_or_open_above_it(enter: Enter, many: None
     assert serious_problems(page) == []
 
 
-def test_what_is_chosen_with_keys_is_tagged_and_reported(enter: Enter, many: None) -> None:
+def test_resources_selected_with_the_keyboard_are_tagged_and_reported(enter: Enter, many: None) -> None:
     page = blocks(enter, "?q=article 01&order=name")
     page.get_by_role("checkbox", name="Choose Article 010").press("Space")
     page.get_by_role("checkbox", name="Choose Article 011").press("Space")

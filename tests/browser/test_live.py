@@ -1,4 +1,4 @@
-"""Open pages hear of what others do, without being loaded again. Tests move their clocks to when they ask."""
+"""Open pages show changes by others without a reload. Tests advance the clocks of pages to the next poll."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def save(kind: Kind, api: RemoteApi, resource_id: str, **fields: Any) -> None:
 
 
 def opened(enter: Enter, name: str, address: str, **look: Any) -> Page:
-    """Open a page whose clock a test can move."""
+    """Open a page whose clock a test can advance."""
     page = enter(name, address, **look)
     page.clock.install()
     page.reload()
@@ -46,29 +46,29 @@ def opened(enter: Enter, name: str, address: str, **look: Any) -> Page:
 
 
 def wait_for_news(page: Page) -> None:
-    """Let the page ask, and wait until it has an answer."""
+    """Let the page poll, and wait until it has an answer."""
     with page.expect_response(ASKS):
         page.clock.fast_forward(WHILE_BUSY)
 
 
 def questions(page: Page) -> list[Request]:
-    """Return what the page asks from now on, while it does so."""
+    """Return a list to which the page's requests are added from now on."""
     asked: list[Request] = []
     page.on("request", lambda request: asked.append(request) if "/live/" in request.url else None)
     return asked
 
 
 def settle(page: Page) -> None:
-    """Wait until everything that the page has asked for so far was noticed."""
+    """Wait until all requests that the page has sent so far were recorded."""
     page.evaluate("() => fetch('/api/healthz')")
 
 
-def told(page: Page) -> Any:
+def news_on(page: Page) -> Any:
     return page.locator("#since")
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_an_open_edit_page_hears_who_saved_and_keeps_what_is_typed(
+def test_an_open_edit_page_shows_who_saved_and_preserves_typed_text(
     enter: Enter, api_of: ApiOf, width: int
 ) -> None:
     name = f"live-{width}"
@@ -76,55 +76,55 @@ def test_an_open_edit_page_hears_who_saved_and_keeps_what_is_typed(
     page = opened(enter, "edgar", EDIT.format(name), width=width)
     editor(page).fill("words that nobody has saved")
     wait_for_news(page)
-    expect(told(page)).to_be_empty()
+    expect(news_on(page)).to_be_empty()
     save(AGENTS, api_of("paula"), name, instructions="words of paula")
     wait_for_news(page)
-    expect(told(page)).to_contain_text("paula saved draft 2: Instructions")
-    expect(told(page)).to_contain_text("just now")
-    assert told(page).get_attribute("role") == "status"
+    expect(news_on(page)).to_contain_text("paula saved draft 2: Instructions")
+    expect(news_on(page)).to_contain_text("just now")
+    assert news_on(page).get_attribute("role") == "status"
     expect(control(page)).to_have_value("words that nobody has saved")
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     with page.context.expect_page() as comparison:
-        told(page).get_by_role("link", name="See the difference").click()
+        news_on(page).get_by_role("link", name="See the difference").click()
     expect(comparison.value.locator("#content")).to_contain_text("words of paula")
 
     save(AGENTS, api_of("paula"), name, autoPublish=True)
     wait_for_news(page)
-    expect(told(page)).to_contain_text("paula published version 2")
+    expect(news_on(page)).to_contain_text("paula published version 2")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Not saved: this changed while you were editing")).to_be_visible()
     expect(control(page)).to_have_value("words that nobody has saved")
     wait_for_news(page)
-    expect(told(page)).to_be_empty()  # the page says it already
+    expect(news_on(page)).to_be_empty()  # the page says it already
 
 
-def test_how_long_ago_stays_true(enter: Enter, api_of: ApiOf) -> None:
+def test_relative_times_are_updated(enter: Enter, api_of: ApiOf) -> None:
     make(AGENTS, api_of("edgar"), "aging")
     page = opened(enter, "edgar", EDIT.format("aging"))
     save(AGENTS, api_of("paula"), "aging", instructions="words of paula")
     wait_for_news(page)
-    expect(told(page)).to_contain_text("just now")
+    expect(news_on(page)).to_contain_text("just now")
     with page.expect_response("**/activity/since/**"):
         page.clock.fast_forward(61_000)
 
 
-def test_ones_own_save_is_no_news_but_in_the_other_window(enter: Enter, api_of: ApiOf) -> None:
+def test_an_own_save_is_shown_only_in_other_windows(enter: Enter, api_of: ApiOf) -> None:
     make(AGENTS, api_of("edgar"), "twice")
     one, other = (opened(enter, "edgar", EDIT.format("twice")) for _ in range(2))
     editor(one).fill("words of this window")
     one.get_by_role("button", name="Save draft").click()
     expect(one.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     wait_for_news(other)
-    expect(told(other)).to_contain_text("edgar (you, in another window) saved draft 2")
+    expect(news_on(other)).to_contain_text("edgar (you, in another window) saved draft 2")
     wait_for_news(one)
-    expect(told(one)).to_be_empty()
+    expect(news_on(one)).to_be_empty()
     save(AGENTS, api_of("edgar"), "twice", instructions="words of a program")
     wait_for_news(one)
-    expect(told(one)).to_contain_text("edgar (you) saved draft 3")
-    expect(told(one)).to_contain_text("by key ek_edgar")
+    expect(news_on(one)).to_contain_text("edgar (you) saved draft 3")
+    expect(news_on(one)).to_contain_text("by key ek_edgar")
 
 
-def test_a_viewer_hears_of_what_is_published_alone(enter: Enter, api_of: ApiOf) -> None:
+def test_a_viewer_sees_only_publications(enter: Enter, api_of: ApiOf) -> None:
     make(AGENTS, api_of("paula"), "watched", autoPublish=True)
     page = opened(enter, "vera", EDIT.format("watched"))
     save(AGENTS, api_of("edgar"), "watched", instructions="a secret draft")
@@ -170,7 +170,7 @@ def test_a_page_keeps_the_focus_and_the_filter_when_it_updates_itself(enter: Ent
     expect(page.get_by_role("link", name="Three")).to_have_count(0)
 
 
-def test_a_page_that_nobody_looks_at_asks_nothing(enter: Enter, api_of: ApiOf) -> None:
+def test_a_hidden_page_does_not_poll(enter: Enter, api_of: ApiOf) -> None:
     page = opened(enter, "paula", "activity/")
     wait_for_news(page)
     page.evaluate(HIDE, {"hidden": True})
@@ -184,7 +184,7 @@ def test_a_page_that_nobody_looks_at_asks_nothing(enter: Enter, api_of: ApiOf) -
     expect(page.locator("#activity")).to_contain_text("unseen-at-first")
 
 
-def test_a_page_waits_longer_after_errors_and_goes_on(enter: Enter, api_of: ApiOf) -> None:
+def test_a_page_waits_longer_after_errors_and_continues(enter: Enter, api_of: ApiOf) -> None:
     page = opened(enter, "paula", "activity/")
     page.route(ASKS, lambda route: route.fulfill(status=429, body=""))
     wait_for_news(page)
@@ -198,7 +198,7 @@ def test_a_page_waits_longer_after_errors_and_goes_on(enter: Enter, api_of: ApiO
     expect(page.locator("#activity")).to_contain_text("after-errors")
 
 
-def test_whoever_has_signed_out_elsewhere_is_told_that_the_page_hears_nothing(
+def test_after_a_sign_out_elsewhere_an_open_page_says_that_it_gets_no_changes(
     enter: Enter, api_of: ApiOf
 ) -> None:
     make(AGENTS, api_of("paula"), "signed-out")

@@ -42,7 +42,7 @@ COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 
 @pytest.fixture(scope="session")  # a process can come back to this module: its work may be stolen in between
 def library(library: Library, studio_service: Service, keys: dict[str, str]) -> Library:
-    """What there is to look at, and among it something awkward."""
+    """The content to look at, including awkward names."""
     with connected(studio_service, keys["edgar"]) as edgar:
         add_something_awkward(edgar)
         about = {"resource": {"kind": "agent", "id": library.agent}, "message": "Is it *short*?\n\n" + SCRIPT}
@@ -86,8 +86,8 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
     )
 
 
-# Of every control that is shown: it lies within the window, or in a row of links that scrolls; and what
-# is in its middle is the control itself, or part of it, or holds it. Of every icon: it is one, and no word.
+# Every visible control lies within the window, or in a row of links that scrolls; the element in its
+# middle is the control, a part of it or its parent. Every icon is rendered as an icon, not as a word.
 MISPLACED = """async () => {
   const found = [];
   await document.fonts.ready;
@@ -135,7 +135,7 @@ EDGES = """() => [".bar-inner", "#content"].map((place) => {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_is_whole_and_accessible(enter: Enter, library: Library, name: str) -> None:
+def test_no_page_is_clipped_or_inaccessible(enter: Enter, library: Library, name: str) -> None:
     page = enter("alice", library.main_pages[name])
     assert page.title() != "taken over"
     assert page.locator("script:not([src])").count() == 0
@@ -151,7 +151,7 @@ def test_every_page_is_whole_and_accessible(enter: Enter, library: Library, name
 
 def test_no_page_is_forgotten(library: Library) -> None:
     def drawing(address: str) -> Any:
-        """Return what answers a GET, which several addresses may share; None where nothing does."""
+        """Return the handler of a GET, which several URLs may share; None if there is none."""
         view = resolve(address).func
         return getattr(view.view_class, "get", None) if hasattr(view, "view_class") else view
 
@@ -160,7 +160,7 @@ def test_no_page_is_forgotten(library: Library) -> None:
     assert [route for route in pages if drawing(re.sub(r"<\w+:\w+>", "x", route)) not in {*seen, None}] == []
 
 
-def test_where_one_signs_in_nothing_is_clipped_or_inaccessible(enter: Enter) -> None:
+def test_the_sign_in_page_is_not_clipped_or_inaccessible(enter: Enter) -> None:
     page = enter("alice")
     page.context.clear_cookies()
     page.goto("login/")
@@ -202,14 +202,14 @@ def looks(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def problems(page: Page, theme: str) -> list[Any]:
-    """Return what is wrong; the dark theme differs by its colours alone."""
+    """Return the problems; the dark theme differs only by its colours."""
     if theme == "dark":
         return serious_problems(page, COLOURS)
     return [*page.evaluate(MISPLACED), *serious_problems(page)]
 
 
 def serious_problems(page: Page, rules: dict[str, Sequence[str]] = STANDARDS) -> list[dict[str, Any]]:
-    """Return what axe finds against some of its rules."""
+    """Return the violations that axe finds of some of its rules."""
     found = Axe().run(page, options={"resultTypes": ["violations"], **rules}).response["violations"]
     return [
         {"rule": problem["id"], "nodes": [node["html"][:200] for node in problem["nodes"][:3]]}

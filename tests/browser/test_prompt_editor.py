@@ -50,7 +50,7 @@ PIECES += ["{{ a }}", "{{ b || 'c' }}", '{{d||"}}"}}', "{{ "]
 
 @pytest.fixture
 def block(api_of: ApiOf, request: pytest.FixtureRequest) -> Callable[..., str]:
-    """Make a prompt block that only this test knows, with a text; returns the address of its edit page."""
+    """Make a prompt block with a text that only this test uses; return the URL of its edit page."""
     block_id = f"{request.node.name[:40]}".replace("_", "-").removeprefix("test-").rstrip("-")
 
     def block(content: str) -> str:
@@ -61,7 +61,7 @@ def block(api_of: ApiOf, request: pytest.FixtureRequest) -> Callable[..., str]:
 
 
 def problems(page: Page) -> Locator:
-    """Return the problems that are named below the editor; they come when somebody stops typing."""
+    """Return the problems that are listed below the editor; they appear when a person stops typing."""
     return page.locator(".prompt-problem:visible")
 
 
@@ -81,7 +81,7 @@ def test_undo_survives_a_save_and_nothing_else_changes(enter: Enter, api_of: Api
         page.keyboard.press("Control+y")
     expect(control(page)).to_have_value("Write well. And kindly.\nThe end.")
     page.keyboard.press("Control+z")
-    # Somebody else's text has no history here.
+    # The text of another person has no undo history here.
     api_of("paula").patch(AGENTS.url(made), {"instructions": "Paula's."})
     page.once("dialog", lambda dialog: dialog.accept())
     page.goto(f"versioning/agent/{made}/change/")
@@ -90,7 +90,7 @@ def test_undo_survives_a_save_and_nothing_else_changes(enter: Enter, api_of: Api
     expect(control(page)).to_have_value("Paula's.")
 
 
-def test_a_save_leaves_everybody_at_their_place(enter: Enter, block: Callable[..., str]) -> None:
+def test_a_save_preserves_cursor_and_scroll_position(enter: Enter, block: Callable[..., str]) -> None:
     page = enter("edgar", block("A line.\n" * 400))
     editor(page, "Text").click()
     page.keyboard.press("Control+End")
@@ -103,7 +103,9 @@ def test_a_save_leaves_everybody_at_their_place(enter: Enter, block: Callable[..
     expect(control(page, "content")).to_have_value("A line.\n" * 400 + "The end. Or not.")
 
 
-def test_placeholders_are_tinted_and_what_is_none_says_why(enter: Enter, block: Callable[..., str]) -> None:
+def test_placeholders_are_highlighted_and_invalid_ones_are_explained(
+    enter: Enter, block: Callable[..., str]
+) -> None:
     page = enter(
         "edgar", block("Dear {{ customer.name || 'friend' }}, {{ order }}.\n{{ broken }\n{{ a | 'b' }}")
     )
@@ -131,7 +133,7 @@ def test_placeholders_are_tinted_and_what_is_none_says_why(enter: Enter, block: 
     )
 
 
-def test_only_text_that_is_filled_in_has_placeholders(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_placeholders_are_marked_only_in_templates(enter: Enter, api_of: ApiOf, made: str) -> None:
     api_of("paula").patch(AGENTS.url(made), {"instructions": 'Hello {{ name }}. Answer as {"a": {"b": {}}}.'})
     page = edit(enter, "edgar", made, width=NARROW)
     expect(problems(page)).to_have_text(
@@ -155,7 +157,7 @@ def test_only_text_that_is_filled_in_has_placeholders(enter: Enter, api_of: ApiO
     assert draft(api_of, made)["instructions"][0]["content"] == "Say {{ name }}."
 
 
-def test_names_of_the_context_schema_are_suggested_and_others_pointed_out(
+def test_names_of_the_context_schema_are_suggested_and_unknown_ones_marked(
     enter: Enter, api_of: ApiOf, made: str
 ) -> None:
     schema = {"type": "object", "properties": {"loyalty_tier": {"type": "string", "title": "Customer tier"}}}
@@ -212,7 +214,7 @@ def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: 
     expect(control(page)).to_have_value("Write fine. fine done, all is fine.Now: ")
 
 
-def test_on_a_phone_nothing_zooms_and_without_scripts_it_is_a_textarea(
+def test_on_a_phone_the_editor_does_not_zoom_and_without_scripts_it_is_a_textarea(
     enter: Enter, browser: Browser, studio_service: Service, made: str
 ) -> None:
     page = enter("edgar", "versioning/promptblock/add/", width=NARROW)
@@ -234,7 +236,7 @@ def test_on_a_phone_nothing_zooms_and_without_scripts_it_is_a_textarea(
     context.close()
 
 
-def test_an_error_of_the_form_is_the_editors(enter: Enter) -> None:
+def test_an_error_of_the_form_is_attached_to_the_editor(enter: Enter) -> None:
     page = enter("edgar", "versioning/agent/add/")
     page.get_by_role("button", name="Create", exact=True).click()
     text = editor(page, "Instructions")
@@ -247,7 +249,7 @@ def test_an_error_of_the_form_is_the_editors(enter: Enter) -> None:
     expect(control(page, "text")).to_have_value("Words.")
 
 
-def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: str) -> None:
+def test_the_editor_recognizes_the_placeholders_of_the_service(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     source = page.locator("script[src*='prompt-editor']").get_attribute("src")
     chosen = random.Random(26)
@@ -265,7 +267,7 @@ def test_placeholders_are_those_that_the_service_fills_in(enter: Enter, made: st
     assert [one for one in zip(texts, found, expected, strict=True) if one[1] != one[2]] == []
 
 
-def test_what_can_be_undone_is_nobody_elses(enter: Enter, made: str) -> None:
+def test_the_undo_history_is_not_shown_to_another_person(enter: Enter, made: str) -> None:
     page = enter("edgar")
     page.context.clear_cookies()  # for the session of the other tests has to go on
     sign_in(page, "edgar")

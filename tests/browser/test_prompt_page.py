@@ -23,7 +23,7 @@ FIRST, MIDDLE, LAST = ("Be brief.", "Be polite.\nAlways.\nEven then.", "Be done.
 
 @pytest.fixture
 def made(api_of: ApiOf, request: pytest.FixtureRequest) -> str:
-    """The id of a published agent with two texts of its own around a shared block."""
+    """The id of a published agent with two inline texts around a shared block."""
     agent_id = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_")).strip("-")
     api = api_of("paula")
     name = f"Courtesy of {agent_id}"
@@ -48,11 +48,11 @@ def saved(page: Page, api_of: ApiOf, agent_id: str) -> dict[str, Any]:
 
 
 def order(draft: dict[str, Any]) -> list[str]:
-    """Return how the blocks begin, in their order."""
+    """Return the beginnings of the blocks, in their order."""
     return [block.get("id", block.get("content", ""))[:7] for block in draft["instructions"]]
 
 
-def test_a_shared_block_is_read_in_place_and_changed_for_another(
+def test_a_shared_block_is_shown_in_place_and_replaced_by_another(
     enter: Enter, api_of: ApiOf, made: str, library: Library
 ) -> None:
     page = edit(enter, made)
@@ -105,7 +105,7 @@ def test_blocks_are_dragged(enter: Enter, api_of: ApiOf, made: str, width: int) 
 
 
 def by_mouse(page: Page, handle: Locator, target: Locator, *, escape: bool = False) -> None:
-    """Drag a block to the place of another, and think better of it if asked to."""
+    """Drag a block to the place of another, or cancel the drag."""
     handle.scroll_into_view_if_needed()
     handle.hover()
     page.mouse.down()
@@ -119,7 +119,7 @@ def by_mouse(page: Page, handle: Locator, target: Locator, *, escape: bool = Fal
 
 
 def by_finger(page: Page, handle: Locator, target: Locator, *, escape: bool = False) -> None:
-    """Drag as `by_mouse` does, on a screen that one touches."""
+    """Drag like `by_mouse`, on a touch screen."""
     handle.scroll_into_view_if_needed()
     touch = page.context.new_cdp_session(page)
     box = handle.bounding_box()
@@ -167,7 +167,7 @@ def test_a_model_gets_variants(enter: Enter, api_of: ApiOf, made: str) -> None:
 
 
 @pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (NARROW, "dark")])
-def test_who_may_only_read_has_a_page_to_read(enter: Enter, made: str, width: int, theme: str) -> None:
+def test_readers_get_a_read_only_page(enter: Enter, made: str, width: int, theme: str) -> None:
     page = enter("vera", f"versioning/agent/{made}/change/", width=width, theme=theme)
     expect(page.get_by_role("link", name="View", exact=True)).to_have_attribute("aria-current", "page")
     expect(page.get_by_text("Be brief.")).to_be_visible()
@@ -177,7 +177,7 @@ def test_who_may_only_read_has_a_page_to_read(enter: Enter, made: str, width: in
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
-def test_without_scripts_the_chosen_way_to_write_a_field_is_shown(
+def test_without_scripts_the_chosen_mode_of_a_field_is_shown(
     enter: Enter, browser: Browser, sessions: dict[str, Any], api_of: ApiOf, made: str
 ) -> None:
     scripted = edit(enter, made)

@@ -1,4 +1,4 @@
-"""Publishing several things together, as somebody with a mouse meets it, on a screen and on a phone."""
+"""Publishing several resources together, as a person with a mouse does, on a screen and on a phone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Apis = Callable[[str], RemoteApi]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_three_that_wait_are_published_together_with_five_clicks_and_taken_back_with_two(
+def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_two(
     enter: Enter, library: Library, api_of: Apis, width: int
 ) -> None:
     edgar, names = api_of("edgar"), [f"together-{width}-{number}" for number in range(3)]
@@ -64,7 +64,7 @@ def test_an_agent_goes_live_with_its_block_from_the_page_for_publishing(
     assert served.status == 200, served.body
 
 
-def test_a_version_goes_from_the_menu_into_an_open_release_which_is_looked_at(
+def test_a_version_is_added_to_an_open_release_from_the_menu(
     enter: Enter, library: Library, api_of: Apis
 ) -> None:
     edgar = api_of("edgar")

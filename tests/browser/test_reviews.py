@@ -1,4 +1,4 @@
-"""Four eyes, as people with a mouse meet them: asking, asking for changes, approving, publishing."""
+"""Four eyes, as people with a mouse use them: requests, requests for changes, approving, publishing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ editor.review_policy.set("newsroom", required=1)
 
 @pytest.fixture(scope="module")
 def studio_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A server of its own: elsewhere the cast is in one workspace, and need not say in which it works."""
+    """A separate server: on the shared one the cast is in one workspace, and need not choose one."""
     with running_service(tmp_path_factory.mktemp("reviews")) as service:
         yield service
 
@@ -45,7 +45,7 @@ def keys(studio_service: Service) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sessions() -> dict[str, Any]:
-    """What a browser keeps of those who have signed in to that server."""
+    """The browser storage of people who have signed in to that server."""
     return {}
 
 
@@ -56,7 +56,7 @@ def newsroom(studio_service: Service, keys: dict[str, str]) -> str:
     return "newsroom"
 
 
-def test_from_a_draft_to_what_is_live(enter: Enter, newsroom: str, api_of: Apis) -> None:
+def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: Apis) -> None:
     PROMPT_BLOCKS.make(api_of("alice"), "greeting", "Hello.", name="Greeting", workspaceId=newsroom)
     block = "versioning/promptblock/greeting"
 
@@ -97,7 +97,7 @@ def test_from_a_draft_to_what_is_live(enter: Enter, newsroom: str, api_of: Apis)
     expect(edgar.page.get_by_role("heading", name="Review of version 3")).to_be_visible()
     assert edgar.count == 1
 
-    # What paula has on her screen says that there is something newer.
+    # The page that paula has open says that there is a newer version.
     expect(paula.page.get_by_text("This review is about version 3 by now.")).to_be_visible()
     paula.click(paula.page.get_by_role("link", name="Look at that one"))
     alice.page.goto(f"{block}/publish/")
@@ -113,7 +113,7 @@ def test_from_a_draft_to_what_is_live(enter: Enter, newsroom: str, api_of: Apis)
     expect(paula.page.get_by_role("link", name="Review : Greeting")).to_have_count(0)
 
 
-def test_the_same_on_a_phone(enter: Enter, newsroom: str, api_of: Apis) -> None:
+def test_a_draft_is_reviewed_and_published_on_a_phone(enter: Enter, newsroom: str, api_of: Apis) -> None:
     AGENTS.make(api_of("edgar"), "reporter", "One.\nTwo.", name="Reporter", workspaceId=newsroom)
     edgar = Clicks(enter("edgar", "versioning/agent/reporter/change/", width=NARROW))
     editor(edgar.page).fill("One.\nTwo and a half.")
@@ -147,7 +147,7 @@ def test_the_same_on_a_phone(enter: Enter, newsroom: str, api_of: Apis) -> None:
     assert paula.count == 8
 
 
-def test_an_admin_who_cannot_wait_says_why(enter: Enter, newsroom: str, api_of: Apis) -> None:
+def test_an_admin_publishes_without_a_review_with_a_reason(enter: Enter, newsroom: str, api_of: Apis) -> None:
     AGENTS.make(api_of("edgar"), "weather", name="Weather", workspaceId=newsroom)
     alice = Clicks(enter("alice", "versioning/agent/weather/publish/"))
     alice.click(alice.page.get_by_text("Publish without a review…"))
@@ -157,7 +157,7 @@ def test_an_admin_who_cannot_wait_says_why(enter: Enter, newsroom: str, api_of: 
         alice.page.get_by_text("alice published it without a review: “A storm is coming.”")
     ).to_be_visible()
     assert alice.count == 2
-    # A viewer sees what is live, and nothing of how it came to be.
+    # A viewer sees the live version, and nothing of its review.
     vera = enter("vera", "versioning/agent/weather/change/")
     expect(vera.get_by_role("heading", level=1)).to_contain_text("Weather")
     assert not re.search(r"(?<!p)(?<!P)review", vera.locator("#content").inner_text())

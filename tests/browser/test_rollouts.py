@@ -1,4 +1,4 @@
-"""Trying a version on a share of the people, as somebody with a mouse meets it."""
+"""Trying a version on a share of the people, as a person with a mouse does."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Apis = Callable[[str], RemoteApi]
 
 
 def arm_of(page: Page, title: str) -> str:
-    """Return the words of one arm on the page of a rollout."""
+    """Return the text of one arm on the page of a rollout."""
     return page.get_by_role("article", name=title).inner_text()
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_a_version_is_tried_on_five_percent_widened_read_and_made_live(
+def test_a_version_is_tried_on_five_percent_widened_evaluated_and_published(
     enter: Enter, api_of: Apis, width: int
 ) -> None:
     paula, agent_id = api_of("paula"), f"tried-{width}"
@@ -47,7 +47,7 @@ def test_a_version_is_tried_on_five_percent_widened_read_and_made_live(
     page.get_by_role("button", name="Change the share").click()
     expect(page.get_by_role("heading", name="new 100 %")).to_be_visible()
 
-    # People meet it, and say what they think.
+    # People get it, and give feedback.
     for user in ("ada", "ben", "cleo"):
         answer = ran(paula, agent_id, requestContext={"userId": user})
         assert "two" in answer["text"]
@@ -57,7 +57,7 @@ def test_a_version_is_tried_on_five_percent_widened_read_and_made_live(
     words = arm_of(page, "new")
     assert "Runs\n3" in words and "helpful" in words and "too few to tell" in words
 
-    # What runs on a share is seen where one looks for what is live.
+    # The rollout is shown next to the live version.
     for address in ("change/", "history/", "publish/"):
         page.goto(f"versioning/agent/{agent_id}/{address}")
         expect(page.locator(".share-strip")).to_contain_text("Version 2 runs on 100 % of the requests.")
@@ -75,7 +75,7 @@ def test_a_version_is_tried_on_five_percent_widened_read_and_made_live(
     expect(page.get_by_role("row", name=re.compile("Version 2 Live new 3"))).to_be_visible()
 
 
-def test_stop_is_one_click_and_everybody_gets_what_is_live(enter: Enter, api_of: Apis) -> None:
+def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter, api_of: Apis) -> None:
     paula = api_of("paula")
     AGENTS.make(paula, "stopped", "one", workspaceId="acme", model=ECHO, autoPublish=True)
     draft = AGENTS.save(paula, "stopped", "two")["latestVersionId"]

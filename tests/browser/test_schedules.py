@@ -1,4 +1,4 @@
-"""Going live at a time, as somebody with a mouse meets it."""
+"""Going live at a time, as a person with a mouse schedules it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Apis = Callable[[str], RemoteApi]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_what_goes_live_next_week_is_scheduled_in_four_clicks_and_found_in_one(
+def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     enter: Enter, library: Library, api_of: Apis, width: int
 ) -> None:
     paula, resource_id = api_of("paula"), f"timed-{width}"
@@ -47,7 +47,7 @@ def test_what_goes_live_next_week_is_scheduled_in_four_clicks_and_found_in_one(
     expect(soon).to_contain_text("Europe/Berlin")
     assert person.count == 1
 
-    # An edit page that is open hears of a hotfix, and of the end.
+    # An open edit page shows a hotfix, and the end.
     page.goto(f"versioning/{slug}/{resource_id}/change/")
     strip = page.locator(".schedule-strip")
     expect(strip).not_to_contain_text("will fail")

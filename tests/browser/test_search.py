@@ -26,17 +26,17 @@ IN_VIEW = """() => {
 
 
 @pytest.fixture(scope="module")
-def told() -> set[str]:
-    """What was made already, for all tests of this module."""
+def once_created() -> set[str]:
+    """The resources that were created already, for all tests of this module."""
     return set()
 
 
 @pytest.fixture
-def pilots(api_of: Callable[[str], RemoteApi], told: set[str]) -> None:
+def pilots(api_of: Callable[[str], RemoteApi], once_created: set[str]) -> None:
     """An agent and a prompt block with a sentence far down."""
-    if told:
+    if once_created:
         return
-    told.add("pilots")
+    once_created.add("pilots")
     for kind, resource_id in ((AGENTS, "pilots-agent"), (PROMPT_BLOCKS, "pilots-block")):
         make(kind, api_of("paula"), resource_id)
 
@@ -52,7 +52,9 @@ def sees(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["edgar", "vera"])
-def test_a_phrase_is_seen_in_its_text_with_two_clicks(enter: Enter, pilots: None, name: str) -> None:
+def test_a_phrase_is_found_and_shown_in_its_text_with_two_clicks(
+    enter: Enter, pilots: None, name: str
+) -> None:
     page = enter(name)
     person = Clicks(page)
     person.click(page.get_by_role("combobox", name="Search everything"))
@@ -95,7 +97,7 @@ def test_suggestions_are_chosen_by_keyboard(enter: Enter, pilots: None, width: i
     sees(page, "Zeppelin pil")
 
 
-def test_a_slash_is_a_slash_where_somebody_types(enter: Enter, pilots: None) -> None:
+def test_a_slash_in_a_text_field_does_not_open_the_search(enter: Enter, pilots: None) -> None:
     page = enter("edgar", "versioning/promptblock/pilots-block/change/")
     page.locator(".cm-content").first.click()
     page.keyboard.type("and/or")

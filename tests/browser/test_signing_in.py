@@ -1,4 +1,4 @@
-"""Who comes in, and what the frame is like."""
+"""Signing in, and the frame of the pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_an_editor_signs_in_and_out(enter: Enter, sessions: dict[str, Any]) -> N
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
 
 
-def test_a_member_of_no_workspace_is_told_whom_to_ask(
+def test_a_member_of_no_workspace_is_shown_whom_to_contact(
     browser: Browser, studio_service: Service, keys: dict[str, str]
 ) -> None:
     page = browser.new_page(base_url=f"{studio_service.url}/studio/")
@@ -38,7 +38,7 @@ def test_the_theme_is_chosen_and_stays(enter: Enter) -> None:
     assert is_dark(page)
 
 
-def test_the_system_decides_until_a_theme_is_chosen(enter: Enter) -> None:
+def test_the_theme_of_the_system_is_used_until_one_is_chosen(enter: Enter) -> None:
     assert is_dark(enter("alice", theme="dark"))
 
 

@@ -1,4 +1,4 @@
-"""Trying out as people do it: previews that follow, examples of contexts, versions side by side."""
+"""Trying out as people do it: live previews, examples of contexts, versions side by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def answer_of(page: Page, column: str) -> Any:
     return page.get_by_role("region", name=column, exact=True).locator(".turn-assistant").last
 
 
-def test_the_draft_of_a_block_answers_beside_what_is_live_after_three_clicks(
+def test_the_draft_of_a_block_is_tried_next_to_the_live_one_after_three_clicks(
     enter: Enter, api_of: ApiOf
 ) -> None:
     make(PROMPT_BLOCKS, api_of("paula"), "trying/tone", name="Tone to try", content="Be brief.")
@@ -54,7 +54,7 @@ def test_the_draft_of_a_block_answers_beside_what_is_live_after_three_clicks(
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
-def test_the_preview_follows_what_is_typed_and_its_context_is_kept_as_an_example(
+def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(
     enter: Enter, api_of: ApiOf
 ) -> None:
     make(AGENTS, api_of("paula"), "greeter", name="Greeter", instructions=GREETING, model=ECHO)
@@ -95,7 +95,7 @@ def test_the_preview_follows_what_is_typed_and_its_context_is_kept_as_an_example
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_several_examples_are_answered_in_a_table_with_what_differs_marked(
+def test_several_examples_are_answered_in_a_table_with_marked_differences(
     enter: Enter, api_of: ApiOf, width: int
 ) -> None:
     agent = f"table-{width}"
@@ -122,7 +122,7 @@ def test_several_examples_are_answered_in_a_table_with_what_differs_marked(
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
-def test_a_run_that_fails_spoils_no_other(enter: Enter, api_of: ApiOf) -> None:
+def test_a_failed_run_does_not_affect_the_others(enter: Enter, api_of: ApiOf) -> None:
     make(AGENTS, api_of("paula"), "fails", name="Fails", instructions=GREETING, model=ECHO)
     save(api_of, AGENTS, "fails", model={"provider": "nonsense", "name": "x"})
     page = enter("edgar", "versioning/agent/fails/try/")

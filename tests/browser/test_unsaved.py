@@ -1,4 +1,4 @@
-"""Nothing typed is lost: copies that the browser keeps, and rows that come back."""
+"""No typed text is lost: copies that the browser stores, and rows that can be restored."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AGED = """() => {
 
 
 def copies(page: Page, number: int) -> None:
-    """Wait until the browser keeps so many copies."""
+    """Wait until the browser stores this many copies."""
     for _ in range(50):
         if page.evaluate(COPIES) == number:
             return
@@ -42,7 +42,7 @@ def copies(page: Page, number: int) -> None:
 
 
 def leave(page: Page, path: str = "") -> None:
-    """Go elsewhere, although something is not saved."""
+    """Leave the page in spite of unsaved changes."""
     page.once("dialog", lambda dialog: dialog.accept())
     page.goto(path)
 
@@ -51,7 +51,7 @@ def offer(page: Page) -> Any:
     return page.locator("#unsaved .notice")
 
 
-def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_text_survives_the_end_of_the_session_during_typing(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
     page.get_by_role("radio", name="Blocks").check()
     page.get_by_role("button", name="Add text").click()
@@ -79,7 +79,7 @@ def test_text_survives_a_session_that_ends_while_it_is_typed(enter: Enter, api_o
     expect(offer(page)).to_have_count(0)
 
 
-def test_a_save_after_the_session_ended_stays_on_the_page_until_one_is_signed_in_again(
+def test_a_save_after_the_session_ended_stays_on_the_page_until_the_next_sign_in(
     enter: Enter, api_of: ApiOf, made: str
 ) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
@@ -100,7 +100,7 @@ def test_a_save_after_the_session_ended_stays_on_the_page_until_one_is_signed_in
     copies(page, 0)
 
 
-def test_a_second_click_saves_nothing_twice(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_a_second_click_does_not_save_twice(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made)
     typing(page)
     page.get_by_role("button", name="Save draft").dblclick()
@@ -127,7 +127,7 @@ def test_back_and_forward_after_a_refused_save_show_the_page_and_offer_the_text(
 
 
 def typing(page: Page) -> None:
-    """Type into the prompt with the keyboard, and wait no longer than the copy takes."""
+    """Type into the prompt with the keyboard, and wait only until the copy is stored."""
     editor(page).click()
     page.keyboard.press("Control+End")
     page.keyboard.type(" Typed, and {{ not }} saved.")
@@ -145,9 +145,7 @@ def restore(page: Page) -> None:
 
 
 @pytest.mark.parametrize("ending", ["closed", "killed"])
-def test_text_survives_the_tab_in_which_it_is_typed(
-    enter: Enter, api_of: ApiOf, made: str, ending: str
-) -> None:
+def test_text_survives_the_closing_of_its_tab(enter: Enter, api_of: ApiOf, made: str, ending: str) -> None:
     page = edit(enter, "edgar", made)
     typing(page)
     again = page.context.new_page()
@@ -163,7 +161,7 @@ def test_text_survives_the_tab_in_which_it_is_typed(
 
 
 def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path) -> None:
-    """Its processes get SIGKILL while somebody types, and the save finds nobody."""
+    """Its processes get SIGKILL while a person types, and the save reaches no server."""
     with running_service(tmp_path) as service:
         keys = make_cast(service)
         with connected(service, keys["paula"]) as paula:
@@ -177,7 +175,7 @@ def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path)
         page.get_by_role("button", name="Save draft").click()
         expect(page.get_by_text("The service cannot be reached, so nothing was saved")).to_be_visible()
         page.once("dialog", lambda dialog: dialog.accept())
-        with suppress(Error):  # the browser's own page says that nobody answers
+        with suppress(Error):  # the browser shows its own error page
             page.reload()
         service.start()
         page.goto("versioning/agent/writer/change/")
@@ -193,7 +191,7 @@ def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path)
         context.close()
 
 
-def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(
+def test_a_copy_is_offered_over_later_saves_and_can_be_discarded(
     enter: Enter, api_of: ApiOf, made: str
 ) -> None:
     page = edit(enter, "edgar", made)
@@ -214,7 +212,7 @@ def test_a_copy_is_offered_over_what_was_saved_since_and_can_be_discarded(
     copies(page, 0)
 
 
-def test_two_tabs_keep_a_copy_each_and_offer_neither_while_it_is_open(enter: Enter, made: str) -> None:
+def test_two_tabs_store_separate_copies_and_do_not_offer_those_of_open_tabs(enter: Enter, made: str) -> None:
     first = edit(enter, "edgar", made)
     text_of(first).fill("In the first tab.")
     copies(first, 1)
@@ -231,7 +229,7 @@ def test_two_tabs_keep_a_copy_each_and_offer_neither_while_it_is_open(enter: Ent
     copies(second, 0)
 
 
-def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
+def test_the_text_of_a_new_resource_is_stored_until_saved(enter: Enter) -> None:
     page = enter("edgar", "versioning/agent/add/")
     page.get_by_label("Name", exact=True).fill("Kept agent")
     page.get_by_label("Instructions").fill("Typed words.")
@@ -244,7 +242,7 @@ def test_a_new_one_is_kept_until_it_is_saved(enter: Enter) -> None:
     copies(page, 0)
 
 
-def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: str) -> None:
+def test_a_copy_is_visible_to_its_author_only_and_removed_by_signing_out(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     text_of(page).fill("Edgar's own.")
     copies(page, 1)
@@ -266,7 +264,7 @@ def test_nobody_else_sees_a_copy_and_signing_out_removes_it(enter: Enter, made: 
 
 
 @pytest.mark.parametrize("problem", ["full", "off"])
-def test_without_room_for_copies_everything_else_works(enter: Enter, made: str, problem: str) -> None:
+def test_without_storage_for_copies_everything_else_works(enter: Enter, made: str, problem: str) -> None:
     page = enter("edgar")
     page.add_init_script(
         """Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };"""
@@ -281,7 +279,7 @@ def test_without_room_for_copies_everything_else_works(enter: Enter, made: str, 
     save(page)
 
 
-def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made)
     ways = {name: page.get_by_role("radio", name=name) for name in ("One text", "Blocks")}
     ways["Blocks"].check()
@@ -303,11 +301,11 @@ def test_blocks_become_one_text_and_come_back(enter: Enter, api_of: ApiOf, made:
     expect(refused).to_contain_text("cannot be written as one text: block 2 refers to a prompt block")
     expect(ways["Blocks"]).to_be_checked()
     expect(page.locator(".block")).to_have_count(2)
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)  # what is out of date is dimmed
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)  # outdated content is dimmed
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
-def test_saving_at_once_saves_what_the_field_is_becoming(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_saving_during_a_conversion_saves_the_converted_field(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made)
     text_of(page).fill("Typed just now.")
     page.get_by_role("radio", name="Blocks").check()
@@ -316,7 +314,7 @@ def test_saving_at_once_saves_what_the_field_is_becoming(enter: Enter, api_of: A
     assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Typed just now."}]
 
 
-def test_what_was_removed_is_put_back_with_the_keyboard(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_a_removed_block_is_restored_with_the_keyboard(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
     page.get_by_role("radio", name="Blocks").check()
     page.get_by_role("button", name="Add text").click()

@@ -1,4 +1,4 @@
-"""What waits, a copy, a star and the bell, as somebody with a mouse meets them."""
+"""Waiting drafts, a copy, a star and the bell, as a person with a mouse uses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.remote import RemoteApi
 Apis = Callable[[str], RemoteApi]
 
 
-def test_all_that_waits_is_one_click_away(enter: Enter, library: Library) -> None:
+def test_all_waiting_drafts_are_one_click_away(enter: Enter, library: Library) -> None:
     person = Clicks(enter("paula"))
     person.click(person.page.get_by_role("link", name=re.compile(r"^All \d+")))
     expect(person.page.get_by_role("heading", level=1)).to_have_text(
@@ -34,7 +34,7 @@ def test_a_copy_is_two_clicks_away(enter: Enter, library: Library) -> None:
     assert person.count == 2
 
 
-def test_chosen_ones_are_published_and_one_that_changes_meanwhile_is_left_out(
+def test_selected_drafts_are_published_except_one_that_changed_meanwhile(
     enter: Enter, library: Library, api_of: Apis
 ) -> None:
     edgar = api_of("edgar")
@@ -47,7 +47,7 @@ def test_chosen_ones_are_published_and_one_that_changes_meanwhile_is_left_out(
             box.check()
     expect(page.get_by_text("4 chosen")).to_be_visible()
     AGENTS.save(edgar, "changing", "newer")
-    # The list renews itself; what is ticked stays so, but for what is another version by now.
+    # The list updates itself; checkboxes stay ticked, except those of a newer version.
     expect(page.get_by_text("3 chosen")).to_be_visible()
     page.get_by_role("button", name="Publish chosen").click()
     expect(page.get_by_role("heading", name="Publish 3 drafts?")).to_be_visible()
@@ -59,7 +59,7 @@ def test_chosen_ones_are_published_and_one_that_changes_meanwhile_is_left_out(
         assert edgar.get(kind.url("changing"), status="draft").body["status"] == "draft"
 
 
-def test_a_star_needs_no_new_page_and_the_bell_rings_on_an_open_one(
+def test_a_star_needs_no_reload_and_the_bell_updates_on_an_open_page(
     enter: Enter, library: Library, api_of: Apis
 ) -> None:
     AGENTS.make(api_of("alice"), "starred", name="Starred one", workspaceId="acme", autoPublish=True)

@@ -1,4 +1,4 @@
-"""An admin and a webhook: made, tried, failing, disabled, enabled again; with a real worker and receiver."""
+"""A webhook and its admin: new, tried, failing, disabled, enabled again; with a real worker and receiver."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def keys(studio_service: Service) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sessions() -> dict[str, Any]:
-    """What a browser keeps of those who have signed in to that server."""
+    """The browser storage of people who have signed in to that server."""
     return {}
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """Where the messages go."""
+    """The receiver of the messages."""
     with receiving() as found:
         yield found
 
@@ -64,7 +64,7 @@ def is_sound(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_a_webhook_is_made_tried_and_rotated(
+def test_a_webhook_is_created_tried_and_rotated(
     enter: Enter, studio_service: Service, keys: dict[str, str], receiver: Receiver, width: int
 ) -> None:
     page = enter("alice", WEBHOOKS, width=width)
@@ -106,7 +106,7 @@ def test_a_webhook_is_made_tried_and_rotated(
     expect(page.get_by_text(f"The webhook “Chat {width}” is deleted.")).to_be_visible()
 
 
-def test_a_receiver_that_is_gone_is_told_on_the_home_page_until_it_is_enabled_again(
+def test_a_webhook_disabled_by_a_410_is_shown_on_the_home_page_until_enabled_again(
     enter: Enter, receiver: Receiver
 ) -> None:
     receiver.answer = lambda _message: (410, {}, b"gone for good")

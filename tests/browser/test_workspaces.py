@@ -1,4 +1,4 @@
-"""An admin at work: somebody is invited, limited and sent away again, and so is a key."""
+"""An admin at work: a person is invited, limited and removed again, and so is a key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS = "versioning/workspace/acme/keys/"
 
 
 def newcomer(browser: Browser, service: Service, link: str, password: str) -> Page:
-    """Follow a link as somebody who was invited, and choose a password."""
+    """Follow a link as an invited person, and choose a password."""
     page = browser.new_context(base_url=f"{service.url}/studio/").new_page()
     page.goto(link)
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
@@ -32,7 +32,7 @@ def newcomer(browser: Browser, service: Service, link: str, password: str) -> Pa
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_an_admin_invites_limits_and_sends_away(
+def test_an_admin_invites_limits_and_removes_a_member(
     enter: Enter, browser: Browser, studio_service: Service, width: int
 ) -> None:
     name = f"lena-{width}"
@@ -65,7 +65,7 @@ def test_an_admin_invites_limits_and_sends_away(
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_a_key_is_made_limited_and_revoked(
+def test_a_key_is_created_limited_and_revoked(
     enter: Enter, studio_service: Service, api_of: ApiOf, width: int
 ) -> None:
     name = f"Website {width}"
@@ -87,7 +87,7 @@ def test_a_key_is_made_limited_and_revoked(
         assert program.get(AGENTS.path).status == 401
 
 
-def test_the_last_admin_cannot_go_and_is_told_why(enter: Enter) -> None:
+def test_the_last_admin_cannot_be_demoted_and_the_reason_is_shown(enter: Enter) -> None:
     page = enter("charlie", "versioning/workspace/elsewhere/members/")
     page.get_by_label("Role of charlie", exact=True).select_option("viewer")
     page.get_by_role("button", name="Change the role of charlie").click()

@@ -33,12 +33,12 @@ def client(connect: Clients, live_service: Service) -> Any:
 
 @pytest.fixture
 def new_id() -> str:
-    """An id that no other test uses, for the real server is everybody's."""
+    """An id that no other test uses, because all tests share the real server."""
     return f"it-{uuid.uuid4().hex[:12]}"
 
 
 @pytest.fixture
 def server() -> Iterator[Misbehaving]:
-    """A server that does what the test tells it to."""
+    """A server that behaves as the test specifies."""
     with misbehaving_server() as server:
         yield server

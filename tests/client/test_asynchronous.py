@@ -32,7 +32,7 @@ def handle(client: Any, getter: str) -> Any:
 
 
 def methods() -> Iterator[tuple[str, str]]:
-    """Yield (getter of a resource, method) for every method that asks the server."""
+    """Yield (getter of a resource, method) for every method that sends a request."""
     client = Client("http://editor", api_key="ek_test")
     for getter in (CLIENT, *HANDLES):
         kind = type(handle(client, getter))
@@ -57,7 +57,7 @@ def arguments(method: Callable[..., Any]) -> dict[str, Any]:
 
 
 class Refusing:
-    """A server that notes what it is asked, and refuses it."""
+    """A server that records and refuses every request."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -107,7 +107,7 @@ def test_the_methods_have_names_signatures_and_docstrings() -> None:
     assert isinstance(create_autospec(AsyncClient, instance=True).list_agents, AsyncMock)
 
 
-def test_one_editor_in_memory_serves_both() -> None:
+def test_one_editor_in_memory_serves_both_clients() -> None:
     editor = FakeEditor()
 
     async def filled() -> list[Any]:

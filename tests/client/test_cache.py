@@ -1,4 +1,4 @@
-"""What is cached, for how long it is fresh, and what removes it."""
+"""The cache: which answers it stores, for how long they are fresh, and what removes them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def agent(client: Any, new_id: str) -> Any:
 
 
 class TestTheRealServer:
-    """A publish is seen at the next revalidation; what is taken away is not served any more."""
+    """A publish is seen at the next revalidation; removed versions are not served any more."""
 
-    def test_a_publish_by_others_is_seen_at_the_next_read(
+    def test_a_publish_by_another_caller_is_seen_at_the_next_read(
         self, client: Any, connect: Clients, agent: Any, live_service: Service
     ) -> None:
         other = connect(live_service.url, live_service.key)
@@ -66,14 +66,14 @@ def relay(live_service: Service) -> Iterator[Relay]:
         yield relay
 
 
-def test_by_default_the_server_is_asked_every_time(connect: Clients, server: Misbehaving) -> None:
+def test_by_default_every_read_is_revalidated(connect: Clients, server: Misbehaving) -> None:
     client = connect(server.url)
     server.does(ONE, TWO)
     assert [text(client) for _ in range(3)] == ["one", "two", "two"]
     assert [one.headers.get("if-none-match") for one in server.asked] == [None, '"1"', '"2"']
 
 
-def test_a_fresh_answer_is_not_asked_for_until_it_is_too_old(
+def test_a_fresh_answer_is_not_requested_again_until_it_is_too_old(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
@@ -86,14 +86,16 @@ def test_a_fresh_answer_is_not_asked_for_until_it_is_too_old(
     assert text(client) == "two"
 
 
-def test_an_answer_without_a_tag_is_kept_and_asked_for_anew(connect: Clients, server: Misbehaving) -> None:
+def test_an_answer_without_an_etag_is_cached_and_requested_in_full(
+    connect: Clients, server: Misbehaving
+) -> None:
     client = connect(server.url)
     server.does(record(None), record(None, instructions="two"), hang_up)
     assert [text(client) for _ in range(3)] == ["one", "two", "two"]
     assert not any("if-none-match" in one.headers for one in server.asked)
 
 
-def test_each_question_has_an_answer_of_its_own(connect: Clients, server: Misbehaving) -> None:
+def test_each_request_has_its_own_cached_answer(connect: Clients, server: Misbehaving) -> None:
     client = connect(server.url, max_age=LONG)
     selectors: list[dict[str, Any]] = [{"status": "draft"}, {"label": "tested"}, {"version_id": "v1"}]
     contexts: list[dict[str, Any]] = [{"a": 1, "b": 2}, {"a": 1}]
@@ -109,7 +111,7 @@ def test_each_question_has_an_answer_of_its_own(connect: Clients, server: Misbeh
     assert [client.get_agent(one).details().id for one in ("a/b", "a%2Fb")] == ["a/b", "a%2Fb"]
 
 
-def test_a_refusal_is_about_one_selector(connect: Clients, server: Misbehaving) -> None:
+def test_a_refusal_removes_the_answer_of_its_selector_only(connect: Clients, server: Misbehaving) -> None:
     for status, error in ((404, NotFound), (403, Forbidden)):
         client = connect(server.url)
         server.does(ONE, ONE, says(status), hang_up)
@@ -122,7 +124,7 @@ def test_a_refusal_is_about_one_selector(connect: Clients, server: Misbehaving) 
         assert client.get_stored_agent("writer").details().stale
 
 
-def test_a_key_that_is_refused_loses_everything(connect: Clients, server: Misbehaving) -> None:
+def test_a_refused_key_empties_the_cache(connect: Clients, server: Misbehaving) -> None:
     for refused in (lambda one: one.list_stored_agents(), lambda one: list(one.get_agent("x").stream("y"))):
         client = connect(server.url, max_age=LONG)
         server.does(ONE, ONE, says(401), hang_up)
@@ -135,7 +137,7 @@ def test_a_key_that_is_refused_loses_everything(connect: Clients, server: Misbeh
                 handle.details()
 
 
-def test_a_client_asks_again_after_a_change_of_its_own(connect: Clients, server: Misbehaving) -> None:
+def test_a_client_reads_again_after_its_own_change(connect: Clients, server: Misbehaving) -> None:
     for settings in ({"max_age": LONG}, {"stale_while_revalidate": LONG}):
         client = connect(server.url, **settings)
         server.does(ONE, TWO)
@@ -148,7 +150,7 @@ def test_a_client_asks_again_after_a_change_of_its_own(connect: Clients, server:
         assert text(client) == "one"
 
 
-def test_calls_that_change_nothing_leave_answers_fresh(connect: Clients, server: Misbehaving) -> None:
+def test_read_only_calls_leave_answers_fresh(connect: Clients, server: Misbehaving) -> None:
     client = connect(server.url, max_age=LONG)
     answer = says(200, {"fileName": "x", "content": "", "config": {}, "text": ""})
     server.does(ONE, answer, answer, TWO)
@@ -167,7 +169,7 @@ REMOVALS: list[Callable[[Any], Any]] = [
 ]
 
 
-def test_what_a_client_removes_is_not_served_when_the_server_dies(
+def test_a_resource_that_the_client_removed_is_not_served_during_an_outage(
     connect: Clients, server: Misbehaving
 ) -> None:
     label = {"name": "tested", "versionId": "v1", "versionNumber": 1, "kind": "custom"}
@@ -183,7 +185,7 @@ def test_what_a_client_removes_is_not_served_when_the_server_dies(
         assert client.get_stored_agent("other").details().stale
 
 
-def test_an_answer_cannot_be_changed_but_copied(connect: Clients, server: Misbehaving) -> None:
+def test_an_answer_is_immutable_and_can_be_copied(connect: Clients, server: Misbehaving) -> None:
     server.does(record(tools={"search": {"description": "x"}}, model=[{"value": {"name": "a"}}]))
     found = connect(server.url).get_stored_agent("writer").details()
     for change in (
@@ -201,7 +203,7 @@ def test_an_answer_cannot_be_changed_but_copied(connect: Clients, server: Misbeh
     assert json.loads(json.dumps(found.raw)) == dict(found)
 
 
-def test_what_was_read_longest_ago_makes_room(
+def test_the_least_recently_read_answer_is_evicted(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("editor_client.cache.MAX_ENTRIES", 3)
@@ -215,10 +217,10 @@ def test_what_was_read_longest_ago_makes_room(
 
 
 class TestInTheBackground:
-    """`stale_while_revalidate`: the caller does not wait, and the next one has the news."""
+    """`stale_while_revalidate`: the caller does not wait, and the next one gets the new answer."""
 
     @with_both_clients
-    def test_the_caller_gets_what_is_there_and_the_server_is_asked(
+    def test_the_caller_gets_the_cached_answer_while_it_is_revalidated(
         self, connect: Clients, server: Misbehaving
     ) -> None:
         client = connect(server.url, stale_while_revalidate=LONG)
@@ -233,7 +235,7 @@ class TestInTheBackground:
         while text(client) == "one":
             pass
 
-    def test_one_question_at_a_time_is_on_its_way(self, connect: Clients, server: Misbehaving) -> None:
+    def test_only_one_revalidation_runs_at_a_time(self, connect: Clients, server: Misbehaving) -> None:
         client = connect(server.url, stale_while_revalidate=LONG)
         server.does(ONE)
         text(client)
@@ -247,7 +249,7 @@ class TestInTheBackground:
         assert asked == 1
 
     @with_both_clients
-    def test_a_failure_is_not_raised_and_a_refusal_takes_the_answer_away(
+    def test_a_failed_revalidation_is_not_raised_and_a_refused_one_removes_the_answer(
         self, connect: Clients, server: Misbehaving
     ) -> None:
         client = connect(server.url, stale_while_revalidate=LONG, retries=0)
@@ -261,7 +263,7 @@ class TestInTheBackground:
                 list(iter(lambda: text(client), "two"))
             assert raised.value.status == status
 
-    def test_when_it_is_too_old_the_caller_waits(
+    def test_the_caller_waits_if_the_answer_is_too_old(
         self, connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock = Clock(monkeypatch)

@@ -24,7 +24,7 @@ DONE, DIFFERENT, FAILED = 0, 1, 2
 
 @dataclass
 class Outcome:
-    """What a command did."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -33,7 +33,7 @@ class Outcome:
 
 @dataclass
 class Desk:
-    """A person with a folder, a workspace of their own on the real server, and the command line."""
+    """A person with a folder, their own workspace on the real server, and the command line."""
 
     client: Client
     workspace: str
@@ -80,7 +80,7 @@ for number in range(100):
 
 @pytest.fixture(scope="session")  # as long as the service: a process can come back to this module
 def workspaces(live_service: Service) -> Iterator[str]:
-    """More workspaces than there are tests here, made at once because each command takes seconds."""
+    """More workspaces than there are tests here, created together because each command takes seconds."""
     live_service.manage("shell", "-c", MANY_WORKSPACES)
     return (f"desk-{number}" for number in range(100))
 
@@ -106,7 +106,7 @@ def run(live_service: Service, key: str, capsys: pytest.CaptureFixture[str]) -> 
 def desk(
     live_service: Service, key: str, workspaces: Iterator[str], tmp_path: Path, run: Callable[..., Outcome]
 ) -> Iterator[Desk]:
-    """A workspace of one's own with two agents and a block, all published."""
+    """A separate workspace with two agents and a block, all published."""
     workspace = next(workspaces)
     with Client(live_service.url, api_key=key) as client:
         desk = Desk(client, workspace, tmp_path / "editor", run)
@@ -126,9 +126,9 @@ def writer(desk: Desk) -> Any:
 
 
 class TestRoundTrip:
-    """Pull, edit, push and diff change what was edited and nothing else."""
+    """Pull, edit, push and diff change only the edited fields."""
 
-    def test_what_is_pulled_is_the_servers_exports_and_does_not_differ(self, desk: Desk, writer: Any) -> None:
+    def test_pull_writes_the_servers_exports_and_then_nothing_differs(self, desk: Desk, writer: Any) -> None:
         before = desk.everything()
         assert desk.does("pull").code == DONE
         files = sorted(path for path in desk.folder.rglob("*.json") if path.name != ".editor.json")
@@ -161,7 +161,7 @@ class TestRoundTrip:
         changed = {name for name, pointers in desk.everything().items() if pointers != before[name]}
         assert changed == {f"{writer.id} AgentRecord"}
 
-    def test_pushing_can_publish_at_once_or_later(self, desk: Desk, writer: Any) -> None:
+    def test_a_push_can_publish_immediately_or_later(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")
         desk.edit(writer.id, instructions="two")
         assert desk.does("push", "--publish").code == DONE
@@ -178,9 +178,7 @@ class TestRoundTrip:
         assert (writer.details().active_version_id, writer.details().memory) == (draft, None)
         assert writer.list_versions().total == 3
 
-    def test_new_files_become_drafts_and_files_that_are_gone_delete_nothing(
-        self, desk: Desk, writer: Any
-    ) -> None:
+    def test_new_files_become_drafts_and_missing_files_delete_nothing(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")
         desk.path(writer.id).unlink()
         new = f"{desk.workspace}-new"
@@ -199,7 +197,9 @@ class TestRoundTrip:
         assert made.details().status == "published"
         assert desk.does("diff").out == ""
 
-    def test_drafts_of_others_are_not_pulled_and_stay_in_the_history(self, desk: Desk, writer: Any) -> None:
+    def test_drafts_of_other_people_are_not_pulled_and_stay_in_the_history(
+        self, desk: Desk, writer: Any
+    ) -> None:
         writer.update(instructions="of another")
         before = desk.everything()
         desk.does("pull")
@@ -215,7 +215,7 @@ class TestRoundTrip:
         assert outcome.code == DONE and "history" in outcome.out
         assert writer.details(status="draft").config == json.loads(desk.path(writer.id).read_text())
 
-    def test_an_override_of_an_agent_in_code_is_a_file_like_others(
+    def test_an_override_of_a_code_defined_agent_is_a_file_like_any_other(
         self, live_service: Service, run: Callable[..., Outcome], tmp_path: Path
     ) -> None:
         path = tmp_path / "agents" / "supervisor.json"
@@ -236,9 +236,9 @@ class TestRoundTrip:
 
 
 class TestMeanwhile:
-    """Others work too; what they did is neither undone nor overwritten."""
+    """Changes by other people in the meantime are neither undone nor overwritten."""
 
-    def test_what_others_published_is_not_undone(self, desk: Desk, writer: Any) -> None:
+    def test_a_publication_by_another_person_is_not_undone(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")
         writer.update(instructions="of another", auto_publish=True)
         before = desk.everything()
@@ -251,7 +251,7 @@ class TestMeanwhile:
         assert desk.does("diff").code == DONE
 
     @pytest.mark.parametrize("published", [True, False])
-    def test_what_both_changed_is_a_conflict_of_that_file(
+    def test_a_file_that_both_sides_changed_is_a_conflict(
         self, desk: Desk, writer: Any, published: bool
     ) -> None:
         desk.does("pull")
@@ -269,7 +269,7 @@ class TestMeanwhile:
         desk.does("pull")
         assert desk.path(writer.id).read_text() == mine
 
-    def test_what_was_done_before_the_server_went_is_said_and_remembered(
+    def test_changes_made_before_the_connection_was_lost_are_reported_and_remembered(
         self, desk: Desk, writer: Any, live_service: Service, key: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         with relay_to(live_service.url) as relay:
@@ -296,7 +296,7 @@ class TestMeanwhile:
         assert (found.instructions, found.description) == ("mine", None)
         assert [one.description for one in writer.iter_versions()] == [None, "of another", None]
 
-    def test_an_edited_file_is_overwritten_by_force_alone(self, desk: Desk, writer: Any) -> None:
+    def test_an_edited_file_is_overwritten_only_with_force(self, desk: Desk, writer: Any) -> None:
         path = desk.path(writer.id)
         path.parent.mkdir(parents=True)
         path.write_text('{"name": "Mine", "instructions": "mine"}')
@@ -311,7 +311,7 @@ class TestMeanwhile:
         assert desk.does("pull", "--force").code == DONE
         assert json.loads(path.read_text())["instructions"] == "one"
 
-    def test_what_is_not_published_any_more_is_removed_unless_it_was_edited(
+    def test_the_file_of_an_unpublished_resource_is_removed_unless_edited(
         self, desk: Desk, writer: Any
     ) -> None:
         desk.does("pull")
@@ -323,7 +323,7 @@ class TestMeanwhile:
         assert outcome.code == DONE and "removed" in outcome.out
         assert desk.path(lead.id).exists() and not desk.path(writer.id).exists()
 
-    def test_what_was_deleted_is_not_made_again(self, desk: Desk, writer: Any) -> None:
+    def test_a_deleted_resource_is_not_created_again(self, desk: Desk, writer: Any) -> None:
         desk.does("pull")
         writer.delete()
         outcome = desk.does("push")
@@ -335,7 +335,7 @@ class TestMeanwhile:
         assert desk.does("push", "--force").code == DONE
         assert writer.details(status="draft").instructions == "mine"
 
-    def test_without_a_memory_of_this_server_a_folder_is_taken_at_its_word(
+    def test_without_a_recorded_state_the_files_of_the_folder_are_authoritative(
         self, desk: Desk, writer: Any
     ) -> None:
         state = desk.folder / ".editor.json"
@@ -353,7 +353,7 @@ class TestMeanwhile:
 
 
 class TestFiles:
-    """What may stand in the folder."""
+    """Valid and invalid files in the folder."""
 
     NAMES = ("a b.json", "a%2fb.json", "%61.json", "a%2F..%2Fb.json", "versions.json", "%ff.json", ".json")
     TEXTS = ("", "[]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"visibility": "public"}', '{"id": "x"}')
@@ -382,7 +382,7 @@ class TestFiles:
         assert outcome.code == FAILED and ".editor.json" in outcome.err
         assert desk.everything() == before
 
-    def test_a_folder_that_is_not_there_is_not_made(self, desk: Desk) -> None:
+    def test_a_missing_folder_is_not_created(self, desk: Desk) -> None:
         for command in ("push", "diff"):
             outcome = desk.does(command)
             assert outcome.code == FAILED and "is not a folder" in outcome.err
@@ -417,7 +417,7 @@ class TestTheCommand:
     """The command as a script runs it."""
 
     def command(self, *arguments: str, **environment: str) -> Outcome:
-        """Run the command in a process of its own."""
+        """Run the command in a separate process."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EDITOR_")}
         done = subprocess.run(
             [sys.executable, "-m", "editor_client", *arguments],
@@ -430,14 +430,14 @@ class TestTheCommand:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    def test_options_or_the_environment_say_which_server(self, live_service: Service) -> None:
+    def test_the_server_comes_from_options_or_the_environment(self, live_service: Service) -> None:
         environment = {"EDITOR_URL": live_service.url, "EDITOR_API_KEY": live_service.key}
         options = ["--url", live_service.url, "--api-key", live_service.key]
         assert self.command("get", "agent", "support", **environment).code == DONE
         assert self.command(*options, "get", "agent", "support").code == DONE
         assert self.command("get", "agent", "support", *options).code == DONE
 
-    def test_a_command_that_makes_no_sense_is_explained(
+    def test_an_invalid_command_is_explained(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         for name in ("EDITOR_URL", "EDITOR_API_KEY"):
@@ -455,7 +455,7 @@ class TestTheCommand:
                 main(arguments)
             assert raised.value.code == FAILED and "usage:" in capsys.readouterr().err
 
-    def test_a_server_that_is_not_there_is_an_error(self, tmp_path: Path) -> None:
+    def test_an_unreachable_server_is_an_error(self, tmp_path: Path) -> None:
         outcome = self.command("pull", str(tmp_path), "--url", "http://127.0.0.1:9", "--api-key", "ek_x")
         assert outcome.code == FAILED and outcome.err.count("\n") == 1
         assert "Traceback" not in outcome.err

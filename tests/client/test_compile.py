@@ -1,4 +1,4 @@
-"""Prompts without the server come to the same text as with it."""
+"""Prompts compiled without the server equal those of the server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def blocking(live_service: Service) -> Any:
         yield client
 
 
-def test_a_block_comes_to_what_the_server_makes_of_it(blocking: Client, new_id: str) -> None:
+def test_a_compiled_block_equals_the_text_of_the_server(blocking: Client, new_id: str) -> None:
     block = blocking.create_stored_prompt_block(**{**FULL_BLOCK, "id": new_id})
     for context in CONTEXTS:
         shown = blocking.preview_instructions([reference(new_id)], context=context).result
@@ -42,7 +42,7 @@ def test_a_block_comes_to_what_the_server_makes_of_it(blocking: Client, new_id: 
     assert {bool(compile_prompt(block, context)) for context in CONTEXTS} == {True, False}
 
 
-def test_an_agent_comes_to_what_the_server_makes_of_it(blocking: Client, new_id: str) -> None:
+def test_a_compiled_agent_equals_the_text_of_the_server(blocking: Client, new_id: str) -> None:
     for number, template in enumerate(TEMPLATES):
         blocking.create_stored_prompt_block(
             id=f"{new_id}/{number}", name="x", content=template, rules=FOR_GOLD if number % 2 else None
@@ -67,11 +67,11 @@ def test_an_agent_comes_to_what_the_server_makes_of_it(blocking: Client, new_id:
 
 @given(rule_groups, st.sampled_from(CONTEXTS))
 @unhurried
-def test_rules_hold_here_as_they_hold_there(rules: Any, context: dict[str, Any]) -> None:
+def test_rules_hold_exactly_as_on_the_server(rules: Any, context: dict[str, Any]) -> None:
     assert compile_prompt({"content": "shown", "rules": rules}, context) == "shown" * holds(rules, context)
 
 
-def test_a_text_is_no_template_and_other_values_are_refused() -> None:
+def test_plain_text_is_not_a_template_and_other_values_are_refused() -> None:
     assert compile_prompt({"instructions": " {{ name }} "}, {"name": "Ann"}) == " {{ name }} "
     assert compile_prompt({"name": "x", "content": "Hi {{ name }}."}, {"name": "Ann"}) == "Hi Ann."
     prompt: Any

@@ -1,4 +1,4 @@
-"""The folder with the last good answers: what is in it, who may read it, and what it survives."""
+"""The folder with the last good answers: its content, its permissions, and the failures that it survives."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def restarted(connect: Clients, server: Misbehaving, folder: Path) -> Callable[[], Any]:
-    """An application that has read `writer` is started anew, and the server is gone."""
+    """An application that has read `writer` is restarted while the server is down."""
     server.does(record())
     assert not read(connect(server.url, KEY, cache_dir=folder)).stale
 
@@ -55,7 +55,7 @@ def test_a_restarted_application_has_the_last_good_answer(restarted: Callable[[]
     assert (found.instructions, found.stale, found.etag) == ("one", True, '"1"')
 
 
-def test_a_restarted_application_asks_first(
+def test_a_restarted_application_tries_the_server_first(
     connect: Clients, server: Misbehaving, folder: Path, restarted: Callable[[], Any]
 ) -> None:
     server.does(record())
@@ -117,7 +117,7 @@ def test_a_refusal_removes_the_file(
             read(restarted())
 
 
-def test_a_key_that_does_not_hold_removes_all_its_files_and_no_others(
+def test_an_invalid_key_removes_all_its_files_and_no_others(
     connect: Clients, server: Misbehaving, folder: Path, restarted: Callable[..., Any]
 ) -> None:
     server.does(record())
@@ -132,7 +132,7 @@ def test_a_key_that_does_not_hold_removes_all_its_files_and_no_others(
     assert read(restarted(key="ek_other")).stale
 
 
-def test_what_is_deleted_loses_its_files_and_nothing_else_does(
+def test_deleting_a_resource_removes_exactly_its_files(
     connect: Clients, server: Misbehaving, folder: Path
 ) -> None:
     client = connect(server.url, KEY, cache_dir=folder)
@@ -147,7 +147,7 @@ def test_what_is_deleted_loses_its_files_and_nothing_else_does(
     assert "/stored/prompt-blocks/writer" in path.read_text()
 
 
-def test_many_questions_do_not_fill_the_disk(
+def test_many_different_reads_do_not_fill_the_disk(
     connect: Clients, server: Misbehaving, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("editor_client.disk.MAX_ENTRIES", 3)
@@ -162,7 +162,7 @@ def test_many_questions_do_not_fill_the_disk(
     assert agent.details(request_context={"n": 5}).stale
 
 
-def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(
+def test_a_folder_that_is_not_writable_is_no_error(
     connect: Clients, server: Misbehaving, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -171,9 +171,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(
     assert "cannot be stored" in caplog.text
 
 
-def test_an_answer_that_comes_late_does_not_bring_back_what_was_refused(
-    server: Misbehaving, folder: Path
-) -> None:
+def test_a_late_answer_does_not_restore_a_refused_one(server: Misbehaving, folder: Path) -> None:
     may_answer = threading.Event()
     server.does(lambda handler: (may_answer.wait(60), record()(handler))[1], says(404), hang_up)
     with Client(server.url, api_key=KEY, cache_dir=folder, **DOWN_AT_ONCE) as client:

@@ -1,4 +1,4 @@
-"""What the client does when the server is killed, slow, broken or not itself."""
+"""Failures: the server is killed, slow or broken, or another server answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.service import Service
 
 HTML = b"<html><body>Bad Gateway</body></html>"
 
-# What the server does, and what the client says about it when it has nothing better to give.
+# Failures of the server, and the message of the client if it has no stored answer.
 SLOW: dict[str, tuple[Behaviour, type[EditorError]]] = {
     "says nothing": (silence, Unreachable),
     "sends headers without an end": (drip_headers, Unreachable),
@@ -76,7 +76,7 @@ def read(client: Any) -> Any:
 
 @pytest.fixture
 def warmed(connect: Clients, server: Misbehaving, tmp_path: Path) -> Callable[..., Any]:
-    """Makes clients that hold a good answer, from a folder, and wait for another no longer than they may."""
+    """Makes clients that hold a good answer from a folder, and that wait no longer than their timeout."""
     server.does(record())
     read(connect(server.url, cache_dir=tmp_path))
 
@@ -96,7 +96,7 @@ def test_the_last_good_answer_is_served_and_marked(warmed: Callable[..., Any], s
     for behaviour, _, timeout in PROBLEMS:
         client = warmed(timeout)
         server.does(behaviour)
-        for _ in range(2):  # what is wrong is not kept in its place
+        for _ in range(2):  # the wrong answer is not stored in its place
             found = read(client)
             assert (found.instructions, found.stale) == ("one", True)
 
@@ -111,7 +111,7 @@ def test_without_a_good_answer_it_is_an_error(connect: Clients, server: Misbehav
 
 
 @with_both_clients
-def test_a_writer_waits_for_a_slow_server_until_the_timeout(connect: Clients, server: Misbehaving) -> None:
+def test_a_write_waits_for_a_slow_server_until_the_timeout(connect: Clients, server: Misbehaving) -> None:
     cases = [(one, "update") for one, _ in SLOW.values()] + [(silence, "create"), (silence, "generate")]
     for behaviour, write in cases:
         server.does(behaviour)
@@ -136,7 +136,7 @@ def test_a_refusal_is_raised_and_removes_the_good_answer(
             read(client)
 
 
-def test_a_server_that_recovers_is_used_at_once(warm: Any, server: Misbehaving) -> None:
+def test_a_recovered_server_is_used_immediately(warm: Any, server: Misbehaving) -> None:
     server.does(hang_up)
     assert read(warm).stale
     server.does(record('"2"', instructions="two"))
@@ -144,14 +144,14 @@ def test_a_server_that_recovers_is_used_at_once(warm: Any, server: Misbehaving) 
     assert (found.instructions, found.stale) == ("two", False)
 
 
-def test_after_a_failure_the_tag_of_the_good_answer_still_counts(warm: Any, server: Misbehaving) -> None:
+def test_the_etag_of_the_good_answer_is_still_sent_after_a_failure(warm: Any, server: Misbehaving) -> None:
     server.does(says(500), record())
     for _ in range(2):
         read(warm)
     assert [one.headers["if-none-match"] for one in server.asked] == ['"1"', '"1"']
 
 
-def test_an_error_names_what_was_asked_for_and_the_request(connect: Clients, server: Misbehaving) -> None:
+def test_an_error_names_the_url_and_the_request_id(connect: Clients, server: Misbehaving) -> None:
     body = {"error": "There is nothing here.", "code": "not_found"}
     server.does(says(404, body, X_Request_ID="abc-1"))
     agent = connect(server.url).get_agent("team/writer")
@@ -186,7 +186,7 @@ def test_a_stale_answer_is_logged(warm: Any, server: Misbehaving, caplog: pytest
     assert "Out of order." in caplog.text and "/stored/agents/writer" in caplog.text
 
 
-def test_an_answer_to_another_question_is_an_error(connect: Clients, server: Misbehaving) -> None:
+def test_an_answer_to_another_request_is_an_error(connect: Clients, server: Misbehaving) -> None:
     server.does(record(resolvedVersionId="v2"), says(304, b""))
     for _ in range(2):  # another version, and "not modified" without anything that could be
         with pytest.raises(ServerError):
@@ -202,7 +202,7 @@ def test_records_of_newer_and_older_servers_are_read(connect: Clients, server: M
     assert (found.name, found.visibility, found.metadata, found.etag) == ("Writer", None, {}, None)
 
 
-def test_a_read_is_sent_again_where_the_server_may_be_back(connect: Clients, server: Misbehaving) -> None:
+def test_a_read_is_retried_after_temporary_failures(connect: Clients, server: Misbehaving) -> None:
     for behaviour in SENT_AGAIN:
         server.does(behaviour, behaviour, record())
         assert read(connect(server.url)).stale is False
@@ -214,7 +214,7 @@ def test_a_read_is_sent_again_where_the_server_may_be_back(connect: Clients, ser
         assert len(server.asked) == 1
 
 
-def test_only_reads_are_sent_again(connect: Clients, server: Misbehaving) -> None:
+def test_only_reads_are_retried(connect: Clients, server: Misbehaving) -> None:
     cases = [(one, "update") for one in PASSING] + [(hang_up, one) for one in WRITES if one != "update"]
     for behaviour, write in cases:
         server.does(behaviour)
@@ -223,7 +223,7 @@ def test_only_reads_are_sent_again(connect: Clients, server: Misbehaving) -> Non
         assert len(server.asked) == 1
 
 
-def test_a_busy_server_is_asked_again_when_it_says_unless_that_is_late(
+def test_a_busy_server_is_retried_after_retry_after_unless_that_is_too_late(
     connect: Clients, server: Misbehaving
 ) -> None:
     server.does(says(429, Retry_After="1"), record())
@@ -235,20 +235,18 @@ def test_a_busy_server_is_asked_again_when_it_says_unless_that_is_late(
     assert len(server.asked) == 1
 
 
-def test_a_pause_that_the_server_wants_is_not_waited_for_with_a_good_answer(
-    warm: Any, server: Misbehaving
-) -> None:
+def test_a_good_answer_is_served_instead_of_waiting_for_retry_after(warm: Any, server: Misbehaving) -> None:
     for status in (429, 503):
         server.does(says(status, Retry_After="1"))
         assert read(warm).stale
         assert len(server.asked) == 1
 
 
-def test_a_server_that_is_down_is_asked_once_a_read(warm: Any, server: Misbehaving) -> None:
+def test_a_server_that_is_down_gets_one_request_per_read(warm: Any, server: Misbehaving) -> None:
     server.does(hang_up)
     for _ in range(3):
         assert read(warm).stale
-    # The first read tried twice, as `retries=1` says; the others only looked whether it is back.
+    # The first read tried twice because of `retries=1`; the others only checked whether the server is back.
     assert len(server.asked) == 4
 
 
@@ -264,7 +262,7 @@ def test_a_proxy_of_the_environment_is_used_within_the_timeout(
         read(connect("http://editor.invalid", timeout=IMPATIENT))
 
 
-def test_reads_go_on_while_the_server_is_killed(
+def test_reads_succeed_while_the_server_is_killed(
     connect: Clients, fresh_service: Service, tmp_path: Path
 ) -> None:
     client = connect(fresh_service.url, fresh_service.key, cache_dir=tmp_path / "cache")

@@ -49,7 +49,7 @@ CREATED, PUBLISHED, SAVED = "agent.created", "agent.published", "agent.versionCr
 class TestPages:
     """`list_events` is one page of the log."""
 
-    def test_a_page_says_where_the_next_begins(self, client: Any, agent: Any) -> None:
+    def test_a_page_names_the_position_of_the_next(self, client: Any, agent: Any) -> None:
         page = client.list_events(id=agent.id, kind="agent", limit=2)
         assert (types(page.events), page.has_more) == ([CREATED, PUBLISHED], True)
         rest = client.list_events(id=agent.id, after=page.next)
@@ -57,7 +57,7 @@ class TestPages:
         assert client.list_events(id=agent.id, after="now").events == ()
         assert types(client.list_events(id=agent.id, before=10**9).events) == [SAVED, PUBLISHED, CREATED]
 
-    def test_an_event_says_what_was_done_and_by_whom(self, client: Any, agent: Any) -> None:
+    def test_an_event_names_action_and_actor(self, client: Any, agent: Any) -> None:
         *_, saved = client.list_events(id=agent.id).events
         assert (saved.resource.kind, saved.resource.id) == ("agent", agent.id)
         assert (saved.actor.id, saved.actor.via, saved.version_number) == ("tester", "api", 2)
@@ -73,17 +73,19 @@ class TestPages:
 
 
 class TestFollowing:
-    """`events` goes on until the client is closed."""
+    """`events` continues until the client is closed."""
 
     @with_both_clients
-    def test_events_come_as_they_happen(self, client: Any, agent: Any) -> None:
+    def test_events_arrive_as_they_happen(self, client: Any, agent: Any) -> None:
         events = client.events(after=0, id=agent.id)
         assert types(islice(events, 3)) == [CREATED, PUBLISHED, SAVED]
         agent.update(instructions="three")
         assert next(events).version_number == 3
         events.close()
 
-    def test_by_default_only_what_is_new(self, connect: Clients, agent: Any, live_service: Service) -> None:
+    def test_by_default_only_new_events_are_followed(
+        self, connect: Clients, agent: Any, live_service: Service
+    ) -> None:
         client = connect(live_service.url, live_service.key)
         heard: list[str] = []
         is_heard = threading.Event()
@@ -104,7 +106,7 @@ class TestFollowing:
         listener.join(SECONDS_TO_WAIT)
         assert not listener.is_alive() and set(heard) == {SAVED}
 
-    def test_a_restart_costs_nothing_and_pruning_is_said(
+    def test_no_event_is_lost_in_a_restart_and_pruned_events_are_reported(
         self, fresh_service: Service, fresh_client: Client
     ) -> None:
         client = fresh_client
@@ -122,7 +124,7 @@ class TestFollowing:
 
 
 class Followed:
-    """`events --follow` as a process of its own."""
+    """`events --follow` as a separate process."""
 
     def __init__(self, agent_id: str) -> None:
         command = ["-m", "editor_client", "events", "--follow", "--json", "--after", "0", "--id", agent_id]
@@ -133,7 +135,7 @@ class Followed:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # A shell lets what it runs in the background ignore it, and so would this process.
+            # A shell makes background processes ignore it, and this process would inherit that.
             preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
         )
 
@@ -172,19 +174,19 @@ class TestTheCommandLine:
         assert f"agent.published  agent {agent.id}  version 1  tester (api)" in published
         assert f"agent.versionCreated  agent {agent.id}  version 2  tester (api)" in saved
 
-    def test_they_are_json_if_that_is_asked_for(
+    def test_events_are_printed_as_json_on_request(
         self, client: Any, agent: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(["events", "--after", "0", "--id", agent.id, "--type", "agent.created", "--json"]) == 0
         [event] = client.list_events(id=agent.id, type="agent.created").events
         assert json.loads(capsys.readouterr().out) == event.raw
 
-    def test_what_is_no_position_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_invalid_position_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as raised:
             main(["events", "--after", "-1"])
         assert raised.value.code == 2 and "--after" in capsys.readouterr().err
 
-    def test_they_are_followed_until_an_interrupt(self, agent: Any, followed: Followed) -> None:
+    def test_events_are_followed_until_an_interrupt(self, agent: Any, followed: Followed) -> None:
         assert [followed.read()["type"] for _ in range(3)] == [CREATED, PUBLISHED, SAVED]
         agent.update(instructions="three")
         assert followed.read()["versionNumber"] == 3
@@ -192,7 +194,7 @@ class TestTheCommandLine:
         assert followed.process.wait(SECONDS_TO_WAIT) == 0
         assert followed.process.stderr and "Traceback" not in followed.process.stderr.read()
 
-    def test_a_reader_that_leaves_ends_it(self, agent: Any, followed: Followed) -> None:
+    def test_a_closed_pipe_ends_the_command(self, agent: Any, followed: Followed) -> None:
         followed.read()
         assert followed.process.stdout
         followed.process.stdout.close()

@@ -1,4 +1,4 @@
-"""The editor in memory answers as a real one does: the same requests, the same answers."""
+"""The editor in memory gives the same answers to the same requests as a real one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VOLATILE = re.compile(
 
 @dataclass
 class Conversation:
-    """Requests and answers, with ids, tags and times replaced by what stays the same."""
+    """Requests and answers, with ids, entity tags and times replaced by constants."""
 
     http: httpx.Client
     key: str
@@ -72,7 +72,7 @@ class Conversation:
 
 
 def _without_tokens(value: Any) -> Any:
-    """Leave out what models count."""
+    """Omit the token counts of models."""
     if isinstance(value, dict):
         return {name: _without_tokens(member) for name, member in value.items() if name != "usage"}
     return [_without_tokens(item) for item in value] if isinstance(value, list) else value
@@ -396,7 +396,7 @@ SCENARIOS: list[Scenario] = [
 
 @pytest.fixture
 def real(cast: Cast) -> Iterator[Conversation]:
-    """A real service, as the admin of a workspace meets it."""
+    """A real service, used by the admin of a workspace."""
     with httpx.Client(transport=httpx.WSGITransport(app=application), base_url="http://testserver") as http:
         yield Conversation(http, cast.alice.key)
 
@@ -419,7 +419,7 @@ def test_the_same_requests_have_the_same_answers(
         assert found == expected
 
 
-def test_what_it_does_not_do_it_names(fake: Conversation) -> None:
+def test_unsupported_requests_are_named(fake: Conversation) -> None:
     fake("POST", "/stored/agents", {"id": "a", "name": "A", "instructions": "x"})
     schema = {"properties": {"a": {"pattern": "x"}}}
     checked = {"id": "b", "name": "B", "instructions": "x", "requestContextSchema": schema}
@@ -488,7 +488,7 @@ def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
 
 
 @pytest.mark.parametrize("updates", ["poll", "stream"])
-def test_a_client_that_follows_it_hears_of_changes(connect: Clients, updates: str) -> None:
+def test_a_client_that_follows_the_fake_editor_sees_changes(connect: Clients, updates: str) -> None:
     editor = FakeEditor()
     client, other = connected(connect, editor, updates=updates), connected(connect, editor)
     other.create_stored_agent(id="writer", name="W", instructions="one")
@@ -506,7 +506,7 @@ def test_a_client_that_follows_it_hears_of_changes(connect: Clients, updates: st
 
 
 @with_both_clients
-def test_usage_and_feedback_lead_back_to_the_arm(connect: Clients) -> None:
+def test_usage_and_feedback_are_attributed_to_the_arm(connect: Clients) -> None:
     client = connected(connect, FakeEditor(), report_usage=True)
     client.create_stored_prompt_block(id="tone", name="T", content="Be kind.", auto_publish=True)
     client.create_stored_agent(id="writer", name="W", instructions=[reference("tone")], model=ECHO)

@@ -1,4 +1,4 @@
-"""Following the log, driven by hand: after any failure, every event comes once and in order."""
+"""Following the log, driven by hand: after any failure, every event arrives once and in order."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def event(position: int, number: int = 0) -> dict[str, Any]:
 
 
 def ahead(newest: int) -> bytes:
-    """Return what the server says of a position beyond the end of its log."""
+    """Return the server's answer to a position beyond the end of its log."""
     return json.dumps({"error": "Ahead.", "code": "cursor_ahead", "newest": newest}).encode()
 
 
 @dataclass
 class Stream:
-    """An open stream: up to where it has sent, and whether it has broken off."""
+    """An open stream: the position that it has reached, and whether it was interrupted."""
 
     position: int
     has_begun: bool = False
@@ -58,7 +58,7 @@ class Stream:
 
 @dataclass
 class Log:
-    """A server with a log that grows while it is read, and that fails as often as it is told to."""
+    """A server with a log that grows while it is read, and that fails as often as specified."""
 
     events: list[dict[str, Any]]
     coming: list[dict[str, Any]] = field(default_factory=list)
@@ -170,7 +170,7 @@ def frames(events: list[dict[str, Any]]) -> Iterator[bytes]:
         yield b"data: %s\n\n" % json.dumps(one).encode()
 
 
-def test_what_shares_a_position_is_heard_at_once_however_it_arrives() -> None:
+def test_events_of_one_position_are_delivered_together_in_any_chunks() -> None:
     sent = b"".join(frames([event(1), event(2, 0), event(2, 1), event(2, 2), event(3)]))
     for cut in range(len(sent)):
         lines = WholePositions()
@@ -186,12 +186,12 @@ def page(events: list[dict[str, Any]], following: int, *, has_more: bool = False
 
 
 def listener(log: Log, after: After = 0, retries: int = 0) -> Listener:
-    """Return a listener that lives in the time of the log's server."""
+    """Return a listener that uses the clock of the log's server."""
     return Listener(lambda: log.now, 10, retries, after, {})
 
 
 def hear(log: Log, listening: Listener, number: int, steps: int = 1000) -> list[str]:
-    """Return the ids of that many events, or of all that come within the steps."""
+    """Return the ids of that many events, or of all that arrive within the steps."""
     heard: list[str] = []
     for _ in range(steps):
         heard += [one.id for one in log.run(listening.next())]
@@ -208,7 +208,7 @@ def hear(log: Log, listening: Listener, number: int, steps: int = 1000) -> list[
 )
 @example(sharing=[2], already=0, faults=[0, 0, 50], streams=True)  # breaks off within a position
 @unhurried
-def test_every_event_comes_once_and_in_order(
+def test_every_event_arrives_once_and_in_order(
     sharing: list[int], already: int, faults: list[int], streams: bool
 ) -> None:
     events = [event(place, n) for place, number in enumerate(sharing, 1) for n in range(number)]
@@ -222,7 +222,7 @@ def test_every_event_comes_once_and_in_order(
     assert hear(log, listening, 1) == ["100/0"]
 
 
-def test_a_batch_says_whether_anything_can_have_been_missed() -> None:
+def test_a_batch_reports_how_long_the_client_is_up_to_date() -> None:
     log = Log([event(1), event(2), event(3), event(4)], faults=[0, 0, 0, 0, len(b": nothing\n\n")])
     feed = Feed(lambda: log.now, after=0, filters=(), streamed=True, timeout=10)
     said = []
@@ -239,7 +239,7 @@ def test_a_batch_says_whether_anything_can_have_been_missed() -> None:
     ]
 
 
-def test_where_there_is_no_stream_the_log_is_asked_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_stream_the_log_is_polled_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
     log = Log([event(1)], streams=False)
     listening = listener(log)
     began = log.now
@@ -255,14 +255,14 @@ def test_where_there_is_no_stream_the_log_is_asked_once_a_second(caplog: pytest.
     assert "503 too_many_streams" in line
 
 
-def test_a_stream_in_which_nothing_comes_through_is_not_tried_at_once_again() -> None:
+def test_a_stream_that_delivers_nothing_is_not_retried_immediately() -> None:
     log = Log([event(1)], faults=[0, 0, 1])
     listening = listener(log)
     assert hear(log, listening, 2, steps=20) == ["1/0"]
     assert log.asked.count("/events/stream") == 1 and log.asked.count("/events") > 3
 
 
-def test_events_that_were_removed_unread_are_an_error_unless_it_began_now(
+def test_events_pruned_unread_are_an_error_unless_following_began_at_now(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     log = Log([event(5)], pruned_to=4)
@@ -278,7 +278,7 @@ def test_events_that_were_removed_unread_are_an_error_unless_it_began_now(
 
 
 @pytest.mark.parametrize("streams", [True, False])
-def test_a_log_that_was_put_back_is_an_error_unless_it_began_now(streams: bool) -> None:
+def test_a_restored_log_is_an_error_unless_following_began_at_now(streams: bool) -> None:
     log = Log([event(5)], streams=streams)
     listening, from_now = listener(log), listener(log, "now")
     assert hear(log, listening, 1) == ["5/0"]
@@ -306,7 +306,7 @@ def test_a_first_error_is_raised() -> None:
     assert raised.value.status == 400
 
 
-def test_a_server_that_was_there_is_waited_for() -> None:
+def test_after_a_first_answer_the_client_waits_for_the_server_to_return() -> None:
     log = Log([event(1)], streams=False)
     listening = listener(log)
     assert hear(log, listening, 1) == ["1/0"]

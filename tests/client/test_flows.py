@@ -1,4 +1,4 @@
-"""The decisions alone, driven by hand: no network, no clock, no disk."""
+"""The decisions of the client, driven by hand: no network, no clock, no disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAME = Answer(304, {"etag": '"1"'}, b"")
 
 @dataclass
 class Hand:
-    """Does what a flow asks for: gives prepared answers, and lets time pass without waiting."""
+    """Executes the steps of a flow: gives prepared answers, and advances the time without waiting."""
 
     outcomes: list[Answer | NoAnswer]
     seconds_for_an_answer: float = 0.0
@@ -86,7 +86,7 @@ def test_pauses_grow_and_differ() -> None:
     st.integers(0, 8),
 )
 @unhurried
-def test_a_call_never_takes_longer_than_it_may(
+def test_a_call_never_exceeds_its_timeout(
     outcomes: list[Answer | NoAnswer], each: float, timeout: float, retries: int
 ) -> None:
     hand = Hand(list(outcomes), seconds_for_an_answer=each)
@@ -99,7 +99,7 @@ def test_a_call_never_takes_longer_than_it_may(
 
 @given(st.lists(st.sampled_from([RECORD, SAME, LOST, Answer(500, {}, b""), Answer(200, {}, b"<html>")])))
 @unhurried
-def test_once_there_is_a_good_answer_there_is_always_one(outcomes: list[Answer | NoAnswer]) -> None:
+def test_after_a_good_answer_every_read_succeeds(outcomes: list[Answer | NoAnswer]) -> None:
     hand = Hand([RECORD])
     flows = hand.flows(retries=0)
     hand.run(flows.perform(READ))
@@ -109,14 +109,14 @@ def test_once_there_is_a_good_answer_there_is_always_one(outcomes: list[Answer |
         assert (found.name, found.stale) == ("one", outcome not in (RECORD, SAME))
 
 
-def test_a_run_has_a_time_limit_of_its_own() -> None:
+def test_a_run_has_its_own_time_limit() -> None:
     hand = Hand([LOST])
     with pytest.raises(Unreachable):
         hand.run(hand.flows().perform(Agent.generate(Agent(NO_CLIENT, "writer"), "hello")))
     assert [send.deadline for send in hand.sent] == [1300]
 
 
-def test_an_older_answer_does_not_take_the_place_of_a_newer_one() -> None:
+def test_an_older_answer_does_not_replace_a_newer_one() -> None:
     hand = Hand([])
     flows = hand.flows(max_age=100)
     early = flows.perform(READ)
@@ -142,7 +142,7 @@ def test_an_answer_from_before_a_change_does_not_count_as_fresh() -> None:
     assert hand.run(flows.perform(READ)).name == "two"
 
 
-def test_an_answer_from_before_a_removal_is_not_kept() -> None:
+def test_an_answer_from_before_a_removal_is_not_cached() -> None:
     hand = Hand([Answer(200, {}, b'{"success": true, "message": ""}')])
     flows = hand.flows(max_age=100, retries=0)
     early = flows.perform(READ)
@@ -155,7 +155,7 @@ def test_an_answer_from_before_a_removal_is_not_kept() -> None:
         hand.run(flows.perform(READ))
 
 
-def test_a_flow_that_is_given_up_leaves_nothing_locked() -> None:
+def test_an_abandoned_flow_leaves_nothing_locked() -> None:
     hand = Hand([RECORD, LOST])
     flows = hand.flows(retries=0)
     hand.run(flows.perform(READ))
@@ -167,7 +167,7 @@ def test_a_flow_that_is_given_up_leaves_nothing_locked() -> None:
     assert hand.run(flows.perform(READ)).stale is False
 
 
-def test_what_is_wrong_with_an_answer_is_said() -> None:
+def test_the_problem_of_a_malformed_answer_is_reported() -> None:
     hand = Hand([Answer(200, {}, b'{"name": "one"}')])
     with pytest.raises(ServerError, match="it has no 'id'") as raised:
         hand.run(hand.flows().perform(READ))

@@ -1,4 +1,4 @@
-"""What an event makes stale: what is certainly concerned, and everything where that is not certain."""
+"""Which answers an event makes stale: those that it concerns, and all answers if that is uncertain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRITER, TONE = Resource("agents", "writer"), Resource("prompt-blocks", "tone")
 
 
 class Held:
-    """Answers that were asked for one after the other, and what was heard meanwhile."""
+    """Answers that were requested in sequence, and the events received meanwhile."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -29,12 +29,12 @@ class Held:
         self.freshness.until(10**9)
 
     def ask(self, *concerns: Resource) -> Entry:
-        """Return an answer that is asked for now."""
+        """Return an answer that is requested now."""
         ticket = Ticket(self._number(), self.now, 0)
         return Entry(ticket, Answer(200, {}, b""), None, concerns=concerns)
 
     def hear(self, kind: str | None, resource_id: str = "", event_type: str = "x.y") -> None:
-        """Hear an event about a resource, or about none."""
+        """Receive an event about a resource, or about none."""
         resource = None if kind is None else {"kind": kind, "id": resource_id}
         raw: dict[str, Any] = {
             "position": 1,
@@ -75,14 +75,14 @@ def test_an_event_concerns_its_resource_and_all_of_an_unknown_kind(held: Held) -
         assert held.freshness.covers(held.ask(WRITER, TONE))
 
 
-def test_an_answer_that_was_asked_for_before_the_event_is_stale(held: Held) -> None:
+def test_an_answer_that_was_requested_before_the_event_is_stale(held: Held) -> None:
     on_its_way = held.ask(WRITER)
     held.hear("agent", "writer")
     held.hear("agent", "other")
     assert not held.freshness.covers(on_its_way)
 
 
-def test_an_answer_is_fresh_for_some_time_only(held: Held) -> None:
+def test_an_answer_is_fresh_for_a_limited_time(held: Held) -> None:
     entry = held.ask(WRITER)
     held.now = TRUSTED_SECONDS - 1
     assert held.freshness.covers(entry)
@@ -96,7 +96,7 @@ def test_an_answer_is_fresh_for_some_time_only(held: Held) -> None:
     assert not held.freshness.covers(entry)
 
 
-def test_more_changes_than_can_be_remembered_concern_everything(
+def test_with_too_many_changes_to_remember_all_answers_are_stale(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("editor_client.freshness.MAX_RESOURCES", 3)

@@ -1,4 +1,4 @@
-"""What the client needs: httpx, and nothing of the server. What it knows: every field of a snapshot."""
+"""The client needs httpx and nothing of the server, and knows every field of a snapshot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.wheels import install, wheel_of
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
-# httpx, and what httpx brings.
+# httpx and its dependencies.
 ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
 
 # Runs a program in which nothing can be imported but the standard library, httpx and the client.
@@ -90,7 +90,7 @@ def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
     return run
 
 
-def test_the_guard_refuses_what_is_not_installed(run: Callable[..., str]) -> None:
+def test_the_guard_refuses_packages_that_are_not_installed(run: Callable[..., str]) -> None:
     with pytest.raises(AssertionError, match="django is not installed"):
         run("import django")
     with pytest.raises(AssertionError, match="versioning is not installed"):
@@ -105,7 +105,7 @@ def test_the_client_works_with_httpx_alone(run: Callable[..., str], live_service
     assert not {"django", "rest_framework", "pydantic", "pydantic_core", "versioning"} & set(loaded)
 
 
-def test_the_wheel_installs_one_package_and_asks_for_httpx_alone(wheel: Path) -> None:
+def test_the_wheel_installs_one_package_and_requires_only_httpx(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
@@ -115,7 +115,7 @@ def test_the_wheel_installs_one_package_and_asks_for_httpx_alone(wheel: Path) ->
     assert asked_for == ["httpx"]
 
 
-def test_every_package_of_the_service_says_that_it_has_types() -> None:
+def test_every_package_of_the_service_is_marked_as_typed() -> None:
     with ZipFile(wheel_of("editor-server")) as archive:
         names = archive.namelist()
     packages = {name.partition("/")[0] for name in names if name.endswith("/__init__.py")}

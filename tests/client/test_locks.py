@@ -49,7 +49,7 @@ def changed(client: Any, name: str) -> None:
     client.get_stored_prompt_block(f"{name}-tone").update(content="Be strict.", auto_publish=True)
 
 
-def test_a_run_by_a_lock_has_the_same_prompt_for_ever(either: Any, new_id: str) -> None:
+def test_a_run_by_a_lock_always_has_the_same_prompt(either: Any, new_id: str) -> None:
     lock = json.loads(json.dumps(house(either, new_id)))
     assert lock["agents"].keys() == {new_id} and lock["promptBlocks"].keys() == {f"{new_id}-tone"}
     changed(either, new_id)
@@ -59,7 +59,7 @@ def test_a_run_by_a_lock_has_the_same_prompt_for_ever(either: Any, new_id: str) 
     assert "".join(event.text for event in agent.stream("Hello", versions=lock)).startswith("Lead.")
 
 
-def test_what_is_gone_is_named_and_what_is_changed_is_refused(either: Any, new_id: str) -> None:
+def test_an_invalid_lock_is_refused_and_missing_parts_are_named(either: Any, new_id: str) -> None:
     lock = house(either, new_id)
     changed(either, new_id)
     agent = either.get_agent(new_id)
@@ -75,7 +75,7 @@ def test_what_is_gone_is_named_and_what_is_changed_is_refused(either: Any, new_i
         either.lock(["nobody"])
 
 
-def test_a_lock_is_made_in_any_version(either: Any, new_id: str) -> None:
+def test_a_lock_can_select_any_version(either: Any, new_id: str) -> None:
     published = house(either, new_id)
     draft = either.get_stored_agent(new_id).update(instructions="Draft.")
     made = either.lock([new_id], prompt_blocks=[f"{new_id}-tone"], status="draft")
@@ -85,7 +85,7 @@ def test_a_lock_is_made_in_any_version(either: Any, new_id: str) -> None:
     assert either.get_agent(new_id).generate("Hello", versions=made).text == "Draft.\n\nHello"
 
 
-def test_a_run_shows_a_block_in_the_version_that_is_selected(either: Any, new_id: str) -> None:
+def test_a_run_shows_the_selected_version_of_a_block(either: Any, new_id: str) -> None:
     house(either, new_id)
     either.get_stored_prompt_block(f"{new_id}-tone").update(content="Be brief.")
     versions = {"promptBlocks": {f"{new_id}-tone": {"status": "draft"}}}

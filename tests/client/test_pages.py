@@ -1,4 +1,4 @@
-"""Walking through lists whose pages turn out to be too long."""
+"""Iterating through lists whose pages are too long."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Part:
 
 
 def answer(page: int, per_page: int = DEFAULT) -> Part:
-    """Answer as the server does; raises what the client makes of a 400."""
+    """Answer as the server does; raise the client's error for a 400."""
     start, stop = page * per_page, min((page + 1) * per_page, len(SIZES))
     sizes = SIZES[start:stop]
     if len(sizes) > 1 and sum(sizes) > LONGEST:
@@ -43,7 +43,7 @@ def answer(page: int, per_page: int = DEFAULT) -> Part:
     return Part(entries, page, per_page, stop < len(SIZES))
 
 
-def test_pages_get_smaller_where_they_would_be_too_long() -> None:
+def test_pages_get_smaller_if_they_would_be_too_long() -> None:
     for asked in ({}, {"per_page": 7}, {"per_page": 1000}, {"per_page": 1}):
         pages: Any = Pages(lambda asked=asked, **part: {**asked, **part})  # type: ignore[misc]
         found = []
@@ -57,7 +57,7 @@ def test_pages_get_smaller_where_they_would_be_too_long() -> None:
         assert found == [str(number) for number in range(len(SIZES))]
 
 
-def test_what_no_smaller_page_cures_is_raised() -> None:
+def test_an_error_that_no_smaller_page_avoids_is_raised() -> None:
     pages: Any = Pages(lambda **part: part)  # type: ignore[arg-type, return-value]
     for details in ({}, {"perPage": 0}, {"perPage": "5"}):
         with pytest.raises(ValidationFailed):

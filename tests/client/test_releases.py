@@ -17,7 +17,7 @@ def items(client: Any, new_id: str) -> list[Any]:
     return [{"kind": "agent", "id": new_id}, {"kind": "promptBlock", "id": new_id}]
 
 
-def test_a_release_is_made_checked_published_and_taken_back(
+def test_a_release_is_created_checked_published_and_reverted(
     client: Any, items: list[Any], new_id: str
 ) -> None:
     made = client.create_release("default", "Autumn", items=items[:1])
@@ -50,7 +50,7 @@ def test_a_release_is_made_checked_published_and_taken_back(
     assert client.list_releases(state="reverted", per_page=1).releases[0].state == "reverted"
 
 
-def test_a_draft_is_deleted_and_selects_nothing_then(client: Any, items: list[Any], new_id: str) -> None:
+def test_a_deleted_draft_release_selects_nothing(client: Any, items: list[Any], new_id: str) -> None:
     made = client.create_release("default", "Autumn", items=items)
     assert client.get_release(made.id).delete().success
     with pytest.raises(NotFound):

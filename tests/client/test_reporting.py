@@ -20,7 +20,7 @@ DONE = says(201, {"success": True, "message": "Counted."})
 
 
 def reports(server: Misbehaving) -> list[Any]:
-    """Return what has been reported, without the agent's id."""
+    """Return the reported usage, without the agent's id."""
     return [
         {name: value for name, value in json.loads(one.body).items() if name != "resource"}
         for one in server.asked
@@ -29,7 +29,7 @@ def reports(server: Misbehaving) -> list[Any]:
 
 
 @with_both_clients
-def test_what_is_read_is_reported_when_the_client_closes(
+def test_reads_are_reported_when_the_client_closes(
     connect: Clients, live_service: Service, new_id: str
 ) -> None:
     block = f"{new_id}-tone"
@@ -48,7 +48,7 @@ def test_what_is_read_is_reported_when_the_client_closes(
     assert (shown.version_id, shown.runs) == (tone.active_version_id, 3)
 
 
-def test_what_a_run_has_used_is_added_to_it(connect: Clients, server: Misbehaving) -> None:
+def test_usage_of_a_run_can_be_added(connect: Clients, server: Misbehaving) -> None:
     server.does(record(), DONE)
     client = connect(server.url, report_usage=True)
     agent = client.get_agent("writer").details()
@@ -63,7 +63,7 @@ def test_what_a_run_has_used_is_added_to_it(connect: Clients, server: Misbehavin
         connect(server.url).add_usage(agent, errors=1)
 
 
-def test_the_asynchronous_client_reports_by_itself(server: Misbehaving) -> None:
+def test_the_asynchronous_client_reports_in_the_background(server: Misbehaving) -> None:
     server.does(record(rollout={"id": "r", "arm": "new", "reason": "split"}), DONE)
 
     async def read_once() -> None:
@@ -75,7 +75,7 @@ def test_the_asynchronous_client_reports_by_itself(server: Misbehaving) -> None:
     assert reports(server) == [{"versionId": "v1", "arm": "new", "runs": 1, "outputTokens": 2}]
 
 
-def test_what_was_refused_for_now_is_reported_later(connect: Clients, server: Misbehaving) -> None:
+def test_usage_refused_temporarily_is_reported_later(connect: Clients, server: Misbehaving) -> None:
     server.does(record(), says(503), record(), DONE)
     agent = connect(server.url, report_usage=True).get_agent("writer")
     agent.details()
@@ -108,7 +108,7 @@ def test_refusals_are_logged_once(
     assert len(caplog.messages) == 1 and "agent 'writer' is not counted" in caplog.messages[0]
 
 
-def test_a_fallback_is_no_run(connect: Clients) -> None:
+def test_a_fallback_is_not_counted_as_a_run(connect: Clients) -> None:
     def is_away(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("away", request=request)
 

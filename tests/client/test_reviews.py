@@ -24,7 +24,7 @@ def rita(connect: Clients, live_service: Service, reviewers_key: str) -> Any:
 
 
 @pytest.mark.parametrize(("kind", "singular"), [("agent", "agent"), ("promptBlock", "prompt_block")])
-def test_a_review_is_asked_for_moved_and_closed(
+def test_a_review_is_requested_moved_and_closed(
     client: Any, rita: Any, new_id: str, kind: str, singular: str
 ) -> None:
     text = "instructions" if kind == "agent" else "content"
@@ -69,12 +69,12 @@ def test_a_review_is_asked_for_moved_and_closed(
 
 @pytest.fixture(scope="module")
 def adas_key(live_service: Service) -> str:
-    """The key of the admin of a workspace of her own."""
+    """The key of the admin of her own workspace."""
     return live_service.manage("create_api_key", "ada", "--workspace", "reviewed", "--role", "admin")
 
 
 @pytest.mark.parametrize("singular", ["agent", "prompt_block"])
-def test_an_admin_may_do_without_the_approvals_that_are_required(
+def test_an_admin_may_publish_without_the_required_approvals(
     connect: Clients, live_service: Service, adas_key: str, new_id: str, singular: str
 ) -> None:
     ada, text = connect(live_service.url, adas_key), "instructions" if singular == "agent" else "content"

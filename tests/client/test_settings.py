@@ -1,4 +1,4 @@
-"""How a client is made, and what it does without an answer: settings, a refused key, a fallback."""
+"""How a client is created, and how it behaves without an answer: settings, a refused key, a fallback."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LONG = 1000
 
 
 class TestTheEnvironment:
-    """`from_env` takes server and key from where deployments keep them."""
+    """`from_env` takes server and key from the environment."""
 
-    def test_server_and_key_are_taken_from_it(
+    def test_server_and_key_are_taken_from_the_environment(
         self, monkeypatch: pytest.MonkeyPatch, server: Misbehaving
     ) -> None:
         monkeypatch.setenv("EDITOR_URL", server.url)
@@ -51,10 +51,10 @@ class TestTheEnvironment:
                 Client.from_env()
 
 
-class TestAnHttpxClientOfOnesOwn:
+class TestAGivenHttpxClient:
     """The application's client carries the requests, with all that it adds, and stays open."""
 
-    def test_it_carries_the_requests_and_stays_open(self, server: Misbehaving) -> None:
+    def test_the_given_http_client_sends_the_requests_and_stays_open(self, server: Misbehaving) -> None:
         seen: list[httpx.Request] = []
         with httpx.Client(headers={"X-Team": "a"}, event_hooks={"request": [seen.append]}) as own:
             server.does(record())
@@ -66,7 +66,9 @@ class TestAnHttpxClientOfOnesOwn:
         assert asked.headers["authorization"] == "Bearer ek_test"
         assert "authorization" not in {name.lower() for name in own.headers}
 
-    def test_it_carries_the_requests_of_the_awaiting_client(self, server: Misbehaving) -> None:
+    def test_the_given_http_client_sends_the_requests_of_the_asynchronous_client(
+        self, server: Misbehaving
+    ) -> None:
         async def read() -> str | None:
             async with httpx.AsyncClient(headers={"X-Team": "a"}) as own:
                 async with AsyncClient(server.url, api_key="ek_test", http_client=own) as client:
@@ -77,7 +79,7 @@ class TestAnHttpxClientOfOnesOwn:
         server.does(record())
         assert asyncio.run(read()) == "one" and server.asked[0].headers["x-team"] == "a"
 
-    def test_one_of_the_wrong_kind_is_refused(self) -> None:
+    def test_an_http_client_of_the_wrong_kind_is_refused(self) -> None:
         wrong: Any
         for kind, wrong in ((Client, httpx.AsyncClient()), (AsyncClient, httpx.Client())):
             with pytest.raises(ValueError, match="http_client must be an httpx"):
@@ -85,9 +87,9 @@ class TestAnHttpxClientOfOnesOwn:
 
 
 class TestARefusedKey:
-    """With `keep`, what was read goes on being served, as stale; by default it is forgotten."""
+    """With `keep`, cached answers are served as stale; by default they are removed."""
 
-    def test_what_was_read_is_kept_and_that_is_said_once(
+    def test_cached_answers_are_served_and_that_is_logged_once(
         self, connect: Clients, server: Misbehaving, caplog: pytest.LogCaptureFixture
     ) -> None:
         agent = connect(server.url, on_unauthorized="keep").get_agent("writer")
@@ -103,7 +105,7 @@ class TestARefusedKey:
         server.does(record())
         assert agent.details().stale is False
 
-    def test_what_was_never_read_or_is_gone_is_refused(self, connect: Clients, server: Misbehaving) -> None:
+    def test_resources_never_read_or_deleted_are_refused(self, connect: Clients, server: Misbehaving) -> None:
         client = connect(server.url, on_unauthorized="keep")
         agent = client.get_agent("writer")
         server.does(record(), REFUSED)
@@ -117,7 +119,7 @@ class TestARefusedKey:
             with pytest.raises(error):
                 agent.details()
 
-    def test_what_is_on_the_disk_is_kept_as_well(
+    def test_answers_on_the_disk_are_retained_as_well(
         self, connect: Clients, server: Misbehaving, tmp_path: Any
     ) -> None:
         settings = {"cache_dir": tmp_path, "on_unauthorized": "keep"}
@@ -128,11 +130,11 @@ class TestARefusedKey:
 
 
 class TestAFallback:
-    """What the application itself says is used only when nothing is held and no server answers."""
+    """The application's own fallback is used only if no answer is cached and no server answers."""
 
     FALLBACK = {"instructions": "Be kind.", "model_id": "small"}
 
-    def test_it_is_used_if_there_is_no_answer(self, connect: Clients, server: Misbehaving) -> None:
+    def test_the_fallback_is_used_if_there_is_no_answer(self, connect: Clients, server: Misbehaving) -> None:
         agent = connect(server.url, retries=0).get_agent("writer")
         for answer in (hang_up, says(500), says(429), says(200, b"<html>")):
             server.does(answer)
@@ -147,13 +149,15 @@ class TestAFallback:
         found = agent.details(fallback=self.FALLBACK)
         assert (found.instructions, found.source, found.stale) == ("one", "stored", True)
 
-    def test_a_refusal_is_raised_in_spite_of_it(self, connect: Clients, server: Misbehaving) -> None:
+    def test_a_refusal_is_raised_in_spite_of_the_fallback(
+        self, connect: Clients, server: Misbehaving
+    ) -> None:
         for answer, error in ((says(404), NotFound), (REFUSED, Unauthorized)):
             server.does(answer)
             with pytest.raises(error):
                 connect(server.url).get_agent("writer").details(fallback=self.FALLBACK)
 
-    def test_one_that_is_no_agent_is_refused_before_it_is_needed(
+    def test_an_invalid_fallback_is_refused_before_it_is_needed(
         self, connect: Clients, server: Misbehaving
     ) -> None:
         server.does(record())

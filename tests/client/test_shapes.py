@@ -1,4 +1,4 @@
-"""What the client's results hold is what the OpenAPI document says that the service answers."""
+"""The client's results match the answers in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ LISTS: dict[str, Any] = {
 ORDER = {"orderBy[field]": "order_by", "orderBy[direction]": "direction"}
 
 
-def test_lists_take_the_filters_of_the_service(document: Schema) -> None:
+def test_lists_accept_the_filters_of_the_service(document: Schema) -> None:
     for route, filters in LISTS.items():
         offered = {parameter["name"] for parameter in operations(document)[route]["parameters"]}
         offered -= {"page", "requestContext"}
@@ -153,7 +153,7 @@ def test_lists_take_the_filters_of_the_service(document: Schema) -> None:
         )
 
 
-def test_results_hold_what_the_service_answers(document: Schema) -> None:
+def test_results_match_the_answers_of_the_service(document: Schema) -> None:
     assert set(ROUTES) - WITHOUT_A_RESULT == set(RESULTS)
     described = operations(document)
     for route, result in RESULTS.items():
@@ -165,7 +165,7 @@ def test_results_hold_what_the_service_answers(document: Schema) -> None:
 
 
 def differences(document: Schema, schema: Schema, kind: Any, place: str) -> Iterator[str]:
-    """Yield where a kind of result is not what a schema describes; `ShownBlock` stands for two of them."""
+    """Yield the differences between a kind of result and a schema; `ShownBlock` stands for two kinds."""
     schema = resolved(document, schema)
     variants = [
         {**one, "type": plain}
@@ -208,13 +208,13 @@ def _of_members(document: Schema, schema: Schema, kind: type[Result], place: str
 
 
 def types_of(schema: Schema) -> list[str]:
-    """Return the names of the types that a schema has; one without any is of a type of its own."""
+    """Return the names of the types of a schema; one without any is a type of its own."""
     types = schema.get("type", "")
     return types if isinstance(types, list) else [types]
 
 
 def resolved(document: Schema, schema: Schema) -> Schema:
-    """Return what a schema refers to."""
+    """Return the target of a schema's reference."""
     while "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     return schema
@@ -225,6 +225,6 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def fits(schema: Schema, kind: type) -> bool:
-    """Say whether values of a plain schema are of the type."""
+    """Return whether values of a plain schema are of the type."""
     types = {"string": {str, datetime.datetime}, "integer": {int}, "boolean": {bool}, "number": {float}}
     return kind in types.get(schema["type"], {kind})

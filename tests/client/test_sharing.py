@@ -1,4 +1,4 @@
-"""One client for many: threads, coroutines, forked processes; and what a client is made of."""
+"""One client shared by threads, coroutines and forked processes; and its settings, errors and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READS = 20
 
 
 def echoes_the_id(handler: Handler) -> None:
-    """Answer with the record of the very agent that is asked for."""
+    """Answer with the record of the requested agent."""
     record(None, id=handler.path.rpartition("/")[2])(handler)
 
 
@@ -50,7 +50,7 @@ def test_coroutines_share_a_client(server: Misbehaving) -> None:
     assert asyncio.run(read_all()) == [f"agent-{number % 5}" for number in range(50)]
 
 
-def test_a_coroutine_that_is_cancelled_leaves_the_client_whole(server: Misbehaving) -> None:
+def test_a_cancelled_coroutine_leaves_the_client_usable(server: Misbehaving) -> None:
     async def cancel() -> str | None:
         async with AsyncClient(server.url, api_key="ek_test") as client:
             reading = asyncio.create_task(client.get_agent("writer").details())
@@ -65,7 +65,7 @@ def test_a_coroutine_that_is_cancelled_leaves_the_client_whole(server: Misbehavi
     assert asyncio.run(cancel()) == "one"
 
 
-def test_while_one_asks_a_server_that_is_down_the_others_do_not_wait(server: Misbehaving) -> None:
+def test_only_one_thread_waits_for_a_server_that_is_down(server: Misbehaving) -> None:
     may_answer = threading.Event()
     with Client(server.url, api_key="ek_test", retries=0) as client:
         server.does(record(), hang_up)
@@ -99,7 +99,7 @@ with Client(url, api_key=key, stale_while_revalidate=1000) as client:
 """
 
 
-def test_a_forked_process_has_connections_of_its_own(live_service: Service, new_id: str) -> None:
+def test_a_forked_process_has_its_own_connections(live_service: Service, new_id: str) -> None:
     with Client(live_service.url, api_key=live_service.key) as client:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")
     command = [sys.executable, "-c", FORKING, live_service.url, live_service.key, new_id]
@@ -147,7 +147,7 @@ SENSELESS: list[dict[str, Any]] = [
 ]
 
 
-def test_a_setting_that_makes_no_sense_is_named() -> None:
+def test_an_invalid_setting_is_named() -> None:
     for setting in SENSELESS:
         settings = {"url": "http://127.0.0.1", "api_key": "ek_test", **setting}
         url = settings.pop("url")

@@ -25,7 +25,7 @@ DELTA, DONE = event("text-delta", text="Grüße"), b"data: [DONE]\n\n"
 
 
 def streams(*pieces: bytes) -> Behaviour:
-    """Send these pieces, each on its own, and hang up."""
+    """Send these pieces separately, and hang up."""
 
     def behave(handler: Handler) -> None:
         handler.send_response(200)
@@ -44,7 +44,7 @@ def hear(client: Any) -> list[Any]:
 
 
 @with_both_clients
-def test_a_run_of_the_real_server_is_heard(client: Any, new_id: str) -> None:
+def test_a_run_of_the_real_server_is_streamed(client: Any, new_id: str) -> None:
     client.create_stored_agent(id=new_id, name="Writer", instructions="Be brief.", model=ECHO)
     events = list(client.get_agent(new_id).stream("hello", max_steps=2))
     assert "".join(one.text for one in events) == "Be brief.\n\nhello"
@@ -57,14 +57,14 @@ def test_a_run_of_the_real_server_is_heard(client: Any, new_id: str) -> None:
         list(client.get_agent(f"{new_id}-gone").stream("x"))
 
 
-def test_events_may_come_in_any_pieces(connect: Clients, server: Misbehaving) -> None:
+def test_events_may_arrive_in_any_chunks(connect: Clients, server: Misbehaving) -> None:
     whole = b": ping\n\n" + DELTA + b": ping\r\n\r\n" + DELTA.replace(b"\n", b"\r\n") + DONE
     server.does(streams(*(whole[position : position + 1] for position in range(len(whole)))))
     assert [(one.type, one.text) for one in hear(connect(server.url))] == [("text-delta", "Grüße")] * 2
 
 
 @with_both_clients
-def test_events_come_as_they_happen_and_may_take_longer_than_a_call(
+def test_events_arrive_as_they_happen_and_may_take_longer_than_the_timeout(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, heard = Clock(monkeypatch), threading.Event()
@@ -89,7 +89,7 @@ def stays_open(handler: Handler) -> None:
 
 
 @with_both_clients
-def test_what_follows_the_end_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
+def test_the_client_does_not_wait_after_the_end_of_a_stream(connect: Clients, server: Misbehaving) -> None:
     def behave(handler: Handler) -> None:
         streams(DELTA, DONE)(handler)
         silence(handler)
@@ -99,7 +99,7 @@ def test_what_follows_the_end_is_not_waited_for(connect: Clients, server: Misbeh
 
 
 @with_both_clients
-def test_a_stream_that_is_left_is_closed(connect: Clients, server: Misbehaving) -> None:
+def test_an_abandoned_stream_is_closed(connect: Clients, server: Misbehaving) -> None:
     left = threading.Event()
 
     def behave(handler: Handler) -> None:
@@ -114,7 +114,7 @@ def test_a_stream_that_is_left_is_closed(connect: Clients, server: Misbehaving) 
     assert left.wait(60)
 
 
-def test_a_run_that_fails_is_an_error_after_what_it_said(connect: Clients, server: Misbehaving) -> None:
+def test_a_failed_run_raises_after_its_events(connect: Clients, server: Misbehaving) -> None:
     server.does(streams(DELTA, event("error", error="No credit.", code="provider_failed"), DONE))
     events = connect(server.url).get_agent("writer").stream("hello")
     assert next(events).text == "Grüße"
@@ -145,7 +145,7 @@ def test_a_stream_that_is_broken_is_an_error(connect: Clients, server: Misbehavi
 
 
 @with_both_clients
-def test_a_stream_that_is_silent_is_not_waited_for(connect: Clients, server: Misbehaving) -> None:
+def test_a_silent_stream_times_out(connect: Clients, server: Misbehaving) -> None:
     for behaviour in (silence, drip_headers, stays_open):
         server.does(behaviour)
         with pytest.raises(Unreachable):

@@ -27,20 +27,20 @@ ECHO = {"provider": "echo", "name": "echo"}
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the two kinds, in the words of the client."""
+    """One of the two kinds, with the names that the client uses."""
 
     singular: str
     text: str
     plural: str
 
     def make(self, client: Any, resource_id: str, text: str = "one", **more: Any) -> Any:
-        """Create a resource, published, and return what stands for it."""
+        """Create a published resource, and return its handle."""
         fields = {"name": "Writer", self.text: text, "auto_publish": True, **more}
         getattr(client, f"create_stored_{self.singular}")(id=resource_id, **fields)
         return self.get(client, resource_id)
 
     def get(self, client: Any, resource_id: str) -> Any:
-        """Return what stands for a resource."""
+        """Return the handle of a resource."""
         return getattr(client, f"get_stored_{self.singular}")(resource_id)
 
     def list(self, client: Any, **asked: Any) -> Any:
@@ -84,14 +84,14 @@ def viewers_key(live_service: Service) -> str:
 
 @pytest.fixture
 def viewer(connect: Clients, live_service: Service, viewers_key: str) -> Any:
-    """A client that may read what is published."""
+    """A client that may read published versions."""
     return connect(live_service.url, viewers_key)
 
 
 class TestRecords:
     """Reading, editing and removing resources."""
 
-    def test_a_record_says_what_it_is(self, sort: Kind, stored: Any) -> None:
+    def test_a_record_describes_its_resource(self, sort: Kind, stored: Any) -> None:
         found = stored.details()
         assert (found.id, found.name, sort.text_of(found)) == (stored.id, "Writer", "one")
         assert (found.status, found.workspace_id, found.author_id) == ("published", "default", "tester")
@@ -100,7 +100,7 @@ class TestRecords:
         assert isinstance(found.created_at, datetime.datetime) and found.created_at.tzinfo
         assert found.config == {"name": "Writer", sort.text: "one"}
 
-    def test_an_edit_changes_what_it_names_in_a_draft(self, sort: Kind, stored: Any) -> None:
+    def test_an_edit_changes_the_given_fields_in_a_draft(self, sort: Kind, stored: Any) -> None:
         stored.update(description="About it.", metadata={"team": "a"}, change_message="Why")
         saved = stored.update(
             description=None, metadata={"more": 1}, request_context_schema={"type": "object"}
@@ -147,9 +147,7 @@ class TestRecords:
             with pytest.raises(EditConflict):
                 verb()
 
-    def test_a_clone_is_a_draft_of_the_version_that_is_named(
-        self, client: Any, sort: Kind, stored: Any
-    ) -> None:
+    def test_a_clone_is_a_draft_of_the_selected_version(self, client: Any, sort: Kind, stored: Any) -> None:
         stored.update(**{sort.text: "two"})
         made = stored.clone(f"{stored.id}/copy", new_name="Copy", status="draft")
         assert (made.id, made.name, made.status, sort.text_of(made)) == (
@@ -188,7 +186,7 @@ class TestRecords:
             assert stored.list_versions().total == 1
             assert stored.delete().success
 
-    def test_what_cannot_be_sent_is_refused_before(self, client: Any, sort: Kind, stored: Any) -> None:
+    def test_invalid_arguments_are_refused_before_sending(self, client: Any, sort: Kind, stored: Any) -> None:
         for impossible in ("", "..", "a/../b", "a//b", "versions", "a\x00b", "\ud800"):
             with pytest.raises(ValidationFailed) as raised:
                 sort.get(client, impossible)
@@ -298,7 +296,7 @@ class TestLabels:
 
 
 class TestFavorites:
-    """What people mark."""
+    """Favorites of people."""
 
     def test_a_favorite_is_marked_listed_and_unmarked(self, client: Any, viewer: Any, new_id: str) -> None:
         made = client.create_stored_agent(id=new_id, name="Writer", instructions="one")
@@ -384,7 +382,7 @@ class TestAgents:
         assert found.result == "Hi Ann."
         assert [(one.shown, one.reason) for one in found.blocks] == [(True, None), (False, "missing")]
 
-    def test_all_agents_are_read_at_once(self, client: Any, new_id: str) -> None:
+    def test_all_agents_are_read_in_one_request(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="{{ who }}")
         found = client.list_agents(request_context={"who": "me"})
         assert found[new_id].instructions == "{{ who }}" and found["support"].source == "code"
@@ -413,7 +411,7 @@ class TestAgents:
             "no_model",
         )
 
-    def test_what_an_application_needs_is_read_before(self, client: Any, new_id: str) -> None:
+    def test_agents_can_be_prefetched(self, client: Any, new_id: str) -> None:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")
         client.create_stored_prompt_block(id=new_id, name="Tone", content="kind", auto_publish=True)
         wanted = [new_id, client.get_stored_prompt_block(new_id), client.get_agent(new_id, status="draft")]

@@ -1,4 +1,4 @@
-"""A client that follows the log: what is held costs no request, and is never older than what was heard."""
+"""A client that follows the log: cached answers cost no request, and are never older than an event."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READS = 50
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the clients ask more often than once a second, and wait on a machine that is busy.
+    """Let the clients poll more often than once a second, and wait longer on a busy machine.
 
     tests/client/test_feed.py counts the seconds.
     """
@@ -42,7 +42,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["poll", "stream"])
 def updates(request: pytest.FixtureRequest) -> str:
-    """Both ways to hear of changes."""
+    """Both ways to receive changes."""
     way: str = request.param
     return way
 
@@ -67,7 +67,7 @@ def follower(follow: Callable[..., Any], live_service: Service) -> Any:
 
 
 def reads(relay: Relay) -> list[str]:
-    """Return the requests that are no part of following the log."""
+    """Return the requests that are not part of following the log."""
     return [line for line in relay.requests if "/events" not in line]
 
 
@@ -92,10 +92,12 @@ def text_block(text: str) -> dict[str, Any]:
 
 
 class TestWhatIsHeld:
-    """Zero requests while nothing changes; the next read after a change shows it."""
+    """No requests while nothing changes; the next read after a change shows it."""
 
     @with_both_clients
-    def test_it_costs_no_request(self, client: Any, follower: Any, relay: Relay, new_id: str) -> None:
+    def test_cached_answers_cost_no_request(
+        self, client: Any, follower: Any, relay: Relay, new_id: str
+    ) -> None:
         client.create_stored_agent(
             id=new_id, name="Writer", instructions=[text_block("Hi {{ name || 'you' }}.")]
         )
@@ -150,7 +152,7 @@ class TestWhatIsHeld:
         soon(lambda: {name: outcome(read) for name, (read, _, _) in changes.items()} == wanted)
         assert {name: outcome(read) for name, (read, _, _) in changes.items()} == wanted
 
-    def test_an_agent_is_asked_for_once_for_all_threads(
+    def test_an_agent_is_requested_once_for_all_threads(
         self, live_service: Service, relay: Relay, updates: str, new_id: str
     ) -> None:
         ids = [f"{new_id}-{number}" for number in range(10)]
@@ -176,10 +178,10 @@ def viewers_key(live_service: Service) -> str:
 
 
 class TestAServerThatIsAway:
-    """Reads go on with what is held, in any context; when it is back, all of it is asked for once."""
+    """Reads succeed with cached answers, in any context; after the outage each is requested once."""
 
     @with_both_clients
-    def test_reads_go_on_and_what_changed_meanwhile_is_seen(
+    def test_reads_succeed_and_changes_during_the_outage_are_seen(
         self, client: Any, follower: Any, relay: Relay, new_id: str
     ) -> None:
         ids = [f"{new_id}-{number}" for number in range(5)]
@@ -201,7 +203,7 @@ class TestAServerThatIsAway:
         # Once more for those that were read before the log was followed again.
         assert len(agents) <= len(reads(relay)) - asked <= 2 * len(agents)
 
-    def test_what_it_has_stored_serves_a_client_that_asks(
+    def test_stored_answers_serve_a_client_that_revalidates(
         self, follow: Callable[..., Any], client: Any, live_service: Service, relay: Relay, tmp_path: Path
     ) -> None:
         key, text, new_id = live_service.key, "Hi {{ name }}.", f"it-{uuid.uuid4().hex[:12]}"
@@ -249,7 +251,7 @@ class Viewer(NamedTuple):
 
 
 class TestARefusedKey:
-    """A key that is revoked is heard of without a read."""
+    """A revoked key is noticed without a read."""
 
     @pytest.fixture
     def viewer(self, live_service: Service, client: Any, new_id: str) -> Viewer:
@@ -257,7 +259,7 @@ class TestARefusedKey:
         key = live_service.manage("create_api_key", "vera", "--workspace", "default", "--role", "viewer")
         return Viewer(key, new_id)
 
-    def test_what_it_has_read_is_forgotten_without_a_read(
+    def test_cached_answers_are_removed_without_a_read(
         self, follow: Callable[..., Any], relay: Relay, live_service: Service, viewer: Viewer, tmp_path: Path
     ) -> None:
         agent = follow(viewer.key, cache_dir=tmp_path).get_agent(viewer.agent_id)
@@ -268,7 +270,7 @@ class TestARefusedKey:
         relay.cut()
         assert outcome(agent.details) == "unreachable"
 
-    def test_it_is_kept_if_that_is_wanted(
+    def test_cached_answers_are_retained_with_keep(
         self,
         follow: Callable[..., Any],
         relay: Relay,
@@ -291,7 +293,7 @@ class TestARefusedKey:
 
 
 class OldServer:
-    """A server in the application's own transport, without the addresses that a test takes away."""
+    """A server in the application's own transport, without the routes that a test removes."""
 
     def __init__(self, **refusals: httpx.Response) -> None:
         self.refusals = refusals
@@ -325,7 +327,7 @@ NO_PARTS = httpx.Response(409, json={"error": "no", "code": "parts_unavailable"}
 
 
 class TestAnOlderServer:
-    """What it has is used; what it lacks is done without."""
+    """Its routes are used; the client manages without the missing ones."""
 
     @pytest.mark.parametrize(
         ("server", "asked"),
@@ -337,14 +339,14 @@ class TestAnOlderServer:
         ],
         ids=["no streams and no parts", "it chooses by the context", "no events", "events that fail"],
     )
-    def test_reads_ask_where_no_event_tells(self, server: OldServer, asked: int) -> None:
+    def test_reads_are_revalidated_if_no_events_are_available(self, server: OldServer, asked: int) -> None:
         with server.client() as client:
             for _ in range(3):
                 assert client.get_agent("writer").details().instructions == "one"
         assert len(server.asked) == asked
 
 
-def test_where_the_log_was_put_back_everything_is_asked_for_anew(
+def test_after_the_log_was_restored_all_answers_are_requested_again(
     connect: Clients, server: Misbehaving
 ) -> None:
     log = {"newest": 5}
@@ -389,7 +391,7 @@ with Client(url, api_key=key, updates="stream") as client:
 """
 
 
-def test_a_forked_process_has_a_follower_of_its_own(live_service: Service, new_id: str) -> None:
+def test_a_forked_process_has_its_own_follower(live_service: Service, new_id: str) -> None:
     command = [sys.executable, "-c", FORKING, live_service.url, live_service.key, new_id]
     with Client(live_service.url, api_key=live_service.key) as client:
         client.create_stored_agent(id=new_id, name="Writer", instructions="one")

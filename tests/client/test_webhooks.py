@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from editor_client import NotFound, ValidationFailed
 
-# Nothing is sent: no worker runs beside the server.
+# Nothing is sent: no worker runs along with the server.
 RECEIVER = "https://8.8.8.8/hook"
 
 
-def test_a_webhook_is_made_changed_and_deleted(client: Any) -> None:
+def test_a_webhook_is_created_changed_and_deleted(client: Any) -> None:
     made = client.create_webhook("default", url=RECEIVER, event_types=["agent.*"], id_prefix="team/")
     assert made.secret.startswith("whsec_")
     assert made.secret not in repr(made)

@@ -1,4 +1,4 @@
-"""What a type checker says to users of the clients: mypy reads this file, and nothing runs it."""
+"""Typed use of the clients: mypy checks this file, and nothing runs it."""
 
 from __future__ import annotations
 

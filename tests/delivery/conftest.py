@@ -1,4 +1,4 @@
-"""A receiver on this machine, to which webhooks may be sent."""
+"""A receiver on this machine, which webhooks may target."""
 
 from __future__ import annotations
 

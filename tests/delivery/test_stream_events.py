@@ -1,4 +1,4 @@
-"""What a stream holds: the events of the feed, by the same filters, from the same positions on."""
+"""The content of a stream: the events of the feed, with the same filters and positions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def feed(api: RemoteApi, start: int, **query: Any) -> list[dict[str, Any]]:
     return list(answer.body["events"])
 
 
-def test_a_stream_holds_what_the_feed_holds(live_service: Service, kind: Kind) -> None:
+def test_a_stream_has_the_events_of_the_feed(live_service: Service, kind: Kind) -> None:
     with connected(live_service) as api, open_stream(live_service) as stream:
         start = now(api)
         kind.make(api, "in-the-feed", 'one\r\n\r\ndata: x\u2028id: 7\n: "Zoë" 日本', autoPublish=True)
@@ -74,7 +74,7 @@ def test_a_stream_holds_what_the_feed_holds(live_service: Service, kind: Kind) -
         assert stream.response.headers["X-Accel-Buffering"] == "no"
 
 
-def test_each_filter_leaves_what_it_leaves_of_the_feed(live_service: Service) -> None:
+def test_each_filter_selects_the_same_events_as_in_the_feed(live_service: Service) -> None:
     with connected(live_service) as api:
         start = now(api)
         for kind in (AGENTS, PROMPT_BLOCKS):
@@ -96,7 +96,7 @@ def test_each_filter_leaves_what_it_leaves_of_the_feed(live_service: Service) ->
         for wanted, query in zip(expected, filters, strict=True):
             with open_stream(live_service, after=start, **query) as late:
                 assert late.wait_for(len(wanted)) == wanted
-        # The same, while it happens; what they do not hold must not come late either.
+        # The same for events as they happen; filtered events must not arrive late either.
         with open_stream(live_service) as everything, open_stream(live_service, **last) as filtered:
             for kind in (AGENTS, PROMPT_BLOCKS):
                 for name in ("one", "two"):
@@ -120,7 +120,9 @@ def test_a_stream_is_resumed_where_it_ended(live_service: Service) -> None:
 
 
 @pytest.mark.parametrize("place", [{"after": "9" * 30, "last_event_id": ""}, {"last_event_id": "9" * 30}])
-def test_a_stream_from_beyond_the_end_says_so_and_ends(live_service: Service, place: dict[str, str]) -> None:
+def test_a_stream_from_beyond_the_end_reports_that_and_ends(
+    live_service: Service, place: dict[str, str]
+) -> None:
     with connected(live_service) as api, open_stream(live_service, **place) as stream:
         (refused,) = stream.wait_for(1)
         ahead = api.get("/events", after="9" * 30)
@@ -147,7 +149,7 @@ def test_a_long_log_is_caught_up_with_in_order(live_service: Service) -> None:
             assert stream.wait_for(452) == feed(api, start)
 
 
-def test_events_that_share_a_position_come_again_unless_all_have_arrived(live_service: Service) -> None:
+def test_events_of_one_position_are_sent_again_unless_all_have_arrived(live_service: Service) -> None:
     shell = ("create_api_key", "stranger", "--workspace", "strange", "--role", "viewer")
     stranger = live_service.manage(*shell)
     with connected(live_service) as api:
@@ -162,7 +164,7 @@ def test_events_that_share_a_position_come_again_unless_all_have_arrived(live_se
             assert [event["resource"]["id"] for event in told] == ["shows-1", "shows-2", "shows-3"]
             assert {(event["type"], event["position"]) for event in told} == {("agent.updated", start + 2)}
             assert "shown" not in {event["resource"]["id"] for event in told}
-            # Nobody can go on between them: only the last has an id.
+            # No client can resume between them: only the last has an id.
             assert stream.ids == [str(start + 2)]
             frames = [frame for frame in stream.frames if "data: " in frame]
             assert [frame.startswith("id: ") for frame in frames] == [False, False, True]
@@ -177,7 +179,7 @@ def test_events_that_share_a_position_come_again_unless_all_have_arrived(live_se
 
 
 @pytest.mark.skipif(is_sqlite(), reason="SQLite has one writer at a time, so no two transactions can meet.")
-def test_whoever_inserts_first_and_commits_last_is_missed_by_nobody(live_service: Service) -> None:
+def test_a_late_commit_of_an_early_insert_is_not_missed(live_service: Service) -> None:
     with connected(live_service) as api, open_stream(live_service, type="workspace.*") as stream:
         start = now(api)
         live_service.manage("shell", "--no-imports", "-c", INTERLEAVED)

@@ -1,4 +1,4 @@
-"""The example in JavaScript: it prints what is published, and goes on where it was."""
+"""The example in JavaScript: it prints publications, and resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.service import ROOT, Service
 PROGRAM = ROOT / "examples/follow_events/follow.mjs"
 
 
-def test_the_example_misses_nothing_while_the_server_is_away(fresh_service: Service, tmp_path: Path) -> None:
+def test_the_example_misses_no_event_during_an_outage(fresh_service: Service, tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("`node` is not installed, so the example cannot be run.")

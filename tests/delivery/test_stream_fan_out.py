@@ -1,4 +1,4 @@
-"""One look at the log for all streams: what it costs, and what becomes of those that are behind."""
+"""One read of the log for all streams: its cost, and streams that lag behind."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def cast(transactional_db: None) -> Cast:
-    """Everybody, with transactions that are committed."""
+    """The cast, with transactions that are committed."""
     return cast_with(make_cast())
 
 
 class Listener:
-    """A stream, without a server: what has been handed over to it, as its client would read it."""
+    """A stream without a server, and the events handed over to it, as its client would read them."""
 
     def __init__(self, api: Api, after: int | None = None, **only: Any) -> None:
         start = events.position() if after is None else after
@@ -45,7 +45,7 @@ class Listener:
         self.text = ""
 
     def read(self) -> list[dict[str, Any]]:
-        """Read what waits, and return all events so far."""
+        """Read the waiting events, and return all events so far."""
         if not self.is_drained:
             self.text += next(self.parts).decode()
         datas = [line for line in self.text.split("\n") if line.startswith("data: ")]
@@ -86,7 +86,7 @@ def record(count: int = 1) -> None:
             )
 
 
-def test_a_look_costs_the_same_however_many_listen(cast: Cast) -> None:
+def test_reading_the_log_costs_the_same_for_any_number_of_streams(cast: Cast) -> None:
     AGENTS.make(cast.alice, autoPublish=True)
     filters: list[dict[str, str]] = [
         {},
@@ -109,7 +109,7 @@ def test_a_look_costs_the_same_however_many_listen(cast: Cast) -> None:
     }
 
 
-def test_rights_are_those_of_the_moment_at_which_an_event_is_read(cast: Cast) -> None:
+def test_rights_are_checked_when_an_event_is_read(cast: Cast) -> None:
     listeners = Listener(cast.edgar), Listener(cast.vera)
     fan_out = FanOut()
     fan_out.turn(streams(*listeners))
@@ -120,7 +120,7 @@ def test_rights_are_those_of_the_moment_at_which_an_event_is_read(cast: Cast) ->
     assert [listener.types for listener in listeners] == [[], ["agent.created"]]
 
 
-def test_who_has_no_role_may_listen_to_what_is_public_but_not_outlive_the_last_one(cast: Cast) -> None:
+def test_callers_without_a_role_hear_public_events_and_those_who_lose_their_last_role_end(cast: Cast) -> None:
     User.objects.create(username="nobody")
     homeless, leaving = Listener(key_of("nobody")), Listener(cast.vera)
     homeless.stream.has_role = False
@@ -133,7 +133,7 @@ def test_who_has_no_role_may_listen_to_what_is_public_but_not_outlive_the_last_o
     assert leaving.has_ended
 
 
-def test_a_slow_client_is_given_no_more_than_it_reads_and_misses_nothing(cast: Cast) -> None:
+def test_a_slow_client_gets_events_at_its_own_pace_and_misses_none(cast: Cast) -> None:
     slow, quick = Listener(cast.alice), Listener(cast.alice)
     fan_out = FanOut()
     fan_out.turn(streams(slow, quick))
@@ -155,7 +155,7 @@ def test_a_slow_client_is_given_no_more_than_it_reads_and_misses_nothing(cast: C
     assert len(slow.text) > MAX_PENDING
 
 
-def test_whoever_is_behind_keeps_nobody_waiting(cast: Cast) -> None:
+def test_a_stream_that_lags_behind_does_not_delay_other_streams(cast: Cast) -> None:
     record(3 * PAGE)
     behind, current = Listener(cast.alice, after=0), Listener(cast.alice)
     fan_out = FanOut()
@@ -169,7 +169,7 @@ def test_whoever_is_behind_keeps_nobody_waiting(cast: Cast) -> None:
     assert len(behind.read()) == 3 * PAGE + 1
 
 
-def test_a_stream_ends_when_what_it_needs_next_was_pruned(cast: Cast) -> None:
+def test_a_stream_ends_when_its_next_events_were_pruned(cast: Cast) -> None:
     record(3 * PAGE)
     behind, current = Listener(cast.alice, after=0), Listener(cast.alice)
     fan_out = FanOut()
@@ -182,7 +182,7 @@ def test_a_stream_ends_when_what_it_needs_next_was_pruned(cast: Cast) -> None:
     assert behind.has_ended
 
 
-def test_a_stream_in_which_nothing_happens_has_comments_and_an_end(
+def test_an_idle_stream_gets_comments_and_ends_eventually(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscription, "LIFETIME", 0.3)
@@ -206,7 +206,7 @@ def test_streams_end_when_an_earlier_state_of_the_database_is_restored(cast: Cas
     assert listener.has_ended
 
 
-def test_nothing_is_handed_over_of_what_is_not_committed(cast: Cast) -> None:
+def test_uncommitted_events_are_not_handed_over(cast: Cast) -> None:
     listener = Listener(cast.alice)
     fan_out = FanOut()
     fan_out.turn(streams(listener))

@@ -1,4 +1,4 @@
-"""Requests that get no stream: what is wrong is said as in the feed, before the stream begins."""
+"""Requests that get no stream: they are refused as in the feed, before the stream begins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STREAM = "/events/stream"
 
 @pytest.fixture(autouse=True)
 def none_open() -> None:
-    """Other tests may have left streams in responses that nobody has read."""
+    """Close streams that other tests left in unread responses."""
     gc.collect()
 
 
@@ -34,7 +34,7 @@ def opened(api: Api, *, last_event_id: str | None = None, **query: Any) -> Any:
 
 
 def ask(api: Api, **query: Any) -> Answer:
-    """Ask for a stream, and leave it at once if there is one."""
+    """Request a stream, and close it immediately if it is opened."""
     response = opened(api, **query)
     with one_connection():
         response.close()
@@ -69,7 +69,7 @@ def test_a_parameter_is_refused_as_in_the_feed(cast: Cast, name: str, value: str
 
 
 @pytest.mark.parametrize("value", ["now", "-1", "12, 13", "0x1", "1\r\nX-Evil: 1", "٣", "1" * 31, "x" * 8000])
-def test_no_other_position_is_made_of_a_wrong_header(cast: Cast, value: str) -> None:
+def test_a_malformed_last_event_id_is_refused(cast: Cast, value: str) -> None:
     refused = ask(cast.alice, last_event_id=value)
     assert is_refusal(refused, 400, "validation_failed")
     assert refused.fields == ["Last-Event-ID"]
@@ -88,7 +88,7 @@ def test_a_position_that_was_pruned_is_gone(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "ek_unknown", "ek_"])
-def test_a_stranger_without_a_key_gets_none(db: None, key: str) -> None:
+def test_a_caller_without_a_valid_key_gets_no_stream(db: None, key: str) -> None:
     refused = ask(Api(key))
     assert is_refusal(refused, 401, "unauthorized")
     assert refused.headers["WWW-Authenticate"].startswith("Bearer")
@@ -99,7 +99,7 @@ def test_streams_count_as_requests(cast: Cast, settings: Any) -> None:
     assert [ask(cast.vera).status for _ in range(2)] == [200, 429]
 
 
-def test_the_head_of_a_stream_takes_none_of_them(cast: Cast, settings: Any) -> None:
+def test_a_head_request_does_not_count_as_a_stream(cast: Cast, settings: Any) -> None:
     settings.EDITOR_STREAMS = 0
     answer = cast.vera.request("HEAD", STREAM)
     assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
@@ -108,7 +108,7 @@ def test_the_head_of_a_stream_takes_none_of_them(cast: Cast, settings: Any) -> N
     assert int(refused.headers["Retry-After"]) >= 1
 
 
-def test_where_a_stream_takes_a_thread_there_are_few(cast: Cast) -> None:
+def test_streams_are_few_if_each_takes_a_thread(cast: Cast) -> None:
     streams = [opened(api) for api in (cast.vera, cast.edgar, cast.paula, cast.alice, cast.charlie)]
     assert [stream.status_code for stream in streams] == [200] * 4 + [503]
     assert "detail" not in streams[-1].json()
@@ -119,7 +119,7 @@ def test_where_a_stream_takes_a_thread_there_are_few(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(("streams", "share"), [(40, 4), (19, 1), (4, 1)])
-def test_one_person_holds_a_tenth_of_them_whatever_the_keys(
+def test_one_person_may_hold_a_tenth_of_the_streams_with_any_keys(
     cast: Cast, settings: Any, streams: int, share: int
 ) -> None:
     settings.EDITOR_STREAMS = streams
@@ -138,7 +138,7 @@ def test_one_person_holds_a_tenth_of_them_whatever_the_keys(
 
 
 def leave(*streams: Any) -> None:
-    """Have the clients of streams leave."""
+    """Disconnect the clients of streams."""
     for stream in streams:
         with one_connection():
             stream.close()
@@ -147,7 +147,9 @@ def leave(*streams: Any) -> None:
 @pytest.mark.parametrize(
     "query", [{"id": "secret"}, {"id": "missing"}, {"workspaceId": "acme"}, {"workspaceId": "none"}]
 )
-def test_what_may_not_be_read_is_answered_like_what_does_not_exist(cast: Cast, query: dict[str, str]) -> None:
+def test_filters_answer_the_same_for_unreadable_and_missing_resources(
+    cast: Cast, query: dict[str, str]
+) -> None:
     AGENTS.make(cast.alice, "secret", autoPublish=True)
     answer = ask(cast.charlie, **query)
     plain = ask(cast.charlie)

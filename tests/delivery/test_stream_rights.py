@@ -1,6 +1,6 @@
-"""Whose stream holds what, and what becomes of it when rights change: in a real server, over HTTP.
+"""The events in the stream of each role, and changes of rights: in a real server, over HTTP.
 
-Who may see which event is decided by the rule of the feed, whose whole table is in test_event_visibility.
+The rule of the feed decides who may see which event; its whole table is in test_event_visibility.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PUBLIC = {"workspaceId": "team", "visibility": "public"}
 
 @pytest.fixture(scope="module")
 def listening_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, dict[str, str]]]:
-    """A server, and the keys of those who listen to it."""
+    """A server, and the keys of its listeners."""
     with running_service(tmp_path_factory.mktemp("rights")) as service:
         yield service, prepared(service)
 
@@ -47,7 +47,7 @@ def service(listening_service: tuple[Service, dict[str, str]]) -> Service:
 
 @pytest.fixture
 def keys(listening_service: tuple[Service, dict[str, str]]) -> dict[str, str]:
-    """A key of each of those who listen."""
+    """A key of each listener."""
     return listening_service[1]
 
 
@@ -61,7 +61,7 @@ def is_caught_up(service: Service, key: str, start: int, stream: EventStream) ->
 
 
 def work(api: RemoteApi) -> None:
-    """Do some of everything in the workspace `team`."""
+    """Perform actions of every kind in the workspace `team`."""
     PROMPT_BLOCKS.make(api, "inner", workspaceId="team", autoPublish=True)
     AGENTS.make(api, "open", [{"type": "prompt_block_ref", "id": "inner"}], autoPublish=True, **PUBLIC)
     AGENTS.make(api, "closed", workspaceId="team", autoPublish=True)
@@ -71,7 +71,7 @@ def work(api: RemoteApi) -> None:
     AGENTS.save(api, "open", "live", autoPublish=True)
 
 
-def test_each_role_hears_what_the_feed_shows_it(service: Service, keys: dict[str, str]) -> None:
+def test_the_stream_of_each_role_has_the_events_of_its_feed(service: Service, keys: dict[str, str]) -> None:
     names = [*MEMBERS, "limited", "root"]
     with connected(service, keys["admin"]) as api, ExitStack() as stack:
         start = api.get("/events", after="now").body["next"]
@@ -89,7 +89,7 @@ def test_each_role_hears_what_the_feed_shows_it(service: Service, keys: dict[str
         api.delete(PROMPT_BLOCKS.url("inner"))
 
 
-def test_a_stranger_hears_of_what_is_public_until_it_is_private_again(
+def test_a_non_member_gets_events_of_a_public_agent_until_it_turns_private(
     service: Service, keys: dict[str, str]
 ) -> None:
     with connected(service, keys["admin"]) as api, open_stream(service, keys["stranger"]) as stream:
@@ -104,7 +104,9 @@ def test_a_stranger_hears_of_what_is_public_until_it_is_private_again(
         api.delete(AGENTS.url("open"))
 
 
-def test_a_stream_ends_or_holds_less_when_rights_are_lost(service: Service, keys: dict[str, str]) -> None:
+def test_a_stream_ends_or_has_fewer_events_when_rights_are_lost(
+    service: Service, keys: dict[str, str]
+) -> None:
     with connected(service, keys["admin"]) as api, ExitStack() as stack:
         AGENTS.make(api, "private", workspaceId="team", autoPublish=True)
         streams: dict[str, EventStream] = {}
@@ -133,7 +135,7 @@ def test_a_stream_ends_or_holds_less_when_rights_are_lost(service: Service, keys
         assert all("second" not in str(streams[name].frames) for name in LET_IN_NO_MORE)
 
 
-# When nobody is let in any more
+# When rights are lost
 
 
 def lost(user: User, what: str) -> None:
@@ -150,7 +152,7 @@ def lost(user: User, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["deactivated", "another password", "signed out", "session expired"])
-def test_a_session_is_looked_at_again(cast: Cast, what: str) -> None:
+def test_the_rights_of_a_session_are_checked_again(cast: Cast, what: str) -> None:
     user = User.objects.get(username="vera")
     listener = PersonListener(user.pk, session_of(user))
     rights = listener.rights()
@@ -159,7 +161,7 @@ def test_a_session_is_looked_at_again(cast: Cast, what: str) -> None:
     assert listener.rights() is None
 
 
-def test_signing_out_has_rights_read_again_at_once(cast: Cast) -> None:
+def test_signing_out_makes_streams_check_rights_immediately(cast: Cast) -> None:
     vera = User.objects.get(username="vera")
     expired, session = session_of(vera), session_of(vera)
     Session.objects.filter(pk=expired).update(expire_date=timezone.now() - timedelta(seconds=1))
@@ -170,7 +172,7 @@ def test_signing_out_has_rights_read_again_at_once(cast: Cast) -> None:
     assert position() > before  # there is no entry, so that followers take everything for changed
 
 
-def test_a_session_outlives_another_secret_key_as_it_does_elsewhere(cast: Cast, settings: Any) -> None:
+def test_a_session_survives_a_rotation_of_the_secret_key(cast: Cast, settings: Any) -> None:
     user = User.objects.get(username="vera")
     listener = PersonListener(user.pk, session_of(user))
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
@@ -180,7 +182,7 @@ def test_a_session_outlives_another_secret_key_as_it_does_elsewhere(cast: Cast, 
     assert listener.rights() is None
 
 
-def test_a_key_says_when_it_expires(cast: Cast) -> None:
+def test_a_listener_knows_when_its_key_expires(cast: Cast) -> None:
     soon = timezone.now() + timedelta(minutes=1)
     ApiKey.objects.filter(owner__username="vera").update(expires_at=soon)
     listener = KeyListener(digest_of(cast.vera.key))

@@ -1,4 +1,4 @@
-"""The processes that serve streams: how many, beside what else, and how they end."""
+"""The processes that serve streams: limits, other requests, and their end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEW = 3
 
 @contextmanager
 def started(service: Service, address: str, *command: str) -> Iterator[Service]:
-    """Run a command that serves at an address beside a service, on its database."""
+    """Run a command that serves on another port, with the database of a service."""
     log = service.folder / f"{command[0]}.log"
     with log.open("ab") as output:
         process = fork_server.start(
@@ -44,7 +44,7 @@ def started(service: Service, address: str, *command: str) -> Iterator[Service]:
 
 @contextmanager
 def serving_events(service: Service, *options: str) -> Iterator[Service]:
-    """Run `serve_events` beside a service, on its database."""
+    """Run `serve_events` with the database of a service."""
     address = f"127.0.0.1:{free_port()}"
     with started(service, address, "serve_events", "--bind", address, *options) as running:
         yield running
@@ -75,7 +75,7 @@ def answer(service: Service, path: str = "/api/events/stream") -> tuple[int, dic
     return found
 
 
-def test_hundreds_hear_at_once_of_what_another_process_publishes(
+def test_hundreds_of_streams_get_a_publication_by_another_process(
     live_service: Service, events_service: Service
 ) -> None:
     with connected(live_service) as api, ExitStack() as stack:
@@ -96,11 +96,11 @@ def test_the_process_of_the_streams_serves_nothing_else(events_service: Service,
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/api/healthz"])
-def test_its_health_can_be_asked(events_service: Service, path: str) -> None:
+def test_the_process_of_the_streams_answers_health_checks(events_service: Service, path: str) -> None:
     assert answer(events_service, path)[0] == 200
 
 
-def test_too_many_streams_are_refused_and_reads_go_on(tmp_path: Path) -> None:
+def test_too_many_streams_are_refused_and_reads_are_answered(tmp_path: Path) -> None:
     options = ("--threads", "2")
     with running_service(tmp_path, *options, EDITOR_STREAMS=str(FEW)) as service, connected(service) as api:
         people = keys_of_people(service, FEW)
@@ -112,12 +112,12 @@ def test_too_many_streams_are_refused_and_reads_go_on(tmp_path: Path) -> None:
             AGENTS.make(api, "beside", autoPublish=True)
             assert api.get("/agents/beside").status == 200
             assert {stream.wait_for(2)[1]["type"] for stream in streams} == {"agent.published"}
-        # Whoever leaves makes room.
+        # A client that disconnects makes room.
         until(lambda: status_of_a_stream(service) == 200)
 
 
 def keys_of_people(service: Service, number: int) -> list[str]:
-    """Return keys of so many people, each of whom may hold one stream of a few."""
+    """Return keys of as many people, each of whom may hold one stream."""
     limits = ("--workspace", "default", "--role", "admin")
     return [service.manage("create_api_key", f"listener-{one}", *limits) for one in range(number)]
 
@@ -130,12 +130,12 @@ def status_of_a_stream(service: Service) -> int:
         return 503
 
 
-def test_an_asgi_server_sends_them_too(live_service: Service) -> None:
+def test_an_asgi_server_sends_streams_too(live_service: Service) -> None:
     with served_asynchronously(live_service) as address:
         all_hear_of_a_publish(live_service, replace(live_service, url=f"http://{address}"), 1)
 
 
-def test_a_wsgi_server_has_a_thread_for_each_of_few(live_service: Service) -> None:
+def test_a_wsgi_server_has_a_thread_for_each_of_its_few_streams(live_service: Service) -> None:
     address = f"127.0.0.1:{free_port()}"
     with started(live_service, address, "runserver", address, "--noreload") as service:
         all_hear_of_a_publish(live_service, service, IN_THREADS)
@@ -193,7 +193,7 @@ def is_listening(service: Service) -> bool:
         (("serve",), {"EDITOR_STREAMS": "-1"}, "EDITOR_STREAMS must not be negative"),
     ],
 )
-def test_a_number_that_is_impossible_is_refused_at_the_start(
+def test_an_impossible_number_of_streams_is_refused_at_the_start(
     live_service: Service, command: tuple[str, ...], environment: dict[str, str], sentence: str
 ) -> None:
     bind = ("--bind", f"127.0.0.1:{free_port()}")

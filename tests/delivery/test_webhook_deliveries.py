@@ -1,4 +1,4 @@
-"""What becomes of a delivery: attempts, failures, disabled webhooks, and its end."""
+"""The course of a delivery: attempts, failures, disabled webhooks, and its end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_receiver_that_was_down_for_an_hour_gets_everything_when_it_is_up(
 
 
 @pytest.mark.django_db
-def test_three_days_of_failure_disable(alice: Api, receiver: Receiver) -> None:
+def test_three_days_of_failure_disable_a_webhook(alice: Api, receiver: Receiver) -> None:
     receiver.answer = lambda _message: (500, {}, b"")
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice, "first")
@@ -103,7 +103,7 @@ def test_three_days_of_failure_disable(alice: Api, receiver: Receiver) -> None:
 
 
 @pytest.mark.django_db
-def test_one_success_within_three_days_begins_them_anew(alice: Api, receiver: Receiver) -> None:
+def test_one_success_restarts_the_three_days_of_failure(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
     Webhook.objects.update(failing_since=timezone.now() - datetime.timedelta(days=5))
     AGENTS.make(alice, "first")
@@ -116,7 +116,7 @@ def test_one_success_within_three_days_begins_them_anew(alice: Api, receiver: Re
 
 
 @pytest.mark.django_db
-def test_gone_disables_at_once(alice: Api, receiver: Receiver) -> None:
+def test_a_410_disables_a_webhook_immediately(alice: Api, receiver: Receiver) -> None:
     receiver.answer = lambda message: (410 if message.event["resource"]["id"] == "second" else 500, {}, b"")
     webhook = make_webhook(alice, receiver.url, "agent.created")
     for name in ("first", "second"):
@@ -129,7 +129,7 @@ def test_gone_disables_at_once(alice: Api, receiver: Receiver) -> None:
 
 
 @pytest.mark.django_db
-def test_a_receiver_that_asks_for_time_gets_it(alice: Api, receiver: Receiver) -> None:
+def test_a_receivers_retry_after_is_respected(alice: Api, receiver: Receiver) -> None:
     receiver.answer = lambda _message: (429, {"Retry-After": "7200"}, b"")
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice)
@@ -139,7 +139,7 @@ def test_a_receiver_that_asks_for_time_gets_it(alice: Api, receiver: Receiver) -
 
 
 @pytest.mark.django_db
-def test_old_deliveries_go_and_pending_ones_stay(alice: Api, receiver: Receiver) -> None:
+def test_old_deliveries_are_deleted_unless_pending(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
     for name in ("old", "new"):
         AGENTS.make(alice, name)

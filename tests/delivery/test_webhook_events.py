@@ -1,4 +1,4 @@
-"""Which events of the log become deliveries of which webhooks, and each of them once."""
+"""Which events of the log become deliveries of which webhooks, each exactly once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from versioning.models.log import LogPosition
 
 
 @pytest.mark.django_db
-def test_an_event_is_sent_as_the_log_has_it_with_a_signature(alice: Api, receiver: Receiver) -> None:
+def test_an_event_is_sent_as_in_the_log_with_a_signature(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.published")
     AGENTS.make(alice, autoPublish=True)
     work()
@@ -50,7 +50,7 @@ def test_an_event_is_sent_as_the_log_has_it_with_a_signature(alice: Api, receive
 
 
 @pytest.mark.django_db
-def test_a_webhook_gets_what_admins_see_of_its_workspace_and_nothing_else(
+def test_a_webhook_gets_exactly_the_events_that_admins_of_its_workspace_see(
     cast: Cast, receiver: Receiver
 ) -> None:
     everything = ["agent.*", "promptBlock.*", "member.*", "webhook.*", "workspace.*"]
@@ -61,7 +61,7 @@ def test_a_webhook_gets_what_admins_see_of_its_workspace_and_nothing_else(
     make_history(AGENTS, cast.alice)
     shown = [{"type": "prompt_block_ref", "id": "tone"}]
     cast.alice.post(AGENTS.path, AGENTS.body(id="shows", instructions=shown, visibility="public"))
-    PROMPT_BLOCKS.save(cast.alice, "tone", autoPublish=True)  # is told of the block alone
+    PROMPT_BLOCKS.save(cast.alice, "tone", autoPublish=True)  # only the event of the block is delivered
     AGENTS.make(cast.charlie, "other", visibility="public", autoPublish=True)  # alice may read it
     give_role("vera", "acme", "editor")
     give_role("charlie", "acme", "viewer")
@@ -74,7 +74,7 @@ def test_a_webhook_gets_what_admins_see_of_its_workspace_and_nothing_else(
 
 
 @pytest.mark.django_db
-def test_agents_that_show_a_block_are_told_to_the_workspaces_that_do_not_hear_of_the_block(
+def test_events_of_agents_that_show_a_block_go_to_workspaces_without_the_blocks_event(
     cast: Cast, receiver: Receiver
 ) -> None:
     types = ["agent.*", "promptBlock.*"]
@@ -100,7 +100,7 @@ def test_agents_that_show_a_block_are_told_to_the_workspaces_that_do_not_hear_of
 
 
 @pytest.mark.django_db
-def test_types_patterns_and_a_prefix_choose(alice: Api, receiver: Receiver) -> None:
+def test_events_are_selected_by_types_patterns_and_a_prefix(alice: Api, receiver: Receiver) -> None:
     chosen = {
         "one type": make_webhook(alice, receiver.url, "agent.created"),
         "a pattern": make_webhook(alice, receiver.url, "promptBlock.*", "agent.published"),
@@ -120,7 +120,7 @@ def test_types_patterns_and_a_prefix_choose(alice: Api, receiver: Receiver) -> N
 
 
 @pytest.mark.django_db
-def test_a_webhook_gets_what_happens_after_it_was_made_or_enabled(alice: Api, receiver: Receiver) -> None:
+def test_a_webhook_gets_events_from_after_it_was_created_or_enabled(alice: Api, receiver: Receiver) -> None:
     AGENTS.make(alice, "before")
     webhook = make_webhook(alice, receiver.url, "agent.created", "webhook.*")
     AGENTS.make(alice, "first")
@@ -139,7 +139,7 @@ def test_a_webhook_gets_what_happens_after_it_was_made_or_enabled(alice: Api, re
 
 
 @pytest.mark.django_db
-def test_a_change_of_the_types_is_for_what_happens_afterwards(alice: Api, receiver: Receiver) -> None:
+def test_a_change_of_the_types_applies_to_later_events(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice, "first")
     alice.patch(path(webhook), {"eventTypes": ["promptBlock.*"]})
@@ -148,7 +148,7 @@ def test_a_change_of_the_types_is_for_what_happens_afterwards(alice: Api, receiv
 
 
 @pytest.mark.django_db
-def test_what_is_rolled_back_is_not_delivered(alice: Api, receiver: Receiver) -> None:
+def test_rolled_back_events_are_not_delivered(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url)
     with transaction.atomic():
         with events.transaction():
@@ -179,7 +179,7 @@ def test_without_an_enabled_webhook_nothing_is_read_or_written(alice: Api, recei
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("has_read", [True, False])
-def test_where_the_log_alone_was_restored_webhooks_go_on_from_its_end(
+def test_after_only_the_log_was_restored_webhooks_continue_from_its_end(
     alice: Api, receiver: Receiver, has_read: bool
 ) -> None:
     end = events.position()
@@ -196,7 +196,7 @@ def test_where_the_log_alone_was_restored_webhooks_go_on_from_its_end(
 
 
 @pytest.mark.django_db
-def test_many_entries_are_read_in_parts_and_each_once(
+def test_many_entries_are_read_in_batches_and_delivered_once(
     alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "AT_ONCE", 2)
@@ -208,14 +208,14 @@ def test_many_entries_are_read_in_parts_and_each_once(
 
 
 @pytest.mark.django_db
-def test_the_log_is_not_pruned_before_it_was_read(alice: Api, receiver: Receiver) -> None:
+def test_unread_entries_of_the_log_are_not_pruned(alice: Api, receiver: Receiver) -> None:
     AGENTS.make(alice, "old")
     webhook = make_webhook(alice, receiver.url)
     made_at = events.position()
     AGENTS.make(alice)
     later = timezone.now() + datetime.timedelta(days=1)
     events.prune(later)
-    assert events.extent().oldest == made_at - 1  # the webhook begins after what was there before
+    assert events.extent().oldest == made_at - 1  # the webhook begins after the earlier entries
     assert len(deliveries(alice, webhook)) == 1
     events.prune(later)
     assert events.extent().oldest == events.position()

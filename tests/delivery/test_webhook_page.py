@@ -1,4 +1,4 @@
-"""The page of a webhook: what came of its deliveries, and whom it needs."""
+"""The page of a webhook: results of its deliveries, and notices to admins."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def alice() -> Visitor:
     return Visitor("alice")
 
 
-def test_a_test_message_shows_what_came_of_it(alice: Visitor, receiver: Receiver) -> None:
+def test_the_page_shows_the_result_of_a_test_message(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url)
     assert "is on its way" in words_of(alice.post(page(webhook, "ping")))
     assert "Test message Pending" in words_of(alice.get(page(webhook)))
@@ -56,7 +56,7 @@ def test_a_delivery_is_sent_again_under_the_same_id(alice: Visitor, cast: Cast, 
     assert "2 attempts" in words_of(alice.get(page(webhook)))
 
 
-def test_a_disabled_webhook_says_why_and_is_enabled_again(alice: Visitor) -> None:
+def test_a_disabled_webhook_shows_the_reason_and_can_be_enabled_again(alice: Visitor) -> None:
     webhook = make()
     delivery = DeliveryFactory(webhook=webhook)
     Webhook.objects.filter(pk=webhook.pk).update(enabled=False, disabled_reason=DisabledReason.FAILING)
@@ -78,7 +78,7 @@ def test_deliveries_come_in_pages_and_the_newest_page_is_live(alice: Visitor) ->
     assert 'id="live"' in first and 'id="live"' not in second
 
 
-def test_an_open_page_asks_whether_something_has_changed(alice: Visitor, receiver: Receiver) -> None:
+def test_an_open_page_polls_for_changes(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url)
     for address, change in (
         (page(webhook), lambda: alice.post(page(webhook, "ping"))),
@@ -93,7 +93,7 @@ def test_an_open_page_asks_whether_something_has_changed(alice: Visitor, receive
         assert alice.get(re.sub("after=.*", f"after={found['next']}", ask)).json()["changed"] is False
 
 
-def test_an_open_page_is_told_of_what_happens_while_it_is_read(alice: Visitor, receiver: Receiver) -> None:
+def test_an_open_page_misses_no_change_made_while_it_was_rendered(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url)
 
     def rename(number: int) -> None:
@@ -106,45 +106,47 @@ def test_an_open_page_is_told_of_what_happens_while_it_is_read(alice: Visitor, r
 # Notices
 
 
-def told(name: str, address: str = HOME) -> str:
+def notices_of(name: str, address: str = HOME) -> str:
     answer = Visitor(name).get(address)
     assert answer.status_code == 200
     found = re.search(r'(?s)<div id="notices"[^>]*>(.*?)</div>', answer.content.decode())
     return " ".join(re.sub("<[^>]*>", " ", html.unescape(found[1])).split()) if found else ""
 
 
-def test_admins_are_told_of_what_the_service_has_disabled(cast: Cast) -> None:
+def test_admins_are_notified_of_webhooks_that_the_service_disabled(cast: Cast) -> None:
     webhook = made_by("alice", description="Chat")
     Webhook.objects.filter(pk=webhook.pk).update(enabled=False, disabled_reason=DisabledReason.GONE)
     words = "The webhook “Chat” of Acme is disabled. The receiver answered 410"
     for address in (HOME, workspace_page("members"), workspace_page("activity")):
-        assert words in told("alice", address)
-    assert words in told("root")
-    assert told("paula") == told("vera", workspace_page("activity")) == told("charlie") == ""
+        assert words in notices_of("alice", address)
+    assert words in notices_of("root")
+    assert (
+        notices_of("paula") == notices_of("vera", workspace_page("activity")) == notices_of("charlie") == ""
+    )
     Webhook.objects.filter(pk=webhook.pk).update(disabled_reason="")
-    assert told("alice") == ""  # an admin has disabled it, and knows
+    assert notices_of("alice") == ""  # an admin has disabled it, and knows
 
 
 @pytest.mark.parametrize("left", ["removed", "switched off", "deleted"])
-def test_admins_are_told_that_whoever_made_a_webhook_has_left(alice: Visitor, left: str) -> None:
+def test_admins_are_notified_when_the_creator_of_a_webhook_has_left(alice: Visitor, left: str) -> None:
     give_role("paula", "acme", "admin")
     webhook = made_by("paula", description="Chat")
-    assert told("alice") == ""
+    assert notices_of("alice") == ""
     if left == "removed":
         Membership.objects.filter(user__username="paula").delete()
     elif left == "switched off":
         User.objects.filter(username="paula").update(is_active=False)
     else:
         User.objects.get(username="paula").delete()
-    assert "“Chat” of Acme was created by paula, who is no member any more." in told("alice")
+    assert "“Chat” of Acme was created by paula, who is no member any more." in notices_of("alice")
     assert "paula is no member" in words_of(alice.get(page(webhook)))
     alice.post(page(webhook, "take-over"))
-    assert told("alice") == ""
+    assert notices_of("alice") == ""
     webhook.refresh_from_db()
     assert (webhook.created_by, webhook.enabled) == ("alice", True)
 
 
-def test_the_log_tells_of_webhooks_to_admins(alice: Visitor, receiver: Receiver) -> None:
+def test_the_activity_page_shows_webhook_events_to_admins(alice: Visitor, receiver: Receiver) -> None:
     alice.post(NEW, url=receiver.url, **TYPED)
     webhook = Webhook.objects.get()
     alice.post(page(webhook, "rotate"), hours="0")
@@ -154,6 +156,6 @@ def test_the_log_tells_of_webhooks_to_admins(alice: Visitor, receiver: Receiver)
         assert sentence in shown["alice"] and sentence not in shown["paula"]
 
 
-def test_a_disabled_webhook_is_not_an_old_one(alice: Visitor) -> None:
+def test_a_failing_webhook_shows_since_when_it_fails(alice: Visitor) -> None:
     make(failing_since=timezone.now() - datetime.timedelta(hours=5))
     assert "Failing" in words_of(alice.get(LIST)) and "5 hours ago" in words_of(alice.get(LIST))

@@ -1,4 +1,4 @@
-"""The webhooks of a workspace in the studio: for its admins alone, and a secret is shown once."""
+"""The webhooks of a workspace in the studio: only for its admins, with secrets shown once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def alice() -> Visitor:
     return Visitor("alice")
 
 
-# Who may come in
+# Access
 
 PAGES = ["", "change", "delete", "rotate", "live"]
 FORMS: dict[str, dict[str, Any]] = {
@@ -48,7 +48,9 @@ def test_only_admins_of_the_workspace_open_its_webhooks(who: str, status: int) -
 
 @pytest.mark.parametrize("name", [*FORMS, "replay", "add"])
 @pytest.mark.parametrize(("who", "status"), [("paula", 403), ("edgar", 403), ("charlie", 404)])
-def test_nobody_else_sends_their_forms(receiver: Receiver, name: str, who: str, status: int) -> None:
+def test_only_admins_of_the_workspace_can_send_the_forms(
+    receiver: Receiver, name: str, who: str, status: int
+) -> None:
     webhook = make(url=receiver.url)
     delivery = DeliveryFactory(webhook=webhook)
     address = {"replay": page(webhook, f"deliveries/{delivery.pk}/replay"), "add": NEW}.get(
@@ -64,8 +66,8 @@ def state() -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("name", sorted({*FORMS, *PAGES, "replay"}))
-def test_a_webhook_of_another_workspace_is_not_found_below_ones_own(alice: Visitor, name: str) -> None:
-    """Not even by somebody who administers both."""
+def test_a_webhook_is_not_found_under_the_url_of_another_workspace(alice: Visitor, name: str) -> None:
+    """Not even by a person who administers both."""
     give_role("alice", "elsewhere", "admin")
     theirs = make("elsewhere")
     delivery = DeliveryFactory(webhook=theirs)
@@ -94,7 +96,9 @@ def test_a_delivery_of_another_webhook_is_not_sent_again(alice: Visitor) -> None
 # Making and changing
 
 
-def test_a_webhook_is_made_and_its_secret_shown_once(alice: Visitor, cast: Cast, receiver: Receiver) -> None:
+def test_a_webhook_is_created_and_its_secret_shown_once(
+    alice: Visitor, cast: Cast, receiver: Receiver
+) -> None:
     answer = alice.post(NEW, url=receiver.url, **TYPED)
     webhook = Webhook.objects.get()
     assert answer.redirect_chain == [(page(webhook), 302)]
@@ -109,20 +113,20 @@ def test_a_webhook_is_made_and_its_secret_shown_once(alice: Visitor, cast: Cast,
     assert verify(receiver.messages[0], secret)["type"] == "agent.published"
 
 
-def test_no_secret_lies_in_the_session(alice: Visitor, receiver: Receiver) -> None:
+def test_no_secret_is_stored_in_the_session(alice: Visitor, receiver: Receiver) -> None:
     answer = alice.client.post(NEW, {"url": receiver.url, **TYPED})
     held = str(dict(alice.client.session.items()))
     secret = secret_on(alice.client.get(answer["Location"]))
     assert secret is not None and secret not in held and secret.removeprefix("whsec_") not in held
 
 
-def test_a_page_in_the_background_does_not_take_the_secret_away(alice: Visitor, receiver: Receiver) -> None:
+def test_a_background_request_does_not_use_up_the_secret(alice: Visitor, receiver: Receiver) -> None:
     address = alice.client.post(NEW, {"url": receiver.url, **TYPED})["Location"]
     assert secret_on(alice.client.get(address, headers={"X-Live": "1"})) is None
     assert secret_on(alice.get(address)) is not None
 
 
-def test_a_secret_is_shown_to_whom_it_was_made_for_alone(alice: Visitor, receiver: Receiver) -> None:
+def test_a_secret_is_shown_only_to_its_creator(alice: Visitor, receiver: Receiver) -> None:
     address = alice.client.post(NEW, {"url": receiver.url, **TYPED})["Location"]
     assert secret_on(Visitor("root").get(address)) is None
     give_role("paula", "acme", "admin")
@@ -143,7 +147,7 @@ def test_a_secret_is_shown_to_whom_it_was_made_for_alone(alice: Visitor, receive
         ({"id_prefix": "\0"}, "id_prefix", "Null characters"),
     ],
 )
-def test_what_is_wrong_stays_in_the_form(
+def test_invalid_input_stays_in_the_form_with_an_error(
     alice: Visitor, receiver: Receiver, typed: dict[str, Any], field: str, says: str
 ) -> None:
     answer = alice.post(NEW, **{"url": receiver.url, **TYPED, **typed})
@@ -154,9 +158,7 @@ def test_what_is_wrong_stays_in_the_form(
         assert 'value="promptBlock.*" checked' in answer.content.decode()
 
 
-def test_types_are_offered_in_words_and_a_pattern_stands_for_its_types(
-    alice: Visitor, receiver: Receiver
-) -> None:
+def test_event_types_are_offered_in_words_and_as_patterns(alice: Visitor, receiver: Receiver) -> None:
     shown = words_of(alice.get(NEW))
     for words in (
         "Agents",
@@ -189,7 +191,7 @@ def test_other_fields_can_be_changed_while_the_host_does_not_resolve(alice: Visi
     assert webhook.description == "Known"
 
 
-def test_a_type_that_nobody_declares_any_more_can_be_given_up(alice: Visitor, receiver: Receiver) -> None:
+def test_a_type_that_is_no_longer_declared_can_be_deselected(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url, event_types=["agent.*", "pilot.ended"])
     assert 'value="pilot.ended" checked' in alice.get(page(webhook, "change")).content.decode()
     kept = alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*", "pilot.ended"])
@@ -199,7 +201,7 @@ def test_a_type_that_nobody_declares_any_more_can_be_given_up(alice: Visitor, re
     assert webhook.event_types == ["agent.*"]
 
 
-def test_a_webhook_is_deleted_after_asking(alice: Visitor) -> None:
+def test_a_webhook_is_deleted_after_confirmation(alice: Visitor) -> None:
     webhook = make(description="Chat")
     assert "Delete Chat?" in words_of(alice.get(page(webhook, "delete")))
     assert Webhook.objects.exists()
@@ -210,7 +212,7 @@ def test_a_webhook_is_deleted_after_asking(alice: Visitor) -> None:
 # Secrets
 
 
-def test_a_new_secret_is_shown_once_and_the_old_one_signs_for_a_while(
+def test_a_new_secret_is_shown_once_and_the_old_one_signs_for_some_hours(
     alice: Visitor, receiver: Receiver
 ) -> None:
     first = secret_on(alice.post(NEW, url=receiver.url, **TYPED))
@@ -234,7 +236,7 @@ def test_a_wrong_number_of_hours_changes_no_secret(alice: Visitor, hours: str) -
     assert webhook.generation == 1
 
 
-def test_without_the_key_nothing_is_made_and_the_page_says_why(
+def test_without_the_key_no_webhook_is_created_and_the_page_shows_the_reason(
     alice: Visitor, receiver: Receiver, settings: Any
 ) -> None:
     settings.EDITOR_WEBHOOK_KEY = "a key"

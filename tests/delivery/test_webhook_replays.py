@@ -1,4 +1,4 @@
-"""Pings and replays, and what is changed while something is sent."""
+"""Pings and replays, and changes during a delivery."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_replay_is_one_more_attempt_of_the_same_delivery(
 
 
 @pytest.mark.django_db
-def test_a_replay_of_what_is_pending_comes_on_top_of_its_attempts(alice: Api, receiver: Receiver) -> None:
+def test_a_replay_of_a_pending_delivery_is_an_additional_attempt(alice: Api, receiver: Receiver) -> None:
     receiver.answer = lambda _message: (500, {}, b"")
     webhook = make_webhook(alice, receiver.url, "agent.created")
     AGENTS.make(alice)
@@ -80,7 +80,7 @@ def test_a_replay_of_what_is_pending_comes_on_top_of_its_attempts(alice: Api, re
 
 
 @pytest.mark.django_db
-def test_a_replay_asked_for_during_an_attempt_is_an_attempt_of_its_own(
+def test_a_replay_requested_during_an_attempt_is_a_separate_attempt(
     alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
@@ -121,7 +121,7 @@ def test_nothing_is_sent_to_a_disabled_webhook(alice: Api, receiver: Receiver) -
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("status", "state"), [(200, "delivered"), (500, "cancelled")])
-def test_what_is_being_sent_while_the_webhook_is_disabled_is_not_tried_again(
+def test_a_delivery_in_progress_is_not_retried_after_the_webhook_was_disabled(
     alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, status: int, state: str
 ) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")
@@ -140,7 +140,7 @@ def test_what_is_being_sent_while_the_webhook_is_disabled_is_not_tried_again(
 
 
 @pytest.mark.django_db
-def test_a_worker_whose_lease_is_another_ones_by_now_records_nothing(
+def test_a_worker_that_lost_its_lease_records_nothing(
     alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.answer = lambda _message: (410, {}, b"")
@@ -162,7 +162,7 @@ def test_a_worker_whose_lease_is_another_ones_by_now_records_nothing(
 
 
 @pytest.mark.django_db
-def test_what_is_deleted_while_it_is_sent_is_gone(
+def test_a_webhook_deleted_during_an_attempt_leaves_nothing(
     alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = make_webhook(alice, receiver.url, "agent.created")

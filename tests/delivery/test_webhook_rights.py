@@ -1,4 +1,4 @@
-"""Who may do what with webhooks: admins of their workspace, and nobody learns of anybody else's."""
+"""Rights on webhooks: only admins of their workspace, and other callers learn nothing of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def internal_receivers(settings: Any) -> None:
 MAKE = {"workspaceId": "acme", "url": URL, "eventTypes": ["agent.*"]}
 
 
-def test_making_and_listing_is_for_admins(cast: Cast) -> None:
+def test_only_admins_create_and_list_webhooks(cast: Cast) -> None:
     mine = make_webhook(cast.alice, URL)
     theirs = make_webhook(cast.charlie, URL, workspace="elsewhere")
     for api, status in ((cast.vera, 403), (cast.paula, 403), (cast.charlie, 404), (cast.nobody, 401)):
@@ -83,7 +83,7 @@ def test_a_delivery_belongs_to_its_webhook(cast: Cast) -> None:
         ({"workspace": "elsewhere"}, 404),
     ],
 )
-def test_a_key_does_no_more_than_its_limits(cast: Cast, limits: dict[str, str], status: int) -> None:
+def test_a_limited_key_is_limited_for_webhooks_too(cast: Cast, limits: dict[str, str], status: int) -> None:
     give_role("alice", "elsewhere", "admin")
     webhook = make_webhook(cast.alice, URL)
     key = key_of("alice", **limits)  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ def test_a_key_does_no_more_than_its_limits(cast: Cast, limits: dict[str, str], 
     assert key.post(WEBHOOKS, MAKE).status == (201 if status == 200 else status)
 
 
-def test_an_admin_who_is_one_no_more_is_refused(cast: Cast) -> None:
+def test_a_former_admin_is_refused(cast: Cast) -> None:
     webhook = make_webhook(cast.alice, URL)
     give_role("paula", "acme", "admin")
     assert read(cast.paula, webhook)
@@ -99,10 +99,12 @@ def test_an_admin_who_is_one_no_more_is_refused(cast: Cast) -> None:
     assert cast.alice.get(path(webhook)).status == 403
 
 
-# What becomes of it without who made it, and without its workspace
+# A webhook after its creator or its workspace is gone
 
 
-def test_a_webhook_outlives_who_made_it_and_the_admins_can_see_it(cast: Cast, receiver: Receiver) -> None:
+def test_a_webhook_remains_after_its_creator_left_and_admins_can_see_that(
+    cast: Cast, receiver: Receiver
+) -> None:
     give_role("paula", "acme", "admin")
     webhook = make_webhook(cast.paula, receiver.url, "agent.created")
     assert webhook["createdBy"] == "paula"
@@ -119,7 +121,7 @@ def test_a_webhook_outlives_who_made_it_and_the_admins_can_see_it(cast: Cast, re
     User.objects.filter(username="paula").update(is_superuser=False)
     assert creator_left()
     User.objects.filter(username="paula").delete()
-    person("paula", acme="admin")  # somebody else of that name
+    person("paula", acme="admin")  # another person of that name
     assert creator_left()
     AGENTS.make(cast.alice)
     work()
@@ -127,13 +129,13 @@ def test_a_webhook_outlives_who_made_it_and_the_admins_can_see_it(cast: Cast, re
     assert read(cast.alice, webhook)["createdBy"] == "paula"
 
 
-def test_the_application_makes_webhooks_that_nobody_leaves(cast: Cast) -> None:
+def test_webhooks_created_by_the_application_have_no_creator_to_leave(cast: Cast) -> None:
     webhook, _ = administration.create("acme", url=URL, event_types=["agent.*"], by=APPLICATION)
     assert read(cast.alice, {"id": str(webhook.pk)})["createdBy"] is None
     assert not health_of([webhook])[webhook.pk].creator_left
 
 
-def test_a_workspace_takes_its_webhooks_with_it(cast: Cast, receiver: Receiver) -> None:
+def test_deleting_a_workspace_deletes_its_webhooks(cast: Cast, receiver: Receiver) -> None:
     webhook = make_webhook(cast.charlie, receiver.url, workspace="elsewhere")
     kept = make_webhook(cast.alice, receiver.url)
     cast.charlie.post(path(webhook, "ping"))
@@ -146,7 +148,7 @@ def test_a_workspace_takes_its_webhooks_with_it(cast: Cast, receiver: Receiver) 
     assert receiver.messages == []
 
 
-def test_health_tells_how_each_does(cast: Cast, receiver: Receiver) -> None:
+def test_health_reports_the_state_of_each_webhook(cast: Cast, receiver: Receiver) -> None:
     made = {name: make_webhook(cast.alice, receiver.url, "agent.created") for name in ("a", "b")}
 
     def health(name: str) -> tuple[Condition, int, int]:

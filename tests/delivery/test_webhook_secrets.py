@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def ping(api: Api, webhook: dict[str, Any], receiver: Receiver) -> Message:
-    """Send a ping and return what has arrived."""
+    """Send a ping and return the received message."""
     answer = api.post(path(webhook, "ping"))
     assert answer.status == 200, answer.body
     work()
@@ -40,7 +40,7 @@ def rotate(api: Api, webhook: dict[str, Any], hours: int) -> dict[str, Any]:
 
 
 def pass_hours(hours: float) -> None:
-    """Let so much time pass for the secrets before the newest."""
+    """Let this much time pass for the secrets before the newest."""
     for webhook in Webhook.objects.all():
         webhook.previous = [
             [
@@ -60,7 +60,7 @@ def verifies(message: Message, secret: str) -> bool:
     return True
 
 
-def test_the_signature_is_that_of_the_standard() -> None:
+def test_the_signature_follows_the_standard() -> None:
     secret = "whsec_plJ3nmyCDGBKInavdOK15jsl"
     body = b'{"event_type":"ping","data":{"success":true}}'
     headers = signed_headers("msg_loFOjxBNrRLzqYUf", 1731705121, body, [secret])
@@ -75,7 +75,7 @@ def test_a_secret_verifies_and_nothing_else_does(alice: Api, receiver: Receiver)
     assert not verifies(changed, webhook["secret"])
 
 
-def test_while_a_secret_rotates_both_sign(alice: Api, receiver: Receiver) -> None:
+def test_both_secrets_sign_during_a_rotation(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url)
     rotated = rotate(alice, webhook, 24)
     assert 24 * 3600 - 60 < seconds_until(rotated["previousUntil"]) <= 24 * 3600
@@ -87,7 +87,7 @@ def test_while_a_secret_rotates_both_sign(alice: Api, receiver: Receiver) -> Non
     assert not verifies(late, webhook["secret"]) and verifies(late, rotated["secret"])
 
 
-def test_a_rotation_keeps_what_an_earlier_one_has_promised(alice: Api, receiver: Receiver) -> None:
+def test_a_rotation_does_not_shorten_the_time_of_earlier_secrets(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url)
     second = rotate(alice, webhook, 24)["secret"]
     third = rotate(alice, webhook, 1)["secret"]
@@ -111,7 +111,7 @@ def test_a_rotation_without_hours_ends_all_earlier_ones(alice: Api, receiver: Re
     ]
 
 
-def test_however_often_it_is_rotated_a_few_sign(alice: Api, receiver: Receiver) -> None:
+def test_at_most_five_secrets_sign_after_any_number_of_rotations(alice: Api, receiver: Receiver) -> None:
     webhook = make_webhook(alice, receiver.url)
     secrets = [rotate(alice, webhook, 168)["secret"] for _ in range(9)]
     message = ping(alice, webhook, receiver)
@@ -159,7 +159,7 @@ def test_a_secret_in_a_log_line_is_removed(alice: Api, receiver: Receiver) -> No
 # The key that all of them follow from
 
 
-def test_a_new_secret_key_with_the_old_one_behind_it_changes_no_secret(
+def test_a_rotation_of_the_secret_key_changes_no_webhook_secret(
     alice: Api, receiver: Receiver, settings: Any
 ) -> None:
     webhook = make_webhook(alice, receiver.url)
@@ -167,11 +167,11 @@ def test_a_new_secret_key_with_the_old_one_behind_it_changes_no_secret(
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new", [old]
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
     assert RootKey.objects.get().sealed != sealed
-    settings.SECRET_KEY_FALLBACKS = []  # what was read once is encrypted under the new one
+    settings.SECRET_KEY_FALLBACKS = []  # once read, the key is encrypted under the new one
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
 
-def test_a_worker_encrypts_the_key_anew_without_anybody_using_it(
+def test_a_worker_encrypts_the_unused_key_again_after_a_rotation(
     alice: Api, receiver: Receiver, settings: Any
 ) -> None:
     upkeep = [registered()["webhook upkeep"]]
@@ -184,7 +184,9 @@ def test_a_worker_encrypts_the_key_anew_without_anybody_using_it(
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
 
-def test_a_key_of_its_own_may_come_and_be_replaced(alice: Api, receiver: Receiver, settings: Any) -> None:
+def test_a_separate_webhook_key_can_be_introduced_and_replaced(
+    alice: Api, receiver: Receiver, settings: Any
+) -> None:
     webhook = make_webhook(alice, receiver.url)
     settings.EDITOR_WEBHOOK_KEY = "first"
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
@@ -196,7 +198,7 @@ def test_a_key_of_its_own_may_come_and_be_replaced(alice: Api, receiver: Receive
     assert verifies(ping(alice, webhook, receiver), webhook["secret"])
 
 
-def test_without_the_key_nothing_is_half_done_and_the_error_says_what_is_missing(
+def test_without_the_key_changes_are_refused_completely_and_the_error_names_it(
     alice: Api, receiver: Receiver, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook = make_webhook(alice, receiver.url)
@@ -225,6 +227,6 @@ def test_without_the_key_nothing_is_half_done_and_the_error_says_what_is_missing
     assert verifies(receiver.messages[0], webhook["secret"])
 
 
-def test_an_empty_fallback_is_no_key(settings: Any) -> None:
+def test_an_empty_fallback_is_not_a_key(settings: Any) -> None:
     settings.EDITOR_WEBHOOK_KEY, settings.SECRET_KEY_FALLBACKS = " , ", [""]
     assert RootKey.texts() == [settings.SECRET_KEY]

@@ -1,4 +1,4 @@
-"""One request to a receiver: its deadline, its answer, certificates, and what it does not do."""
+"""One request to a receiver: its deadline, its answer, certificates, proxies and redirects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHORT = 1.0
 
 @pytest.fixture(autouse=True)
 def patient_service(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a busy machine decide nothing."""
+    """Set timeouts that a busy machine does not exceed."""
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.0/8", "receiver.example"]
     monkeypatch.setattr(sending, "SECONDS", 60.0)
 
@@ -70,7 +70,7 @@ def raw_receiver(serve: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 def dripping(beginning: bytes, drop: bytes) -> Callable[[socket.socket], None]:
-    """Answer with a beginning and then a little every 50 ms, for ever."""
+    """Answer with a beginning and then a little every 50 ms, forever."""
 
     def serve(connection: socket.socket) -> None:
         connection.sendall(beginning)
@@ -91,7 +91,7 @@ def dripping(beginning: bytes, drop: bytes) -> Callable[[socket.socket], None]:
     ],
     ids=["silent", "one header", "headers"],
 )
-def test_who_does_not_answer_within_the_deadline_has_failed(serve: Callable[[socket.socket], None]) -> None:
+def test_no_answer_within_the_deadline_is_a_failure(serve: Callable[[socket.socket], None]) -> None:
     began = time.monotonic()
     with raw_receiver(serve) as url:
         outcome = send(url)
@@ -107,13 +107,13 @@ def test_who_does_not_answer_within_the_deadline_has_failed(serve: Callable[[soc
     ],
     ids=["closed", "no HTTP"],
 )
-def test_what_is_no_answer_is_a_failure(serve: Callable[[socket.socket], None], error: str) -> None:
+def test_a_malformed_answer_is_a_failure(serve: Callable[[socket.socket], None], error: str) -> None:
     with raw_receiver(serve) as url:
         outcome = send(url)
     assert outcome.status_code is None and error in outcome.error
 
 
-def test_an_answer_that_never_ends_counts_by_its_status_and_is_read_no_further(
+def test_an_endless_answer_counts_by_its_status_and_is_read_only_partly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def serve(connection: socket.socket) -> None:
@@ -144,7 +144,7 @@ def test_an_answer_that_never_ends_counts_by_its_status_and_is_read_no_further(
         (500, False),
     ],
 )
-def test_a_status_decides(receiver: Receiver, status: int, is_success: bool) -> None:
+def test_the_status_decides_over_success(receiver: Receiver, status: int, is_success: bool) -> None:
     there = receiver.url
     receiver.answer = lambda _message: (status, {"Location": there, "Retry-After": "9"}, b"")
     outcome = send(there)
@@ -153,7 +153,7 @@ def test_a_status_decides(receiver: Receiver, status: int, is_success: bool) -> 
     assert is_success or f"answered {status}" in outcome.error
 
 
-def test_no_proxy_of_the_environment_is_asked(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_of_the_environment_is_used(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         for variable in (name, name.upper()):
             monkeypatch.setenv(variable, f"http://127.0.0.1:{free_port()}")
@@ -169,7 +169,7 @@ def test_retry_after_of_429_and_503_is_heeded(receiver: Receiver, status: int) -
 
 
 @pytest.mark.usefixtures("short_deadline")
-def test_a_host_that_does_not_resolve_in_time_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_does_not_resolve_in_time_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
 
     def hang(*_more: Any, **_named: Any) -> Any:
@@ -185,7 +185,7 @@ def test_a_host_that_does_not_resolve_in_time_has_failed(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", f"{'a' * 64}.example", "a..b"])
-def test_a_host_that_does_not_resolve_has_failed(host: str) -> None:
+def test_a_host_that_does_not_resolve_is_a_failure(host: str) -> None:
     assert "does not resolve" in send(f"http://{host}/").error
 
 
@@ -208,7 +208,7 @@ def test_the_next_address_is_tried_when_one_does_not_answer(
 
 
 def certificate(folder: Path, host: str) -> Path:
-    """Write a certificate for a host, signed by itself, with its key."""
+    """Write a self-signed certificate for a host, with its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = timezone.now()
@@ -274,7 +274,7 @@ def test_the_certificate_has_to_be_that_of_the_host(tmp_path: Path, monkeypatch:
 # When to try again
 
 
-def test_the_waits_are_those_that_are_documented() -> None:
+def test_the_waits_between_attempts_are_as_documented() -> None:
     hours = [2, 5, 10, 14, 20, 24]
     assert list(attempts.WAITS) == [0, 5, 5 * 60, 30 * 60, *(hour * 3600 for hour in hours)]
     random.seed(1)
@@ -286,7 +286,7 @@ def test_the_waits_are_those_that_are_documented() -> None:
     assert attempts.wait_before(len(attempts.WAITS), retry_after=60) is None
 
 
-def test_what_a_receiver_asks_for_only_makes_a_wait_longer() -> None:
+def test_retry_after_can_only_lengthen_a_wait() -> None:
     assert attempts.wait_before(1, retry_after=3600) == 3600
     wait = attempts.wait_before(4, retry_after=1)
     assert wait is not None and wait > 3600

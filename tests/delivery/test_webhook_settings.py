@@ -1,4 +1,4 @@
-"""What a webhook is made of, and how it is changed: members, lists, events in the log."""
+"""The members of a webhook, and how it is changed: validation, lists, events in the log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def internal_receivers(settings: Any) -> None:
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
 
 
-def test_a_webhook_is_what_it_was_given(alice: Api) -> None:
+def test_a_webhook_has_the_given_members(alice: Api) -> None:
     answer = alice.post(WEBHOOKS, {**BODY, "idPrefix": "team/", "description": "For the chat."})
     assert answer.status == 201
     made = dict(answer.body)
@@ -67,7 +67,7 @@ INVALID: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("wrong", "fields"), INVALID, ids=lambda value: str(value)[:40])
-def test_what_is_wrong_is_named_and_changes_nothing(
+def test_invalid_members_are_named_and_change_nothing(
     alice: Api, wrong: dict[str, Any], fields: list[str]
 ) -> None:
     made = make_webhook(alice, URL)
@@ -88,7 +88,7 @@ def test_each_required_member_is_named(alice: Api) -> None:
     assert alice.get(WEBHOOKS, enabled="true").fields == ["enabled"]
 
 
-def test_a_change_leaves_the_rest_and_null_clears(alice: Api) -> None:
+def test_a_change_leaves_other_members_and_null_clears_a_member(alice: Api) -> None:
     made = make_webhook(alice, URL, "agent.*", idPrefix="team/", description="one")
     changed = alice.patch(f"{WEBHOOKS}/{made['id']}", {"description": "two", "eventTypes": ["member.*"]}).body
     assert (changed["description"], changed["eventTypes"]) == ("two", ["member.*"])
@@ -97,7 +97,7 @@ def test_a_change_leaves_the_rest_and_null_clears(alice: Api) -> None:
     assert (cleared["description"], cleared["idPrefix"]) == (None, None)
 
 
-def test_the_log_has_every_change_and_nothing_secret(alice: Api) -> None:
+def test_the_log_has_every_change_and_no_secrets(alice: Api) -> None:
     made = make_webhook(alice, f"{URL}/token-in-the-path", "agent.*")
     path = f"{WEBHOOKS}/{made['id']}"
     alice.patch(path, {"description": "new", "enabled": False})

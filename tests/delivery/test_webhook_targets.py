@@ -65,7 +65,7 @@ NOT_REACHABLE = [
     "2002:5db8:d70e::1",
     "3fff::1",  # documentation
     "3fff:fff:ffff::1",
-    "4000::1",  # nobody's yet
+    "4000::1",  # unassigned
     "5f00::1",  # segment routing
     "fc00::1",
     "fd12:3456::1",
@@ -98,14 +98,14 @@ REACHABLE = [
 
 
 @pytest.mark.parametrize("address", NOT_REACHABLE)
-def test_an_address_that_not_everybody_can_reach_is_refused(address: str) -> None:
+def test_an_address_that_is_not_globally_reachable_is_refused(address: str) -> None:
     assert not is_globally_reachable(ip_address(address))
     with pytest.raises(Refused):
         checked_addresses(target_of("http://receiver.example/"), [PUBLIC, address], Allowed())
 
 
 @pytest.mark.parametrize("address", REACHABLE)
-def test_its_neighbours_are_not(address: str) -> None:
+def test_the_addresses_next_to_refused_ranges_are_allowed(address: str) -> None:
     assert is_globally_reachable(ip_address(address))
 
 
@@ -157,7 +157,7 @@ NO_URL = {
 
 
 @pytest.mark.parametrize("url", NO_URL)
-def test_what_is_no_plain_url_is_refused_with_the_reason(url: str) -> None:
+def test_an_unusual_url_is_refused_with_the_reason(url: str) -> None:
     with pytest.raises(Refused, match=NO_URL[url]):
         target_of(url)
 
@@ -176,12 +176,12 @@ def test_what_is_no_plain_url_is_refused_with_the_reason(url: str) -> None:
         ("http://[::FFFF:127.0.0.1]/", "::ffff:7f00:1", "[::ffff:7f00:1]", "/"),
     ],
 )
-def test_a_url_means_one_host(url: str, host: str, authority: str, path: str) -> None:
+def test_a_url_is_parsed_to_one_host(url: str, host: str, authority: str, path: str) -> None:
     target = target_of(url)
     assert (target.host, target.authority, target.path) == (host, authority, path)
 
 
-# What an administrator opens
+# Targets that an administrator allows
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_url_means_one_host(url: str, host: str, authority: str, path: str) ->
         ("example", "10.0.0.1", False),
     ],
 )
-def test_what_is_allowed_opens_hosts_and_networks(entry: str, address: str, is_open: bool) -> None:
+def test_allowed_entries_permit_hosts_and_networks(entry: str, address: str, is_open: bool) -> None:
     allowed = Allowed.read([entry, " "])
     assert allowed.opens("receiver.example", ip_address(address)) is is_open
 
@@ -212,7 +212,7 @@ def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
         checked_addresses(target, ["10.0.0.1", "127.0.0.1"], allowed)
 
 
-def test_a_network_that_is_none_is_noticed_when_the_service_starts(settings: Any) -> None:
+def test_an_invalid_network_is_reported_when_the_service_starts(settings: Any) -> None:
     settings.EDITOR_WEBHOOK_ALLOW = ["receiver.example", "10.0.0.0/8"]
     assert check_values() == []
     settings.EDITOR_WEBHOOK_ALLOW = ["10.0.0.0/33"]
@@ -242,7 +242,7 @@ class Resolver:
 
 @pytest.fixture
 def resolver(monkeypatch: pytest.MonkeyPatch) -> Resolver:
-    """The resolver of this machine, but for one host."""
+    """The resolver of this machine, replaced for one host."""
     made = Resolver(socket.getaddrinfo)
     monkeypatch.setattr(socket, "getaddrinfo", made)
     return made
@@ -279,12 +279,14 @@ def test_a_host_with_an_internal_address_is_refused_when_made_and_when_changed(
         alice.patch(f"{WEBHOOKS}/{made['id']}", {"url": "http://receiver.example/other"}),
     ):
         assert (refused.status, refused.fields) == (400, ["url"])
-        assert "10.0.0.1" not in refused.body["error"]  # what only the service can look up
+        assert "10.0.0.1" not in refused.body["error"]  # only the service can resolve it
     assert Webhook.objects.get().url == "http://receiver.example/"
 
 
 @pytest.mark.django_db
-def test_nothing_is_looked_up_for_who_may_not_make_webhooks(cast: Cast, resolver: Resolver) -> None:
+def test_no_host_is_resolved_for_callers_without_the_right_to_create_webhooks(
+    cast: Cast, resolver: Resolver
+) -> None:
     made = make_webhook(cast.alice, "http://receiver.example/")
     resolver.asked = 0
     body = {"workspaceId": "acme", "url": "http://receiver.example/", "eventTypes": ["agent.*"]}
@@ -296,7 +298,7 @@ def test_nothing_is_looked_up_for_who_may_not_make_webhooks(cast: Cast, resolver
 
 
 @pytest.mark.django_db
-def test_a_host_that_is_moved_inside_later_is_not_connected_to(
+def test_a_host_that_later_resolves_to_an_internal_address_is_not_contacted(
     alice: Api, resolver: Resolver, connections: list[tuple[str, int]]
 ) -> None:
     webhook = make_webhook(alice, "http://receiver.example/")
@@ -309,7 +311,7 @@ def test_a_host_that_is_moved_inside_later_is_not_connected_to(
 
 
 @pytest.mark.django_db
-def test_a_resolver_that_changes_its_answer_after_the_check_is_not_asked_again(
+def test_a_host_is_resolved_once_per_attempt(
     alice: Api, resolver: Resolver, connections: list[tuple[str, int]]
 ) -> None:
     webhook = make_webhook(alice, "http://receiver.example:81/")
@@ -336,7 +338,9 @@ def test_the_connection_goes_to_the_checked_address_with_the_name_of_the_host(
 
 
 @pytest.mark.django_db
-def test_a_stored_url_is_checked_again_whatever_it_is(alice: Api, connections: list[tuple[str, int]]) -> None:
+def test_every_stored_url_is_checked_again_before_sending(
+    alice: Api, connections: list[tuple[str, int]]
+) -> None:
     for url in ("http://127.0.0.1:1/", "http://user@127.0.0.1/", "file:///etc/passwd", "http://127.1/"):
         WebhookFactory(workspace_id="acme", url=url)
     AGENTS.make(alice)

@@ -29,7 +29,7 @@ ALLOWED = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 LEASE = 2
 """How long the worker that is killed has leased a delivery, in seconds."""
 
-# A worker that never notes what a receiver has answered, that waits for it for minutes, or like any other.
+# A worker that never records the answer of a receiver, one that waits for it for minutes, or a normal one.
 WORKER = f"""
 import signal, sys, time
 import django
@@ -147,7 +147,7 @@ def test_several_workers_send_each_event_once(service: Service, receiver: Receiv
         assert api.delete(path(webhook)).status == 200
 
 
-def test_a_receiver_that_does_not_answer_delays_nobody_else(
+def test_a_receiver_that_does_not_answer_delays_no_other_receiver(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:
     number, answered = 30, threading.Event()
@@ -174,7 +174,7 @@ def test_a_receiver_that_does_not_answer_delays_nobody_else(
             answered.set()
 
 
-def test_a_workspace_whose_receivers_are_all_slow_leaves_places_to_others(
+def test_a_workspace_with_only_slow_receivers_does_not_delay_other_workspaces(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:
     answered = threading.Event()
@@ -205,7 +205,7 @@ def webhook_elsewhere(service: Service, url: str) -> str:
     return service.manage("shell", "--no-imports", "-c", ELSEWHERE.format(url=url))
 
 
-def test_a_new_secret_key_breaks_no_receiver(receiver: Receiver, tmp_path: Path) -> None:
+def test_receivers_keep_working_across_changes_of_the_secret_key(receiver: Receiver, tmp_path: Path) -> None:
     own = {**ALLOWED, "EDITOR_WORKER": "on", "SECRET_KEY": "the first key"}
     with running_service(tmp_path, **own) as service:
         with connected(service) as api:

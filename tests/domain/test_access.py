@@ -1,4 +1,4 @@
-"""The role table in full, as every verb and query asks it; tests/api/test_roles.py asks the routes."""
+"""The role table in full, as verbs and queries use it; tests/api/test_roles.py covers the routes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_role_has_its_rights_in_its_workspace_and_none_elsewhere() -> None:
         }
 
 
-def test_a_role_everywhere_holds_in_every_workspace_beside_a_lower_one() -> None:
+def test_a_global_role_outranks_a_lower_role_in_a_workspace() -> None:
     for role, right in product(Role, Right):
         caller = Caller(everywhere=role, roles={"acme": Role.VIEWER})
         assert caller.may(right, "acme") == caller.may(right, "elsewhere") == (right in MAY[role])
@@ -36,14 +36,14 @@ def test_a_role_everywhere_holds_in_every_workspace_beside_a_lower_one() -> None
         assert caller.scope(right) == (None if right in MAY[role] else everywhere_else)
 
 
-def test_a_higher_role_in_a_workspace_counts_beside_a_lower_one_everywhere() -> None:
+def test_a_role_in_a_workspace_outranks_a_lower_global_role() -> None:
     for right in Right:
         caller = Caller(everywhere=Role.VIEWER, roles={"acme": Role.ADMIN})
         assert caller.may(right, "acme")
         assert caller.may(right, "elsewhere") == (right in MAY[Role.VIEWER])
 
 
-def test_who_is_a_member_of_nothing_may_do_nothing_and_is_told_what_is_refused() -> None:
+def test_a_caller_without_roles_is_refused_everything_with_a_reason() -> None:
     for right in Right:
         nobody = Caller(username="ann")
         assert "the workspace in" not in right.refused("acme")
@@ -52,12 +52,12 @@ def test_who_is_a_member_of_nothing_may_do_nothing_and_is_told_what_is_refused()
             nobody.require(right, "acme")
 
 
-def test_a_role_in_a_workspace_and_one_everywhere_are_roles() -> None:
+def test_has_role_covers_workspace_roles_and_global_roles() -> None:
     assert Caller(everywhere=Role.VIEWER).has_role and Caller(roles={"acme": Role.VIEWER}).has_role
     assert not Caller(username="ann").has_role
 
 
-def test_the_application_and_a_command_may_do_everything() -> None:
+def test_the_application_and_commands_may_do_everything() -> None:
     for right in Right:
         for caller in (APPLICATION, COMMAND):
             assert caller.may(right, "acme") and caller.scope(right) is None

@@ -1,4 +1,4 @@
-"""The memory of a bounded size."""
+"""The cache of bounded size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def test_a_stored_value_is_returned_and_its_size_counted() -> None:
     assert (kept.get("a"), kept.get("b"), len(kept), kept.used) == ("one", None, 1, 10)
 
 
-def test_a_value_takes_the_place_and_the_weight_of_the_one_before() -> None:
+def test_a_value_replaces_the_previous_one_and_its_size() -> None:
     kept: BoundedCache[str, str] = BoundedCache(100)
     kept.put("a", "one", 90)
     kept.put("a", "two", 20)
     assert (kept.get("a"), len(kept), kept.used) == ("two", 1, 20)
 
 
-def test_the_least_recently_used_goes_first() -> None:
+def test_the_least_recently_used_value_is_evicted_first() -> None:
     kept: BoundedCache[str, str] = BoundedCache(30)
     for name in "abc":
         kept.put(name, name, 10)
@@ -28,7 +28,7 @@ def test_the_least_recently_used_goes_first() -> None:
     assert kept.used == 30
 
 
-def test_what_is_larger_than_everything_is_not_kept_nor_is_what_it_would_replace() -> None:
+def test_a_value_larger_than_the_cache_is_not_stored_and_removes_the_previous_one() -> None:
     kept: BoundedCache[str, str] = BoundedCache(30)
     for before in (None, "small"):
         if before:

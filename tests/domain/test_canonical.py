@@ -1,4 +1,4 @@
-"""The canonical JSON text: what comes in, what is refused, and when two values are the same."""
+"""The canonical JSON text: what is accepted, what is refused, and when two values are equal."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def nested(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
-def test_what_is_not_exact_json_is_refused_and_the_field_named() -> None:
+def test_text_that_is_not_strict_json_is_refused_and_the_field_named() -> None:
     for text in NOT_JSON.values():
         with pytest.raises(Invalid) as refusal:
             canonical.parse(text)
         assert [issue.field for issue in refusal.value.issues] == ["body"]
 
 
-def test_exact_json_comes_in_as_it_is() -> None:
+def test_strict_json_is_parsed_exactly() -> None:
     for text, value in (
         (b'{"a": [1, 1.5, true, null, "x"]}', {"a": [1, 1.5, True, None, "x"]}),
         (b" 1 ", 1),
@@ -108,7 +108,7 @@ def test_numbers_keep_their_type() -> None:
         assert type(canonical.parse(text)) is kind
 
 
-def test_sixty_four_levels_come_in_and_one_more_does_not() -> None:
+def test_sixty_four_levels_are_accepted_and_one_more_is_refused() -> None:
     assert canonical.dump(canonical.parse(nested(64))) == nested(64)
     for levels in (65, 100_000):
         with pytest.raises(Invalid):
@@ -141,7 +141,7 @@ def test_keys_are_sorted_by_code_point_at_every_level() -> None:
     assert canonical.dump(value) == expected
 
 
-def test_text_is_not_escaped_beyond_need() -> None:
+def test_text_is_not_escaped_unnecessarily() -> None:
     assert canonical.dump('ü 漢 \u2028 / < " \\ \n') == '"ü 漢 \u2028 / < \\" \\\\ \\n"'
 
 
@@ -150,7 +150,7 @@ def test_indented_text_has_two_spaces_and_no_space_at_the_end_of_a_line() -> Non
     assert text == '{\n  "a": {\n    "c": []\n  },\n  "b": [\n    1,\n    {}\n  ]\n}'
 
 
-def test_numbers_are_written_as_they_came() -> None:
+def test_numbers_are_written_as_they_were_read() -> None:
     text = "[1,1.0,0.1,-7,12345678901234567890123,1.5e-07,-0.0]"
     assert canonical.dump(canonical.parse(text)) == text
     with pytest.raises(ValueError, match="not JSON compliant"):
@@ -161,13 +161,13 @@ def test_the_digest_is_the_sha_256_of_the_canonical_text() -> None:
     assert canonical.digest({"b": "ü", "a": 1}) == hashlib.sha256('{"a":1,"b":"ü"}'.encode()).hexdigest()
 
 
-def test_values_that_only_look_alike_are_not_the_same() -> None:
+def test_similar_values_are_not_equal() -> None:
     for left, right in DIFFERENT:
         assert not canonical.same(left, right)
         assert canonical.digest(left) != canonical.digest(right)
 
 
-def test_numbers_are_the_same_by_value_and_stay_as_they_are_written() -> None:
+def test_numbers_are_compared_by_value_and_keep_their_notation() -> None:
     for left, right in SAME:
         assert canonical.same(left, right)
         assert canonical.digest(left) == canonical.digest(right)
@@ -195,7 +195,7 @@ def test_two_numbers_have_the_same_text_exactly_when_they_are_equal(left: float,
 
 @given(numbers)
 @unhurried
-def test_the_digest_of_a_number_is_that_of_its_digits_as_it_always_was(number: float) -> None:
+def test_the_digest_of_a_number_is_unchanged_since_the_first_release(number: float) -> None:
     """Digests are in the database, in locks and in the ids of files."""
     as_int = int(number) if number == int(number) else number
     text = json.dumps({"1e+30": ["\\", '\\"1e+30', as_int]}, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Rules and variants: when a condition holds, and what a conditional field amounts to."""
+"""Rules and variants: when a condition holds, and how a conditional field is resolved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.configurations import json_objects, json_values, rule_groups,
 
 
 class Absence(Enum):
-    """Stands for a value that is not there at all."""
+    """Stands for a missing value."""
 
     MISSING = "missing"
 
@@ -75,7 +75,7 @@ TABLE: list[tuple[str, Any, Any, bool]] = [
 ]
 OPPOSITES = {"equals": "not_equals", "contains": "not_contains", "in": "not_in", "exists": "not_exists"}
 
-# value in the context, value of the rule, and how the one stands to the other
+# value in the context, value of the rule, and how they compare
 NUMBERS = [(1, 2, "<"), (2, 1, ">"), (1, 1, "="), (1, 1.0, "="), (-1.5, -1, "<"), (0.1, 0.2, "<")]
 NUMBERS += [(10**400, 1.5, ">"), (2, 10, "<")]
 NEVER_COMPARED = [
@@ -94,7 +94,7 @@ def group(operator: str, *conditions: Any) -> dict[str, Any]:
 
 
 def decide(operator: str, actual: Any, expected: Any) -> bool:
-    """Say whether one rule holds for one value of the context."""
+    """Return whether one rule holds for one value of the context."""
     context = {} if actual is MISSING else {"x": actual}
     return holds(group("AND", rule(operator, expected)), context)
 
@@ -126,19 +126,19 @@ def test_numbers_are_compared_as_numbers() -> None:
         )
 
 
-def test_nothing_but_numbers_is_compared() -> None:
+def test_only_numbers_are_compared() -> None:
     for operator in COMPARISONS:
         for actual, expected in NEVER_COMPARED:
             assert decide(operator, actual, expected) is False
 
 
-def test_membership_in_what_is_no_list_never_holds() -> None:
+def test_membership_in_a_value_that_is_not_a_list_never_holds() -> None:
     for operator in ("in", "not_in"):
         for expected in ("abc", {"a": 1}, None, 1, True, MISSING):
             assert decide(operator, "a", expected) is False
 
 
-def test_the_tables_speak_of_every_operator() -> None:
+def test_the_tables_cover_every_operator() -> None:
     assert {*OPPOSITES, *OPPOSITES.values(), *COMPARISONS} == set(OPERATORS)
 
 
@@ -185,7 +185,7 @@ def test_allowed_rules_are_decided_in_any_context(rules: Any, context: Any) -> N
 
 @given(json_values, json_values)
 @unhurried
-def test_equality_is_that_of_values_and_has_no_direction(left: Any, right: Any) -> None:
+def test_equality_is_symmetric_and_by_value(left: Any, right: Any) -> None:
     assert same_value(left, left)
     assert same_value(left, right) is same_value(right, left)
     assert decide("in", left, [right]) is decide("equals", left, right) is decide("contains", [left], right)

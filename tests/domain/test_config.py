@@ -1,4 +1,4 @@
-"""A configuration as a whole: edits, what they change, every problem at once, and what it refers to."""
+"""A configuration as a whole: edits, changed fields, the report of all problems, and references."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_two_fields_are_required_and_both_are_named() -> None:
         assert sorted(issue.field for issue in refusal.value.issues) == sorted(smallest)
 
 
-def test_every_problem_is_named_at_once_over_http_and_nothing_is_saved(alice: Api) -> None:
+def test_all_problems_are_reported_together_over_http_and_nothing_is_saved(alice: Api) -> None:
     refused = alice.post("/stored/agents", {**MANY_PROBLEMS, "id": "writer"})
     assert (refused.status, refused.code, refused.fields) == (400, "validation_failed", NAMED_PROBLEMS)
     assert alice.get("/stored/agents/writer").status == 404
@@ -107,21 +107,21 @@ def test_null_clears_a_field_that_may_be_empty() -> None:
         assert schema.changed(config, after) == [field]
 
 
-def test_null_does_not_clear_what_is_required_over_http(alice: Api, kind: Kind) -> None:
+def test_null_does_not_clear_a_required_field_over_http(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     refused = alice.patch(kind.url("writer"), {"name": None, kind.text: None})
     assert (refused.status, refused.fields) == (400, sorted(["name", kind.text]))
     assert len(kind.versions(alice)) == 1
 
 
-def test_an_edit_leaves_what_it_was_given_untouched() -> None:
+def test_an_edit_does_not_modify_its_arguments() -> None:
     current, changes = copy.deepcopy(FULL_AGENT), {"name": "Another", "memory": None}
     AGENT.schema.edited(current, changes)
     assert current == FULL_AGENT
     assert changes == {"name": "Another", "memory": None}
 
 
-def test_a_value_that_no_json_document_holds_is_refused() -> None:
+def test_a_value_that_json_cannot_hold_is_refused() -> None:
     for value in (float("nan"), float("inf"), {"a": {1, 2}}, {1: 2}, "\ud800", "a\0b"):
         with pytest.raises(Invalid) as refusal:
             AGENT.schema.edited(SMALLEST_AGENT, {"memory": {"deep": [value]}})
@@ -194,7 +194,7 @@ def assert_survives(schema: ConfigSchema, config: dict[str, Any], random: Random
 
 @given(agent_configs, agent_configs)
 @fewer
-def test_an_edit_changes_exactly_what_it_sends(before: Any, changes: Any) -> None:
+def test_an_edit_changes_exactly_the_fields_that_it_sends(before: Any, changes: Any) -> None:
     after = AGENT.schema.edited(before, changes)
     assert after == {**before, **changes}
     changed = AGENT.schema.changed(before, after)
@@ -204,7 +204,7 @@ def test_an_edit_changes_exactly_what_it_sends(before: Any, changes: Any) -> Non
 
 @given(st.dictionaries(st.sampled_from([*FULL_AGENT, "bogus"]), json_objects | st.integers() | st.text()))
 @unhurried
-def test_anything_else_is_refused_with_the_fields_that_were_sent(changes: Any) -> None:
+def test_arbitrary_invalid_values_are_refused_with_the_fields_that_were_sent(changes: Any) -> None:
     try:
         AGENT.schema.edited(SMALLEST_AGENT, changes)
     except Invalid as refusal:

@@ -1,4 +1,4 @@
-"""The shapes of the snapshot fields: what each takes, what each refuses, and how a problem is named."""
+"""The shapes of the snapshot fields: what each accepts and refuses, and how a problem is named."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def some_value(field: str) -> dict[str, Any]:
     return dict(FULL_AGENT[field])
 
 
-def test_every_field_is_kept_as_given() -> None:
+def test_every_field_is_stored_as_given() -> None:
     assert set(AGENT.schema.names) == set(FULL_AGENT)
     assert set(PROMPT_BLOCK.schema.names) == set(FULL_BLOCK)
     for field, value in FULL_AGENT.items():
@@ -88,7 +88,7 @@ def test_a_model_has_a_provider_and_a_name() -> None:
         assert problems_of("agent", model=model) == fields
 
 
-def test_the_name_of_a_model_is_a_name_and_no_address() -> None:
+def test_the_name_of_a_model_is_not_a_url() -> None:
     for name in (
         "http://10.0.0.1/v1",
         "HTTPS://example.com",
@@ -109,12 +109,12 @@ def test_the_name_of_a_model_is_a_name_and_no_address() -> None:
         assert edited_agent(model={**ECHO, "name": name})["model"]["name"] == name
 
 
-def test_a_model_that_was_saved_before_there_was_a_rule_keeps_nothing_else_from_being_edited() -> None:
+def test_a_model_saved_before_the_rule_does_not_prevent_edits_of_other_fields() -> None:
     before = {**SMALLEST_AGENT, "model": {"provider": "huggingface", "name": "http://10.0.0.1/v1"}}
     assert AGENT.schema.edited(before, {"name": "Another"}) == {**before, "name": "Another"}
 
 
-def test_a_problem_of_a_usage_is_named_where_it_is() -> None:
+def test_a_problem_of_a_usage_is_named_by_its_path() -> None:
     for field in USAGE_FIELDS:
         for usages, suffixes in (
             ("search", [""]),
@@ -146,7 +146,7 @@ def test_the_key_of_a_sub_agent_is_an_id() -> None:
         assert problems_of("agent", agents=[{"value": {agent_id: {}}}]) == [f"agents.0.value.{agent_id}"]
 
 
-def test_a_field_that_is_kept_as_given_is_an_object() -> None:
+def test_an_opaque_field_is_an_object() -> None:
     for field in OPAQUE_FIELDS:
         for value in (5, "x", True, 0.5):
             assert problems_of("agent", **{field: value}) == [field]
@@ -160,7 +160,7 @@ def test_a_field_may_be_a_list_of_variants() -> None:
             assert edited_agent(**{field: variants})[field] == variants
 
 
-def test_a_problem_of_a_variant_is_named_where_it_is() -> None:
+def test_a_problem_of_a_variant_is_named_by_its_path() -> None:
     for field in CONDITIONAL_FIELDS:
         for variant, suffix in (
             (5, ""),

@@ -1,4 +1,4 @@
-"""Ids and label names: which are allowed, how an id is encoded, and what id a name suggests."""
+"""Ids and label names: which are allowed, how an id is encoded, and which id is derived from a name."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_ids_and_labels_are_allowed_or_refused_with_a_reason() -> None:
         assert ids.label_problem(name), name
 
 
-def test_a_word_of_the_routes_is_no_segment_of_an_id() -> None:
+def test_a_word_of_the_routes_cannot_be_a_segment_of_an_id() -> None:
     reserved = "change-request clone dependents export favorite generate labels preview-instructions schedule"
     assert sorted(ids.RESERVED_SEGMENTS) == [*reserved.split(), "stream", "unpublish", "versions"]
     for word in ids.RESERVED_SEGMENTS:
@@ -149,7 +149,7 @@ def test_an_encoded_id_is_a_single_segment_that_decodes_to_the_id(resource_id: s
 
 @given(st.text())
 @unhurried
-def test_what_a_name_suggests_is_plain(name: str) -> None:
+def test_a_slug_has_only_lowercase_letters_digits_and_single_hyphens(name: str) -> None:
     slug = ids.slug(name)
     assert set(slug) <= set(string.ascii_lowercase + string.digits + "-")
     assert not slug.startswith("-") and not slug.endswith("-") and "--" not in slug
@@ -164,7 +164,7 @@ def test_a_resource_is_found_by_its_encoded_id(alice: Api, kind: Kind) -> None:
         assert (found.status, found.body["id"]) == (200, resource_id)
 
 
-def test_a_slash_in_an_id_may_stand_plain_in_a_url(alice: Api, kind: Kind) -> None:
+def test_a_slash_in_an_id_may_be_unencoded_in_a_url(alice: Api, kind: Kind) -> None:
     kind.make(alice, "team/support/first")
     record = alice.get(f"{kind.path}/team/support/first")
     versions = alice.get(f"{kind.path}/team/support/first/versions")
@@ -176,13 +176,13 @@ def test_nothing_is_created_under_a_refused_id(cast: Cast, kind: Kind) -> None:
     for name, resource_id in REFUSED.items():
         refused = cast.alice.post(kind.path, kind.body(id=resource_id))
         assert (refused.status, refused.code) == (400, "validation_failed"), name
-        # Text that no JSON document may hold is refused before anybody asks which field it was in.
+        # Text that no JSON document may hold is refused before the fields are checked.
         expected = ["body"] if {"\0", "\ud800"} & set(resource_id) else ["id"]
         assert refused.fields == expected, name
     assert cast.alice.get(kind.path, status="all").body["total"] == 0
 
 
-def test_an_id_is_made_of_the_name_if_that_can_be_one(alice: Api, kind: Kind) -> None:
+def test_an_id_is_derived_from_the_name_if_possible(alice: Api, kind: Kind) -> None:
     made = alice.post(kind.path, kind.body(name="  My Second Writer! "))
     assert (made.status, made.body["id"]) == (201, "my-second-writer")
     for number, name in enumerate(("漢字", "!", "versions", "Generate!", "x" * 201)):

@@ -1,4 +1,4 @@
-"""The shapes of instructions and of rules: what they take, what they refuse, and how a problem is named."""
+"""The shapes of instructions and of rules: what they accept and refuse, and how a problem is named."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_instructions_are_text_or_blocks() -> None:
         assert edited_agent(instructions=instructions)["instructions"] == instructions
 
 
-def test_a_problem_of_the_instructions_is_named_where_it_is() -> None:
+def test_a_problem_of_the_instructions_is_named_by_its_path() -> None:
     for instructions, fields in (
         (None, ["instructions"]),
         ({"type": "text", "content": "a"}, ["instructions"]),
@@ -95,13 +95,13 @@ def test_a_problem_of_the_instructions_is_named_where_it_is() -> None:
         assert problems_of("agent", instructions=instructions) == fields
 
 
-def test_a_rule_takes_every_operator() -> None:
+def test_a_rule_accepts_every_operator() -> None:
     for operator in OPERATORS:
         rules = group(rule(operator=operator, value=[1, "a", None, {"b": True}]), operator="OR")
         assert edited_block(rules=rules)["rules"] == rules
 
 
-def test_three_levels_of_rules_are_taken_and_deeper_ones_refused_where_they_begin() -> None:
+def test_three_levels_of_rules_are_accepted_and_a_fourth_is_refused_by_its_path() -> None:
     where = "rules.conditions.0.conditions.0.conditions.0"
     for levels in (1, 2, 3, 4, 30):
         rules = nested_groups(levels)
@@ -120,7 +120,7 @@ def test_three_levels_of_rules_are_taken_and_deeper_ones_refused_where_they_begi
             assert fields and all(field.startswith(f"{prefix}{where}") for field in fields)
 
 
-def test_a_problem_of_rules_is_named_where_it_is() -> None:
+def test_a_problem_of_rules_is_named_by_its_path() -> None:
     for rules, fields in (
         (5, ["rules"]),
         ({}, ["rules.conditions", "rules.operator"]),

@@ -1,4 +1,4 @@
-"""Templates and blocks: what the placeholders become, and how blocks make one text."""
+"""Templates and blocks: how placeholders are filled in, and how blocks form one text."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ AS_WRITTEN = [
     "\\1 \\g<path>",
 ]
 
-# Enough that whatever reads it a quadratic number of times is still at it tomorrow.
+# So long that an algorithm in quadratic time would take until tomorrow.
 SIZE = 1_000_000
 HOSTILE = {
     "braces alone": "{" * SIZE,
@@ -142,7 +142,7 @@ def test_a_placeholder_is_filled_in_and_other_text_stays_as_written() -> None:
         assert ("".join(piece.text for piece in pieces), reports) == assemble(blocks, CONTEXT, found)
 
 
-def test_each_piece_says_where_it_comes_from() -> None:
+def test_each_piece_names_its_origin() -> None:
     blocks = [{"type": "text", "content": "Hi {{ name }}, {{ none || 'you' }} and {{ user.none }}!"}]
     pieces, _ = traced(blocks, CONTEXT, {})
     assert pieces == [
@@ -157,14 +157,14 @@ def test_each_piece_says_where_it_comes_from() -> None:
     assert traced("{{ name }}", CONTEXT, {}) == ([Piece("{{ name }}")], [])
 
 
-def test_what_is_filled_in_is_never_read_again() -> None:
+def test_inserted_values_are_not_treated_as_templates() -> None:
     for template in ("\\1", "\\g<path>", "\\n", "{{ name }}", "{{ name || 'x' }}", "$1"):
         context = {"name": "Ann", "value": template, "list": [template]}
         assert render("{{ value }}", context) == template
         assert template.replace("\\", "\\\\") in render("{{ list }}", context)
 
 
-def test_a_hostile_text_takes_no_more_than_its_length() -> None:
+def test_a_hostile_text_is_rendered_in_linear_time() -> None:
     for template in HOSTILE.values():
         assert render(template, {"b": 1}) == template
         assert render("{{ value }}!", {"value": template}) == template + "!"
@@ -172,7 +172,7 @@ def test_a_hostile_text_takes_no_more_than_its_length() -> None:
 
 @given(texts, json_objects)
 @unhurried
-def test_text_without_braces_stays_as_it_is(template: str, context: Any) -> None:
+def test_text_without_braces_is_unchanged(template: str, context: Any) -> None:
     plain = template.replace("{", "")
     assert render(plain, context) == plain
 
@@ -195,14 +195,14 @@ def test_blocks_are_rendered_and_joined_by_a_blank_line() -> None:
     ]
 
 
-def test_a_report_says_which_version_of_a_block_was_used() -> None:
+def test_a_report_names_the_used_version_of_a_block() -> None:
     block = stored("Be kind.")
     _, reports = assemble([text("a"), reference("tone")], {}, {"tone": block})
     assert [report.version_id for report in reports] == [None, block.version_id]
     assert [report.position for report in reports] == [0, 1]
 
 
-def test_a_block_that_is_blank_leaves_no_gap() -> None:
+def test_a_blank_block_leaves_no_gap() -> None:
     for blank in ("", " ", "\n\t \r\n", "{{ empty }}", "{{ missing || ' ' }}", "\u3000"):
         blocks = [text("a"), text(blank), inline(blank, None), reference("blank"), text("b")]
         result, reports = assemble(blocks, CONTEXT, {"blank": stored(blank)})
@@ -230,7 +230,7 @@ def test_a_block_that_was_not_found_is_left_out_with_the_reason() -> None:
         assert [(report.id, report.reason, report.shown) for report in reports][1] == ("gone", reason, False)
 
 
-def test_blocks_are_used_as_often_as_they_are_named_and_bring_in_no_others() -> None:
+def test_blocks_are_used_as_often_as_they_are_referenced_and_are_not_nested() -> None:
     assert assemble(" {{ name }} \n", CONTEXT, {}) == (" {{ name }} \n", [])  # no blocks, no template
     assert assemble([text("  a\n\n\nb  "), text("\tc")], {}, {})[0] == "  a\n\n\nb  \n\n\tc"
     result, reports = assemble([reference("tone"), reference("tone")], {}, {"tone": stored("x")})
@@ -249,7 +249,7 @@ def test_many_blocks_cannot_make_endless_instructions() -> None:
     assert refusal.value.code == "instructions_too_long"
 
 
-def test_a_text_may_be_as_long_as_the_limit_and_no_longer() -> None:
+def test_the_length_of_a_text_is_limited() -> None:
     assert render("{{ v }}!", {"v": "1234"}, limit=5) == "1234!"
     with pytest.raises(Invalid):
         render("{{ v }}!", {"v": "12345"}, limit=5)
@@ -258,7 +258,7 @@ def test_a_text_may_be_as_long_as_the_limit_and_no_longer() -> None:
     assert refusal.value.code == "instructions_too_long"
 
 
-def test_blocks_are_one_text_but_for_those_that_are_left_out_or_depend_on_the_context() -> None:
+def test_only_unconditional_blocks_can_be_converted_to_one_text() -> None:
     texts = [{"type": "text", "content": content} for content in ("a", " \n", "b")]
     assert as_one_text(texts) == "a\n\nb" == assemble(texts, {}, {})[0]
     with pytest.raises(Invalid):

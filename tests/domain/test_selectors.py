@@ -12,7 +12,7 @@ from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 ONE_OF_EACH = {"status": "draft", "versionId": "v1", "label": "blue"}
 
 
-def test_json_makes_a_selector() -> None:
+def test_selectors_are_parsed_from_json() -> None:
     for given, selector in (
         ({}, PUBLISHED),
         ({"status": "published"}, PUBLISHED),
@@ -24,7 +24,7 @@ def test_json_makes_a_selector() -> None:
         assert Selector.parse(given) == selector
 
 
-def test_two_selectors_at_once_are_refused_and_each_is_named() -> None:
+def test_combined_selectors_are_refused_and_each_is_named() -> None:
     for keys in (*combinations(ONE_OF_EACH, 2), tuple(ONE_OF_EACH)):
         with pytest.raises(Invalid) as refusal:
             Selector.parse({key: ONE_OF_EACH[key] for key in keys})

@@ -1,4 +1,4 @@
-"""What people type, in words; and the excerpts that show where a text has them."""
+"""Search queries as words, and excerpts that show the matches in a text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shown(pieces: list[Piece] | None) -> str:
     return "".join(f"[{piece.text}]" if piece.is_hit else piece.text for piece in pieces)
 
 
-def test_a_text_has_what_was_typed() -> None:
+def test_matching_texts() -> None:
     for text, typed in (
         ("Refund policy", "refund"),
         ("Refund policy", "POLIC ref"),
@@ -46,7 +46,7 @@ def test_a_text_has_what_was_typed() -> None:
         assert any(piece.is_hit for piece in marked(text, TextQuery(typed)))
 
 
-def test_a_text_does_not_have_what_was_typed() -> None:
+def test_texts_that_do_not_match() -> None:
     for text, typed in (
         ("Refund policy", "fund"),
         ("Refund policy", '"policy refund"'),
@@ -60,7 +60,7 @@ def test_a_text_does_not_have_what_was_typed() -> None:
         assert not has(text, typed)
 
 
-def test_punctuation_alone_is_no_word() -> None:
+def test_punctuation_alone_is_not_a_word() -> None:
     for typed in ("", " ", "||", '""', "{{ }}", '"', "*", "\t\n"):
         assert TextQuery(typed).terms == ()
 
@@ -74,7 +74,7 @@ def test_any_text_can_be_searched_for_and_no_piece_of_a_text_is_lost(text: str, 
     excerpt(text, query, inside=True)
 
 
-def test_an_excerpt_is_the_part_with_most_of_the_words_as_they_stand() -> None:
+def test_an_excerpt_is_the_part_with_the_most_matching_words() -> None:
     text = "policy " * 60 + "and then, for Clémentine, the Refund-policy of <b>ours</b> " + "more " * 100
     found = shown(excerpt(text, TextQuery("refund clementine policy")))
     assert "[Clémentine], the [Refund]-[policy] of <b>ours</b>" in found
@@ -92,6 +92,6 @@ def test_without_a_hit_an_excerpt_is_the_beginning() -> None:
     assert shown(beginning("word " * 100)).endswith("word…")
 
 
-def test_inside_of_words_the_hits_are_what_was_typed() -> None:
+def test_matches_inside_of_words_are_marked_exactly() -> None:
     text = "Die Rückerstattungsrichtlinie"
     assert shown(marked(text, TextQuery("RICHTLINIE"), inside=True)) == "Die Rückerstattungs[richtlinie]"

@@ -72,8 +72,10 @@ def link_for(visitor: httpx.Client, workspace: str, name: str, role: str = "edit
     return link_on(visitor.get(page(workspace)))
 
 
-def all_at_once(service: Service, links: Sequence[str], act: Callable[[httpx.Client, str], int]) -> list[int]:
-    """Let a visitor open each of the links, then all of them do it at the same moment."""
+def run_concurrently(
+    service: Service, links: Sequence[str], act: Callable[[httpx.Client, str], int]
+) -> list[int]:
+    """Let a visitor open each of the links, then run the action for all of them at the same moment."""
     barrier = Barrier(len(links))
 
     def one(link: str) -> int:
@@ -105,29 +107,31 @@ def memberships(service: Service, name: str) -> list[tuple[str, str]]:
     return [tuple(row) for row in json.loads(printed)]
 
 
-def test_a_link_that_several_follow_at_once_is_good_for_one(service: Service, alice: httpx.Client) -> None:
+def test_an_invitation_link_opened_concurrently_is_accepted_once(
+    service: Service, alice: httpx.Client
+) -> None:
     for turn in range(ROUNDS):
         link = link_for(alice, "acme", f"lena-{turn}")
-        statuses = all_at_once(service, [link] * AT_ONCE, choose_a_password)
+        statuses = run_concurrently(service, [link] * AT_ONCE, choose_a_password)
         assert Counter(statuses)[302] == 1 and max(statuses) < 500, statuses
     assert memberships(service, "lena-0") == [("acme", "editor")]
 
 
-def test_a_name_that_two_workspaces_invite_becomes_one_account_of_one_of_them(
+def test_a_name_invited_by_two_workspaces_becomes_one_account_in_one_of_them(
     service: Service, alice: httpx.Client, charlie: httpx.Client
 ) -> None:
     for turn in range(ROUNDS):
         name = f"nina-{turn}"
         links = [link_for(alice, "acme", name), link_for(charlie, "elsewhere", name, "admin")]
-        statuses = all_at_once(service, links, choose_a_password)
+        statuses = run_concurrently(service, links, choose_a_password)
         assert Counter(statuses)[302] == 1 and max(statuses) < 500, statuses
         joined = [("acme", "editor")] if statuses[0] == 302 else [("elsewhere", "admin")]
         assert memberships(service, name) == joined
     links = [link_for(alice, "acme", "rita"), link_for(charlie, "elsewhere", "RITA")]
-    assert Counter(all_at_once(service, links, choose_a_password)) == {302: 1, 409: 1}
+    assert Counter(run_concurrently(service, links, choose_a_password)) == {302: 1, 409: 1}
 
 
-def test_an_invitation_taken_back_while_it_is_accepted_is_either_or(
+def test_an_invitation_withdrawn_while_it_is_accepted_is_either_withdrawn_or_accepted(
     service: Service, alice: httpx.Client
 ) -> None:
     for turn in range(ROUNDS):
@@ -139,12 +143,14 @@ def test_an_invitation_taken_back_while_it_is_accepted_is_either_or(
                 return choose_a_password(visitor, number)
             return send(alice, page("acme", f"invitations/{name}/withdraw/")).status_code  # noqa: B023
 
-        accepted, withdrawn = all_at_once(service, [link, page("acme")], withdraw_or_accept)
+        accepted, withdrawn = run_concurrently(service, [link, page("acme")], withdraw_or_accept)
         assert (accepted, withdrawn) in {(302, 404), (404, 302)}
         assert memberships(service, name) == ([("acme", "editor")] if accepted == 302 else [])
 
 
-def test_invitations_of_one_name_at_once_are_one_invitation(service: Service, alice: httpx.Client) -> None:
+def test_concurrent_invitations_of_one_name_make_one_invitation(
+    service: Service, alice: httpx.Client
+) -> None:
     barrier = Barrier(AT_ONCE)
 
     def invite(_turn: int) -> int:
@@ -157,7 +163,7 @@ def test_invitations_of_one_name_at_once_are_one_invitation(service: Service, al
         assert Counter(threads.map(invite, range(AT_ONCE))) == {302: 1, 400: AT_ONCE - 1}
 
 
-def test_of_wrong_passwords_at_once_few_are_looked_at(service: Service) -> None:
+def test_parallel_wrong_passwords_are_mostly_rejected_unchecked(service: Service) -> None:
     barrier = Barrier(ATTEMPTS)
 
     def attempt(_turn: int) -> int:

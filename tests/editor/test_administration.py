@@ -1,4 +1,4 @@
-"""Who may administer a workspace, and what is refused to all: members, keys and the log, from Python."""
+"""Administering workspaces from Python: who may do it, and what is always refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("cast")
 
 
 def caller(name: str) -> Caller:
-    """Return a person with the roles of this moment."""
+    """Return a caller with the person's current roles."""
     return caller_for(User.objects.get(username=name))
 
 
@@ -60,7 +60,7 @@ def key_prefix(owner: str) -> str:
     return ApiKey.objects.filter(owner__username=owner)[0].prefix
 
 
-def test_only_admins_administer_and_to_strangers_a_workspace_is_not_there() -> None:
+def test_only_admins_administer_a_workspace_which_does_not_exist_for_non_members() -> None:
     entries = Event.objects.count()
     for action in ACTIONS:
         for name in ("vera", "edgar", "paula"):
@@ -75,7 +75,7 @@ def test_only_admins_administer_and_to_strangers_a_workspace_is_not_there() -> N
                 workspaces().find(workspace_id, by=caller(name))
 
 
-def test_a_list_holds_the_workspaces_that_one_administers() -> None:
+def test_the_list_holds_the_workspaces_that_the_caller_administers() -> None:
     lists = {"alice": ["acme"], "charlie": ["elsewhere"], "edgar": [], "vera": []}
     for name, expected in lists.items():
         assert [workspace.id for workspace in workspaces().list(by=caller(name))] == expected
@@ -85,7 +85,7 @@ def test_a_list_holds_the_workspaces_that_one_administers() -> None:
 # Making workspaces
 
 
-def test_only_a_superuser_makes_a_workspace_and_is_its_first_admin() -> None:
+def test_only_a_superuser_creates_a_workspace_and_becomes_its_first_admin() -> None:
     limited, _ = ApiKey.objects.issue(User.objects.get(username="root"), role=Role.PUBLISHER)
     for by in (caller("alice"), limited.caller()):
         with pytest.raises(Forbidden):
@@ -110,7 +110,7 @@ def test_a_workspace_needs_an_id_and_a_name() -> None:
 # Members
 
 
-def test_an_admin_who_lowered_the_own_role_cannot_raise_it_again() -> None:
+def test_an_admin_who_lowered_their_own_role_cannot_raise_it_again() -> None:
     give_role("paula", "acme", "admin")
     workspaces().change_role("acme", "alice", Role.EDITOR, by=caller("alice"))
     with pytest.raises(Forbidden):
@@ -118,7 +118,7 @@ def test_an_admin_who_lowered_the_own_role_cannot_raise_it_again() -> None:
     assert role_of("alice") is Role.EDITOR
 
 
-def test_the_last_admin_stays() -> None:
+def test_the_last_admin_can_be_neither_removed_nor_demoted() -> None:
     give_role("paula", "acme", "admin")
     User.objects.filter(username="paula").update(is_active=False)  # and does not count
     for by in ("alice", "root"):
@@ -138,7 +138,7 @@ def test_the_last_admin_stays() -> None:
     assert newest_detail() == {"username": "alice", "from": "admin", "to": None}
 
 
-def test_a_removed_member_reads_nothing_from_the_next_request_on_with_no_key(cast: Cast) -> None:
+def test_keys_of_a_removed_member_read_nothing_from_the_next_request(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     _, text = workspaces().issue_key("acme", name="script", role=Role.EDITOR, by=caller("alice"))
     give_role("paula", "acme", "admin")
@@ -148,7 +148,7 @@ def test_a_removed_member_reads_nothing_from_the_next_request_on_with_no_key(cas
         assert api.get(AGENTS.url("writer"), status="draft").status == 404
 
 
-def test_the_role_of_a_person_who_is_no_member_cannot_be_changed() -> None:
+def test_the_role_of_a_non_member_cannot_be_changed() -> None:
     for name in ("charlie", "nobody", "a\0b"):
         with pytest.raises(NotFound):
             workspaces().change_role("acme", name, Role.VIEWER, by=caller("alice"))
@@ -166,7 +166,7 @@ def test_a_key_is_limited_to_the_workspace_and_the_role(cast: Cast) -> None:
     assert Api(text).patch(AGENTS.url("writer"), {"autoPublish": True}).status == 403
 
 
-def test_a_key_needs_a_name_a_person_and_an_end_to_come() -> None:
+def test_a_key_needs_a_name_an_owner_and_a_future_expiry() -> None:
     keys = ApiKey.objects.count()
     for name, days, field in ((" ", 1, "name"), ("two\nlines", 1, "name"), ("CI", -1, "expiresAt")):
         ends = timezone.now() + datetime.timedelta(days=days)
@@ -178,13 +178,13 @@ def test_a_key_needs_a_name_a_person_and_an_end_to_come() -> None:
     assert ApiKey.objects.count() == keys
 
 
-def test_a_superuser_makes_a_key_for_a_workspace_without_being_a_member(cast: Cast) -> None:
+def test_a_superuser_creates_a_key_for_a_workspace_without_membership(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     _, text = workspaces().issue_key("acme", name="CI", role=Role.EDITOR, by=caller("root"))
     assert Api(text).get(AGENTS.url("writer"), status="draft").status == 200
 
 
-def test_a_workspace_shows_its_own_keys_and_those_of_its_members_that_reach_it() -> None:
+def test_a_workspace_lists_its_own_keys_and_unlimited_keys_of_its_members() -> None:
     mine, _ = workspaces().issue_key("acme", name="CI", role=Role.VIEWER, by=caller("alice"))
     workspaces().issue_key("elsewhere", name="other", role=Role.VIEWER, by=caller("charlie"))
     owners = [key.owner.username for key in workspaces().keys("acme", by=caller("alice"))]
@@ -200,7 +200,7 @@ def test_an_admin_revokes_the_keys_of_the_workspace_of_any_owner(cast: Cast) -> 
     assert [event.type for event in Event.objects.order_by("position")][-2:] == ["key.created", "key.revoked"]
 
 
-def test_a_key_that_reaches_further_is_revoked_by_its_owner_or_a_superuser(cast: Cast) -> None:
+def test_an_unlimited_key_is_revoked_only_by_its_owner_or_a_superuser(cast: Cast) -> None:
     with pytest.raises(Forbidden):
         workspaces().revoke_key("acme", key_prefix("vera"), by=caller("alice"))
     assert cast.vera.get(AGENTS.path).status == 200
@@ -209,7 +209,7 @@ def test_a_key_that_reaches_further_is_revoked_by_its_owner_or_a_superuser(cast:
     assert [api.get(AGENTS.path).status for api in (cast.alice, cast.vera)] == [401, 401]
 
 
-def test_a_key_of_another_workspace_is_not_there() -> None:
+def test_a_key_of_another_workspace_is_not_found() -> None:
     other, _ = workspaces().issue_key("elsewhere", name="other", role=Role.VIEWER, by=caller("charlie"))
     for prefix in (other.prefix, "ek_unknown", "a\0b"):
         with pytest.raises(NotFound):

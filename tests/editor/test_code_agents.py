@@ -1,4 +1,4 @@
-"""Agents that code defines: what is there of them without an override, and the editor's verbs in Python."""
+"""Agents that code defines: reads without an override, and the editor's verbs in Python."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_edit_makes_the_first_draft_of_an_override(team: Cast) -> None:
     assert team.edgar.patch(URL, {"instructions": "second"}).body["instructions"] == "second"
 
 
-def test_the_served_agents_are_those_of_the_code_and_those_that_are_stored(team: Cast) -> None:
+def test_code_defined_and_stored_agents_are_served(team: Cast) -> None:
     published_agent(team.alice, "notes", "stored", workspaceId="acme")
     AGENTS.make(team.alice, "drafted", workspaceId="acme")
     override(team.alice, tools={"clock": {}})
@@ -120,7 +120,7 @@ def test_the_served_agents_are_those_of_the_code_and_those_that_are_stored(team:
     assert strangers["answers"] == agents["answers"]
 
 
-def test_a_private_agent_is_not_there_for_strangers(team: Cast) -> None:
+def test_a_private_agent_does_not_exist_for_non_members(team: Cast) -> None:
     for exists in (False, True):
         if exists:
             assert override(team.alice, "hidden")["visibility"] == "private"
@@ -143,7 +143,7 @@ def test_a_private_agent_is_not_there_for_strangers(team: Cast) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [("framework", "private"), ("private", "framework")])
-def test_the_code_alone_decides_who_reads_an_override(
+def test_the_visibility_in_the_code_decides_who_reads_an_override(
     team: Cast, settings: Any, before: str, after: str
 ) -> None:
     settings.EDITOR_FRAMEWORK = f"tests.support.code.{before}"
@@ -195,7 +195,7 @@ def test_warnings_know_the_agents_and_tools_of_the_code(team: Cast) -> None:
 # In Python
 
 
-def test_updating_an_agent_publishes_at_once_and_makes_the_override_of_one_in_code(editor: Editor) -> None:
+def test_updating_an_agent_publishes_and_makes_an_override_of_a_code_defined_agent(editor: Editor) -> None:
     editor.agent.create(id="notes", name="Notes", instructions="one", workspace="acme")
     for agent_id in ("answers", "notes"):
         first = editor.agent.update(agent_id, instructions="two")
@@ -207,14 +207,16 @@ def test_updating_an_agent_publishes_at_once_and_makes_the_override_of_one_in_co
         assert (agent.instructions, agent.resolved_version_id) == ("two", first.version.version_id)
 
 
-def test_the_acting_person_is_the_author_and_the_application_is_none(editor: Editor, team: Cast) -> None:
+def test_the_acting_person_is_the_author_and_the_application_leaves_no_author(
+    editor: Editor, team: Cast
+) -> None:
     editor.agent.update("answers", instructions="one")
     editor.agent.update("answers", instructions="two", by=user("paula"))
     assert [version["authorId"] for version in AGENTS.versions(team.alice, "answers")] == ["paula", None]
     assert team.alice.get(URL).body["authorId"] is None
 
 
-def test_a_user_may_do_in_python_what_the_role_allows(editor: Editor, team: Cast) -> None:
+def test_a_user_has_the_rights_of_the_role_in_python(editor: Editor, team: Cast) -> None:
     with pytest.raises(Forbidden):
         editor.agent.update("answers", instructions="one", by=user("edgar"))  # would be published
     with pytest.raises(Forbidden):
@@ -314,14 +316,14 @@ def test_an_agent_without_instructions_fails_clearly_until_some_are_published(
     assert run(team.vera, "answers").code == "no_instructions"
 
 
-def test_instructions_are_left_to_the_editor_in_so_many_words_only() -> None:
+def test_instructions_may_be_missing_only_if_the_editor_explicitly_owns_them() -> None:
     editor: Any
     for editor in (None, False, {"tools": True}, {"instructions": False}):
         with pytest.raises(ValueError, match="instructions are missing"):
             Agent(id="a", name="A", editor=editor)
 
 
-def test_where_nothing_is_to_be_applied_a_selector_gives_the_registered_agent(
+def test_a_selector_without_an_applicable_override_returns_the_registered_agent(
     team: Cast, editor: Editor
 ) -> None:
     framework = get_framework()
@@ -335,7 +337,7 @@ def test_where_nothing_is_to_be_applied_a_selector_gives_the_registered_agent(
     assert framework.get_agent_by_id("answers", status="published").instructions == "live"
 
 
-def test_what_is_left_of_an_override_of_removed_code_breaks_nothing(team: Cast, settings: Any) -> None:
+def test_an_override_of_a_removed_code_defined_agent_breaks_nothing(team: Cast, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.unworded"
     made = team.alice.post(AGENTS.path, {"id": "answers", "instructions": "left", "autoPublish": True})
     assert made.status == 201

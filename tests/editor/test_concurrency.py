@@ -31,14 +31,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def api(service: Service) -> Iterator[RemoteApi]:
-    """A quiet connection, for looking at what the others did."""
+    """An idle connection, for checking the results of the other connections."""
     with connected(service) as connection:
         yield connection
 
 
 @dataclass(frozen=True)
 class Save:
-    """What an editor sent, and what came back."""
+    """A text that an editor sent, and the answer."""
 
     text: str
     answer: Answer
@@ -50,7 +50,7 @@ class Save:
 
 
 def editor(kind: Kind, resource_id: str, name: int, **body: Any) -> Callable[[RemoteApi], list[Save]]:
-    """Return an editor who saves one text after the other, no two alike."""
+    """Return an editor who saves several different texts in sequence."""
 
     def save_all(api: RemoteApi) -> list[Save]:
         texts = [f"text {turn} of editor {name}" for turn in range(SAVES_EACH)]
@@ -76,7 +76,7 @@ def numbers(versions: list[Record]) -> list[int]:
     return [version["versionNumber"] for version in versions]
 
 
-def test_saves_at_once_take_consecutive_numbers_and_each_publishes_its_own_version(
+def test_concurrent_saves_take_consecutive_numbers_and_each_publishes_its_own_version(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     kind.make(api, "live")
@@ -96,7 +96,7 @@ def test_saves_at_once_take_consecutive_numbers_and_each_publishes_its_own_versi
     ]
 
 
-def test_of_creations_with_one_id_at_once_exactly_one_succeeds(
+def test_exactly_one_of_concurrent_creations_with_one_id_succeeds(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     def creator(name: int) -> Callable[[RemoteApi], Save]:
@@ -114,7 +114,9 @@ def test_of_creations_with_one_id_at_once_exactly_one_succeeds(
     assert_no_orphans(service, kind)
 
 
-def test_edits_of_different_fields_at_once_are_all_kept(service: Service, api: RemoteApi, kind: Kind) -> None:
+def test_concurrent_edits_of_different_fields_are_all_saved(
+    service: Service, api: RemoteApi, kind: Kind
+) -> None:
     record = kind.make(api, "shared")
     edits: list[Record] = [
         {"name": "A new name"},
@@ -138,7 +140,7 @@ def test_edits_of_different_fields_at_once_are_all_kept(service: Service, api: R
     assert numbers(history(api, kind, "shared")) == [1, 2, 3, 4, 5]
 
 
-def test_of_saves_from_one_base_at_once_exactly_one_holds(
+def test_exactly_one_of_concurrent_saves_from_one_base_succeeds(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     kind.make(api, "guarded")
@@ -156,7 +158,7 @@ def test_of_saves_from_one_base_at_once_exactly_one_holds(
     assert numbers(history(api, kind, "guarded")) == [1, 2]
 
 
-def test_publications_of_different_versions_at_once_leave_one_active(
+def test_concurrent_publications_of_different_versions_leave_one_active(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     kind.make(api, "fought-over")
@@ -177,7 +179,7 @@ def test_publications_of_different_versions_at_once_leave_one_active(
     ]
 
 
-def test_a_deletion_among_saves_ends_them_and_leaves_nothing_behind(
+def test_saves_fail_after_a_concurrent_deletion_which_leaves_nothing_behind(
     service: Service, api: RemoteApi, kind: Kind
 ) -> None:
     kind.make(api, "doomed")

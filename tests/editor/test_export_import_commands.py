@@ -42,7 +42,7 @@ def test_a_dry_run_writes_nothing(rows: Agents, folder: Folder) -> None:
     assert AgentVersion.objects.count() == 1
 
 
-def test_a_file_that_says_something_else_is_left_alone(rows: Agents, folder: Folder) -> None:
+def test_a_file_with_other_content_is_not_overwritten(rows: Agents, folder: Folder) -> None:
     rows.update("answers", instructions="one")
     folder.put({"instructions": "by hand"})
     with pytest.raises(CommandError, match="refused"):
@@ -52,7 +52,7 @@ def test_a_file_that_says_something_else_is_left_alone(rows: Agents, folder: Fol
     assert folder.config() == {"instructions": "one"}
 
 
-def test_a_file_of_what_is_not_published_is_removed_by_force_alone(rows: Agents, folder: Folder) -> None:
+def test_a_file_without_a_published_override_is_removed_only_with_force(rows: Agents, folder: Folder) -> None:
     folder.put({"instructions": "by hand"})
     with pytest.raises(CommandError, match="refused"):
         command("export_overrides")
@@ -78,9 +78,7 @@ def test_an_agent_without_a_file_is_unpublished(rows: Agents, folder: Folder) ->
     assert AgentVersion.objects.count() == 1
 
 
-def test_a_file_that_does_not_count_is_refused_and_the_others_are_taken_in(
-    rows: Agents, folder: Folder
-) -> None:
+def test_an_invalid_file_is_refused_and_the_others_are_imported(rows: Agents, folder: Folder) -> None:
     folder.put(b"{")
     folder.put({"instructions": "by hand"}, "team/lead")
     with pytest.raises(CommandError, match="refused"):
@@ -89,7 +87,7 @@ def test_a_file_that_does_not_count_is_refused_and_the_others_are_taken_in(
     assert not rows.all.filter(pk="answers").exists()
 
 
-def test_there_and_back_changes_nothing(rows: Agents, folder: Folder) -> None:
+def test_an_export_followed_by_an_import_changes_nothing(rows: Agents, folder: Folder) -> None:
     rows.update("answers", instructions="one", tools={"a": {"description": "1"}})
     command("export_overrides")
     assert command("import_overrides") == "2 unchanged\n"

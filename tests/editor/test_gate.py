@@ -1,4 +1,4 @@
-"""The gate: every door to what is read without the right to drafts asks it, and no code goes past it."""
+"""The gate: every way to publish asks it, and no code bypasses it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Draft = str
 
 
 class Closed(Forbidden):
-    """What the check of these tests says."""
+    """The refusal by the check of these tests."""
 
     code = "closed"
 
 
 @pytest.fixture
 def asked() -> Iterator[list[gate.PublishRequest]]:
-    """Close the gate, and collect what it is asked."""
+    """Close the gate, and collect the requests that reach it."""
     requests: list[gate.PublishRequest] = []
 
     def refuse(request: gate.PublishRequest) -> None:
@@ -49,7 +49,7 @@ def asked() -> Iterator[list[gate.PublishRequest]]:
 
 
 def everything() -> list[Any]:
-    """Return all that is stored of resources, and how long the log is."""
+    """Return all stored rows of resources, and the length of the log."""
     models: list[Any] = [Agent, Agent.version_model, AgentLabel]
     models += [PromptBlock, PromptBlock.version_model, PromptBlockLabel]
     return [sorted(model.objects.values_list(), key=str) for model in models] + [Event.objects.count()]
@@ -57,11 +57,11 @@ def everything() -> list[Any]:
 
 @pytest.fixture
 def draft(cast: Cast, kind: Kind) -> Draft:
-    """A draft of a resource that is published, and has a released label on what is."""
+    """A draft of a published resource, whose published version has a released label."""
     return make_draft(cast, kind)
 
 
-def test_every_door_of_the_api_asks(
+def test_every_way_to_publish_over_the_api_asks_the_gate(
     cast: Cast, kind: Kind, draft: Draft, request: pytest.FixtureRequest
 ) -> None:
     before = everything()
@@ -74,7 +74,9 @@ def test_every_door_of_the_api_asks(
     assert everything() == before
 
 
-def test_every_door_of_python_asks(cast: Cast, kind: Kind, draft: Draft, asked: Any) -> None:
+def test_every_way_to_publish_in_python_asks_the_gate(
+    cast: Cast, kind: Kind, draft: Draft, asked: Any
+) -> None:
     before = everything()
     for door in IN_PYTHON.values():
         with pytest.raises(Closed):
@@ -82,13 +84,15 @@ def test_every_door_of_python_asks(cast: Cast, kind: Kind, draft: Draft, asked: 
     assert everything() == before
 
 
-def test_every_door_of_the_studio_asks(cast: Cast, kind: Kind, draft: Draft, asked: Any) -> None:
+def test_every_way_to_publish_in_the_studio_asks_the_gate(
+    cast: Cast, kind: Kind, draft: Draft, asked: Any
+) -> None:
     before = everything()
     for name, door in IN_THE_STUDIO.items():
         asked.clear()
-        # The report of what was done to many says it of each.
+        # The report of an action on many resources shows the refusal for each.
         assert door(kind, draft, None).status == (200 if "many" in name else 403), name
-        assert asked  # by the page, which says why, too
+        assert asked  # also by the page, which shows the reason
     assert everything() == before
 
 
@@ -108,7 +112,7 @@ def test_publishing_into_an_override_file_asks_the_gate(
     assert (everything(), folder.config()) == (before, {"instructions": "by hand"})
 
 
-def test_importing_overrides_asks(cast: Cast, folder: Folder, settings: Any, asked: Any) -> None:
+def test_importing_overrides_asks_the_gate(cast: Cast, folder: Folder, settings: Any, asked: Any) -> None:
     define(settings, folder.root, source="database")
     folder.put({"instructions": "by hand"})
     before = everything()
@@ -141,29 +145,29 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
     with pytest.raises(Closed):
         pass_as("paula")
     agent.refresh_from_db()
-    pass_as("paula")  # what is live already
+    pass_as("paula")  # the version is live already
     with pytest.raises(Closed):
         pass_as("paula", label="beta")
 
 
-# Code that goes past the gate
+# Code that bypasses the gate
 
 POINTERS = {"active_version", "active_version_id", "released"}
 MOVERS = {"activate", "set_active", "_move"}
 WRITES = {"create", "update", "update_or_create", "get_or_create", "bulk_create", "bulk_update", "setattr"}
 
 BEHIND_THE_GATE = {
-    # What moves a pointer when it is told to.
+    # They move a pointer on behalf of their callers.
     ("models/versioned.py", "VersionedResource.activate"),
     ("editor/backends/rows.py", "Rows.set_active"),
     ("editor/backends/override_files.py", "OverrideFiles.set_active"),
     # Serves nothing.
     ("editor/publishing.py", "deactivate"),
-    # Changes a copy, which is only asked about.
+    # Changes a copy, which is only used for a question.
     ("schedules/judging.py", "_with_live"),
 }
 ASKING = {("editor/publishing.py", "activate"), ("editor/labelling.py", "label")}
-CALLING = {  # `publishing.activate`, which asks
+CALLING = {  # `publishing.activate`, which asks the gate
     ("editor/publishing.py", "publish"),
     ("editor/creating.py", "_insert"),
     ("editor/saving.py", "edit"),
@@ -185,7 +189,7 @@ def functions(path: Path) -> Iterator[tuple[str, ast.AST]]:
 
 
 def moves_a_pointer(node: ast.AST) -> bool:
-    """Say whether code writes to one of the fields, or calls what does."""
+    """Return whether code writes to one of the fields, or calls a function that does."""
     for inner in ast.walk(node):
         targets: list[ast.expr] = inner.targets if isinstance(inner, ast.Assign) else []
         if isinstance(inner, ast.AugAssign | ast.AnnAssign):
@@ -213,7 +217,7 @@ def is_of_the_project(app: AppConfig) -> bool:
     return Path(app.path).is_relative_to(ROOT) and ".venv" not in app.path
 
 
-def test_no_other_code_moves_a_pointer_or_releases_a_label() -> None:
+def test_no_code_outside_the_gate_moves_a_pointer_or_releases_a_label() -> None:
     installed = [Path(app.path).relative_to(ROOT) for app in apps.get_app_configs() if is_of_the_project(app)]
     assert {"versioning", "studio", "releases", "schedules"} <= {str(folder) for folder in installed}
     folders = [ROOT / folder for folder in (*installed, "editor_project")]

@@ -1,4 +1,4 @@
-"""Two changes at the same moment of what refers to each other: who waits for whom, and never in a circle."""
+"""Concurrent changes of resources that refer to each other: which waits for which, without deadlocks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def unpublished_lead(editor: Editor, kind: Kind) -> str:
 
 
 def while_uncommitted(first: Act, second: Act) -> tuple[bool, VersioningError | None]:
-    """Do the second in a thread before the first is committed; return whether it waited, and its refusal.
+    """Run the second in a thread before the first is committed; return whether it waited, and its refusal.
 
     The first is in a transaction of the log, which locks its position only when it ends.
     """
@@ -132,7 +132,7 @@ def create_agent(editor: Editor) -> None:
     editor.agent.create({"name": "New", "instructions": "x"}, id="new", workspace="acme", publish=False)
 
 
-def test_an_agent_is_made_while_its_workspace_is_administered(editor: Editor) -> None:
+def test_creating_an_agent_does_not_wait_for_administration_of_its_workspace(editor: Editor) -> None:
     waited, refusal = while_uncommitted(
         lambda: editor.workspace.rename("acme", "Another"), lambda: create_agent(editor)
     )

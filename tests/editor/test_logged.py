@@ -1,4 +1,4 @@
-"""What is in the log: an event for each thing that is done, saying who did what to which versions."""
+"""The log: an event for each action, with its actor, its type and its versions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def slug(kind: Kind) -> str:
 
 
 def summary(entry: Event) -> tuple[str, str, str, str]:
-    """Who, what, from which version, to which."""
+    """Actor, action, previous version and new version."""
     what = entry.type.rpartition(".")[2]
     return entry.actor, what, entry.previous_version_id, entry.version_id
 
@@ -90,7 +90,7 @@ ACTIONS: dict[str, tuple[Action, Expected]] = {
 }
 
 
-def test_an_action_leaves_one_entry_and_none_where_it_is_refused(cast: Cast, kind: Kind) -> None:
+def test_an_action_leaves_one_entry_and_a_refused_one_leaves_none(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     with watched() as entries:
         for action, _ in ACTIONS.values():
@@ -112,7 +112,7 @@ def test_an_action_leaves_one_entry_and_none_where_it_is_refused(cast: Cast, kin
         assert before <= entry.created_at <= timezone.now()
 
 
-def test_a_restore_says_what_it_copies(cast: Cast, kind: Kind) -> None:
+def test_the_entry_of_a_restore_names_the_copied_version(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     with watched() as entries:
         made = cast.edgar.post(at(kind, "versions", history.labelled, "restore")).body["id"]
@@ -131,7 +131,7 @@ def test_a_save_that_is_published_makes_a_version_and_publishes_it(cast: Cast, k
     ]
 
 
-def test_creation_is_told_alone_and_going_live_by_itself(cast: Cast, kind: Kind) -> None:
+def test_creating_and_publishing_leave_separate_entries(cast: Cast, kind: Kind) -> None:
     with watched() as entries:
         made = kind.make(cast.paula, autoPublish=True)["activeVersionId"]
     assert [summary(entry) for entry in entries] == [
@@ -141,7 +141,7 @@ def test_creation_is_told_alone_and_going_live_by_itself(cast: Cast, kind: Kind)
     assert [entry.version_number for entry in entries] == [1, 1]
 
 
-def test_a_save_that_outgrows_the_history_tells_of_each_version_that_went(
+def test_a_save_that_exceeds_the_history_logs_each_deleted_version(
     cast: Cast, kind: Kind, settings: Settings
 ) -> None:
     kind.make(cast.alice)
@@ -170,7 +170,7 @@ def test_a_change_of_visibility_leaves_one_entry(cast: Cast) -> None:
     ]
 
 
-def test_a_save_that_does_three_things_leaves_three_entries_or_none(cast: Cast) -> None:
+def test_a_save_with_three_effects_leaves_three_entries_or_none(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     body = {"instructions": "two", "visibility": "public", "autoPublish": True}
     with watched() as entries:
@@ -240,7 +240,7 @@ def test_the_commands_leave_the_same_entries(cast: Cast) -> None:
     assert {entry.via for entry in entries} == {"command"}
 
 
-def test_what_goes_with_an_account_or_a_workspace_is_told_of(cast: Cast) -> None:
+def test_deletions_that_follow_from_a_deleted_account_or_workspace_are_logged(cast: Cast) -> None:
     lena = person("lena", acme="viewer")
     key_of("lena", workspace="acme")
     revoked = ApiKey.objects.get(owner=lena)
@@ -256,7 +256,7 @@ def test_what_goes_with_an_account_or_a_workspace_is_told_of(cast: Cast) -> None
     assert revoked.prefix in str([entry.detail for entry in entries])
 
 
-def test_a_session_leaves_its_person_and_no_key(cast: Cast, kind: Kind) -> None:
+def test_entries_of_a_session_name_the_person_and_no_key(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     browser, paula, page = Api(""), Visitor("paula"), page_of(kind, "publish")
     browser.client.force_login(User.objects.get(username="paula"))
@@ -270,7 +270,7 @@ def test_a_session_leaves_its_person_and_no_key(cast: Cast, kind: Kind) -> None:
     ]
 
 
-# What leaves no entry
+# Requests that leave no entry
 
 
 NOTHING_TO_TELL: list[Action] = [
@@ -282,7 +282,7 @@ NOTHING_TO_TELL: list[Action] = [
 ]
 
 
-def test_what_moves_nothing_leaves_no_entry(cast: Cast, kind: Kind) -> None:
+def test_an_action_without_effect_leaves_no_entry(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.make(cast.alice, "draft")
     with watched() as entries:

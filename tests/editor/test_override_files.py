@@ -1,4 +1,4 @@
-"""Overrides as files: the file is the truth, rows keep the drafts, and nothing anybody wrote is lost."""
+"""Overrides as files: the file is authoritative, rows store the drafts, and no text is lost."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_publishing_writes_the_file_and_unpublishing_removes_it(admin: Api, fold
     assert not folder.path().exists() and admin.get(URL).status == 404
 
 
-def test_the_file_is_what_the_export_says_with_its_keys_in_order(admin: Api, folder: Folder) -> None:
+def test_the_file_equals_the_export_with_sorted_keys(admin: Api, folder: Folder) -> None:
     tools = {"b": {}, "a": {"description": "1"}, "é": {}, "Z": {}}
     made(admin, instructions="été 🎉", tools=tools, name="Kept", autoPublish=True)
     export = admin.post(f"{URL}/export").body
@@ -95,7 +95,7 @@ def test_the_file_is_what_the_export_says_with_its_keys_in_order(admin: Api, fol
     assert list(json.loads(folder.text())["tools"]) == ["Z", "a", "b", "é"]
 
 
-def test_a_draft_is_exported_as_the_file_that_it_would_be(admin: Api, folder: Folder) -> None:
+def test_the_export_of_a_draft_is_the_file_that_publishing_would_write(admin: Api, folder: Folder) -> None:
     made(admin, instructions="one", autoPublish=True)
     draft = AGENTS.save(admin, "answers", "two")
     content = admin.post(f"{URL}/export?status=draft").body["content"]
@@ -141,7 +141,9 @@ def test_an_edit_by_hand_is_served_by_the_next_read_and_keeps_the_draft(admin: A
     assert (record(admin)["latestVersionId"], record(admin)["hasDraft"]) == (draft, True)
 
 
-def test_a_file_that_says_the_same_in_another_form_is_the_same_version(admin: Api, folder: Folder) -> None:
+def test_a_file_with_the_same_content_in_another_format_is_the_same_version(
+    admin: Api, folder: Folder
+) -> None:
     first = made(admin, mcpClients={"a": {"retries": 1.0}}, autoPublish=True)["activeVersionId"]
     assert '"retries": 1.0' in folder.text()
     AGENTS.save(admin, "answers", "two", autoPublish=True)
@@ -155,7 +157,7 @@ def test_a_file_that_says_the_same_in_another_form_is_the_same_version(admin: Ap
     assert record(admin)["activeVersionId"].startswith("file-")
 
 
-def test_a_deleted_file_leaves_the_code_to_serve(admin: Api, folder: Folder) -> None:
+def test_after_deleting_the_file_the_code_is_served(admin: Api, folder: Folder) -> None:
     made(admin, instructions="one", autoPublish=True)
     folder.path().unlink()
     assert served(admin, "answers")["instructions"] == "code"
@@ -176,7 +178,7 @@ INVALID = [
 ]
 
 
-def test_a_file_that_is_not_valid_is_an_error_and_the_code_serves(
+def test_an_invalid_file_is_an_error_and_the_code_is_served(
     admin: Api, folder: Folder, caplog: pytest.LogCaptureFixture
 ) -> None:
     made(admin, instructions="one", autoPublish=True)
@@ -194,7 +196,7 @@ def test_a_file_that_is_not_valid_is_an_error_and_the_code_serves(
         assert folder.config() == {"instructions": f"text {number}"}
 
 
-def test_what_the_code_owns_is_another_field(admin: Api, tmp_path: Any, settings: Any) -> None:
+def test_fields_that_the_code_owns_are_ignored_in_a_file(admin: Api, tmp_path: Any, settings: Any) -> None:
     define(settings, tmp_path, editor={"tools": True})
     folder = Folder(tmp_path)
     folder.put({"instructions": "not mine to say", "tools": {"a": {}}})
@@ -203,7 +205,7 @@ def test_what_the_code_owns_is_another_field(admin: Api, tmp_path: Any, settings
     assert set(served(admin, "answers")["tools"]) == {"a", "look_up"}
 
 
-def test_the_next_edit_starts_from_what_was_written_by_hand(admin: Api, folder: Folder) -> None:
+def test_the_next_edit_starts_from_the_file_written_by_hand(admin: Api, folder: Folder) -> None:
     made(admin, instructions="one", tools={"a": {}}, autoPublish=True)
     folder.put({"instructions": "by hand", "tools": {"a": {}, "b": {}}})
     admin.patch(URL, {"tools": {"c": {}}, "autoPublish": True})
@@ -211,7 +213,9 @@ def test_the_next_edit_starts_from_what_was_written_by_hand(admin: Api, folder: 
 
 
 @pytest.mark.parametrize("move", ["publish", "unpublish"])
-def test_what_only_the_file_held_is_kept_as_a_version(admin: Api, folder: Folder, move: str) -> None:
+def test_content_that_only_the_file_held_is_stored_as_a_version(
+    admin: Api, folder: Folder, move: str
+) -> None:
     made(admin, instructions="one", autoPublish=True)
     draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
     folder.put({"instructions": "by hand"})
@@ -224,7 +228,7 @@ def test_what_only_the_file_held_is_kept_as_a_version(admin: Api, folder: Folder
     assert served(admin, "answers")["instructions"] == ("draft" if move == "publish" else "code")
 
 
-def test_the_tag_changes_with_the_file(admin: Api, folder: Folder) -> None:
+def test_the_etag_changes_with_the_file(admin: Api, folder: Folder) -> None:
     made(admin, instructions="one", autoPublish=True)
     tag = admin.get(URL).etag
     assert admin.get(URL).etag == tag
@@ -306,7 +310,7 @@ def test_a_label_cannot_name_a_file(admin: Api, by_hand: Folder) -> None:
 # Lists, references, rights
 
 
-def test_lists_hold_overrides_in_their_place(admin: Api, folder: Folder) -> None:
+def test_lists_hold_overrides_in_files_in_their_order(admin: Api, folder: Folder) -> None:
     for number in range(5):
         AGENTS.make(admin, f"stored-{number}", autoPublish=True)
     folder.put({"instructions": "by hand"})
@@ -342,7 +346,7 @@ FILTERS: list[tuple[dict[str, str], bool]] = [
 ]
 
 
-def test_filters_hold_for_files(admin: Api, by_hand: Folder) -> None:
+def test_filters_apply_to_files(admin: Api, by_hand: Folder) -> None:
     for query, kept in FILTERS:
         agents = admin.get(AGENTS.path, **query).body["agents"]
         assert [agent["id"] for agent in agents] == (["answers"] if kept else []), query
@@ -352,7 +356,7 @@ def test_filters_hold_for_files(admin: Api, by_hand: Folder) -> None:
     assert {name for query, _ in FILTERS for name in query} == known
 
 
-def test_a_block_knows_the_files_that_refer_to_it(admin: Api, folder: Folder) -> None:
+def test_the_dependents_of_a_block_include_files(admin: Api, folder: Folder) -> None:
     published_block(admin, "tone", "Be kind.")
     folder.put({"instructions": [reference("tone")]})
     assert served(admin, "answers")["instructions"] == "Be kind."
@@ -365,7 +369,7 @@ def test_a_block_knows_the_files_that_refer_to_it(admin: Api, folder: Folder) ->
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])
-def test_an_override_file_is_read_by_who_may_read_its_agent(
+def test_an_override_file_is_readable_for_the_readers_of_its_agent(
     db: None, tmp_path: Any, settings: Any, visibility: str
 ) -> None:
     define(settings, tmp_path, visibility=visibility)
@@ -384,7 +388,7 @@ def test_an_override_file_is_read_by_who_may_read_its_agent(
     assert stranger.patch(URL, {"instructions": "mine"}).status == (403 if seen == 200 else 404)
 
 
-def test_a_viewer_does_not_see_a_record_without_a_file(admin: Api, folder: Folder) -> None:
+def test_a_viewer_sees_no_record_without_a_file(admin: Api, folder: Folder) -> None:
     made(admin, instructions="draft")
     person("vic", default=Role.VIEWER)
     viewer = key_of("vic")
@@ -418,7 +422,7 @@ def test_runs_use_the_file(admin: Api, by_hand: Folder) -> None:
     assert framework.get_agent_by_id("answers").instructions == "code"
 
 
-def test_a_file_that_names_the_block_of_another_workspace_shows_nothing_of_it(
+def test_a_file_that_refers_to_a_block_of_another_workspace_does_not_show_it(
     admin: Api, folder: Folder
 ) -> None:
     Workspace.objects.create(id="elsewhere", name="Elsewhere")

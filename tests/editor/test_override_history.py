@@ -1,4 +1,4 @@
-"""Overrides under Git: commits are versions beside those of the database, and can only be read."""
+"""Overrides under Git: commits are read-only versions in addition to those of the database."""
 
 from __future__ import annotations
 
@@ -109,7 +109,9 @@ def test_a_checkout_is_served_by_the_next_read(admin: Api, repo: Repository, his
     assert served(admin, "answers")["instructions"] == "three"
 
 
-def test_what_the_editor_published_and_git_committed_is_the_commit(admin: Api, repo: Repository) -> None:
+def test_a_version_published_by_the_editor_and_committed_is_active_as_the_commit(
+    admin: Api, repo: Repository
+) -> None:
     made = admin.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True}).body
     assert ids(admin) == [made["activeVersionId"]]
     commit = repo.commit("Publish", at="2099-01-01T00:00:00Z")
@@ -118,13 +120,13 @@ def test_what_the_editor_published_and_git_committed_is_the_commit(admin: Api, r
     assert record(admin)["hasDraft"] is False
 
 
-def test_of_equal_configurations_the_newest_is_active(admin: Api, history: list[str]) -> None:
+def test_the_newest_of_equal_configurations_is_active(admin: Api, history: list[str]) -> None:
     restored = version(admin, history[0], "restore", method="POST").body["id"]
     assert version(admin, restored, "activate", method="POST").status == 200
     assert record(admin)["activeVersionId"] == restored
 
 
-def test_both_kinds_of_versions_are_listed_in_order_of_time(admin: Api, repo: Repository) -> None:
+def test_versions_and_commits_are_listed_in_chronological_order(admin: Api, repo: Repository) -> None:
     first = committed(repo, "one", 1)
     draft = AGENTS.save(admin, "answers", "draft")["resolvedVersionId"]
     repo.put({"instructions": "future"})
@@ -163,7 +165,7 @@ def test_restoring_a_commit_makes_a_draft(admin: Api, repo: Repository, history:
     assert (entry.detail["restoredFrom"], entry.version_id) == (history[0], restored.body["id"])
 
 
-def test_activating_a_commit_gives_the_file_its_configuration(
+def test_activating_a_commit_writes_its_configuration_to_the_file(
     admin: Api, repo: Repository, history: list[str]
 ) -> None:
     answer = version(admin, history[0], "activate", method="POST")
@@ -182,7 +184,7 @@ def test_activating_a_commit_gives_the_file_its_configuration(
     assert {"one", "not committed"} <= {one["instructions"] for one in AGENTS.versions(admin, "answers")}
 
 
-def test_a_commit_is_neither_deleted_nor_labelled(admin: Api, history: list[str]) -> None:
+def test_a_commit_can_be_neither_deleted_nor_labelled(admin: Api, history: list[str]) -> None:
     for answer in (
         version(admin, history[0], method="DELETE"),
         version(admin, history[2], method="DELETE"),
@@ -192,7 +194,7 @@ def test_a_commit_is_neither_deleted_nor_labelled(admin: Api, history: list[str]
     assert ids(admin) == history[::-1]
 
 
-def test_history_outlives_the_file(admin: Api, repo: Repository, history: list[str]) -> None:
+def test_history_remains_after_the_file_is_deleted(admin: Api, repo: Repository, history: list[str]) -> None:
     repo.path().unlink()
     assert served(admin, "answers")["instructions"] == "code"
     assert served(admin, "answers", status="draft")["instructions"] == "code"
@@ -234,7 +236,7 @@ def test_only_readers_of_drafts_see_history(admin: Api, history: list[str]) -> N
     assert stranger.get("/agents/answers", versionId=history[0]).status == 404
 
 
-def test_a_conflict_says_who_committed(admin: Api, repo: Repository, history: list[str]) -> None:
+def test_a_conflict_names_the_author_of_the_commit(admin: Api, repo: Repository, history: list[str]) -> None:
     tag = admin.get(URL).etag
     newest = committed(repo, "four", 30)
     answer = admin.patch(URL, {"instructions": "stale"}, if_match=tag)
@@ -248,10 +250,10 @@ def test_a_conflict_says_who_committed(admin: Api, repo: Repository, history: li
     }
 
 
-def test_a_draft_waits_through_commits_of_the_file(admin: Api, repo: Repository) -> None:
+def test_a_draft_remains_a_draft_across_commits_of_the_file(admin: Api, repo: Repository) -> None:
     published = admin.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True}).body
     draft = AGENTS.save(admin, "answers", "draft")["latestVersionId"]
-    # What was published is committed, then somebody else commits another text, and takes it back again.
+    # The published text is committed, then another text, and then the first one again.
     commits = [repo.commit("Publish", at="2099-01-01T00:00:00Z")]
     for minute, text in enumerate(["two", "one"], start=1):
         repo.put({"instructions": text})
@@ -268,10 +270,8 @@ def test_a_draft_waits_through_commits_of_the_file(admin: Api, repo: Repository)
     }
 
 
-def test_neither_a_copy_nor_the_commit_of_what_is_live_takes_a_block_away(
-    admin: Api, repo: Repository
-) -> None:
-    """Nor does it lend one to a file that says something else, nor to a namesake."""
+def test_a_copy_or_commit_of_the_live_version_does_not_lose_its_block(admin: Api, repo: Repository) -> None:
+    """The commit grants no block to a file with other content, and no new block with the same id."""
     person("ed", default=Role.EDITOR)
     Workspace.objects.make("elsewhere", "Elsewhere")
     give_role("ada", "elsewhere", "admin")
@@ -288,7 +288,7 @@ def test_neither_a_copy_nor_the_commit_of_what_is_live_takes_a_block_away(
         commit,
         "their words",
     )
-    for source in (live, commit):  # whichever goes live again
+    for source in (live, commit):  # either of them goes live again
         AGENTS.publish(admin, "answers", source)
         assert served(key_of("ed"), "answers")["instructions"] == "their words"
     repo.put({"instructions": [{"type": "text", "content": "mine"}, reference("theirs")]})

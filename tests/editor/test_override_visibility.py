@@ -1,4 +1,4 @@
-"""Who may read an override: the code says it at each request, not what another release has stored."""
+"""Who may read an override: the current code decides at each request, not a stored visibility."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def release(request: pytest.FixtureRequest, settings: Any, tmp_path: Path) -> Re
 
 @pytest.fixture
 def team(cast: Cast, release: Release) -> Cast:
-    """A published override of the public `answers`; alice and vera are members, charlie is a stranger."""
+    """A published override of the public `answers`; alice and vera are members, charlie is not."""
     release("public")
     for name, role in {"alice": Role.ADMIN, "vera": Role.VIEWER}.items():
         give_role(name, "default", role)
@@ -45,7 +45,7 @@ def team(cast: Cast, release: Release) -> Cast:
 
 
 def asked(api: Api, agent_id: str) -> dict[str, Answer]:
-    """Ask for an agent in every way in which its record can be asked for."""
+    """Request an agent in every way in which its record can be requested."""
     version = api.get(f"/stored/agents/{agent_id}").body.get("activeVersionId", "0" * 8)
     reads = ["", "?status=draft", "/versions", f"/versions/{version}", "/labels", "/dependents"]
     return {
@@ -58,7 +58,7 @@ def asked(api: Api, agent_id: str) -> dict[str, Answer]:
     }
 
 
-def test_strangers_miss_an_agent_as_long_as_it_is_private(team: Cast, release: Release) -> None:
+def test_an_agent_does_not_exist_for_non_members_while_it_is_private(team: Cast, release: Release) -> None:
     assert team.charlie.get(URL).body["instructions"] == SECRET
     assert team.charlie.get(AGENTS.path, search=SECRET).body["total"] == 1
     release("private")
@@ -83,7 +83,7 @@ def test_strangers_miss_an_agent_as_long_as_it_is_private(team: Cast, release: R
     assert team.charlie.get(AGENTS.path).body["total"] == 1
 
 
-def test_the_record_says_what_the_code_says_and_its_tag_with_it(team: Cast, release: Release) -> None:
+def test_the_record_and_its_etag_follow_the_visibility_in_the_code(team: Cast, release: Release) -> None:
     before = team.vera.get(URL)
     release("private")
     after = team.vera.request("GET", URL, if_none_match=before.etag)
@@ -95,7 +95,7 @@ def test_the_record_says_what_the_code_says_and_its_tag_with_it(team: Cast, rele
     assert team.alice.patch(URL, {"name": "x"}, if_match=team.alice.get(URL).etag).status == 200
 
 
-def test_a_draft_of_an_override_changes_no_answer_to_who_may_read_none(team: Cast) -> None:
+def test_a_draft_of_an_override_changes_no_answer_for_callers_who_may_not_read_drafts(team: Cast) -> None:
     readers = (team.vera, team.charlie)
 
     def answers() -> list[Any]:
@@ -110,7 +110,9 @@ def test_a_draft_of_an_override_changes_no_answer_to_who_may_read_none(team: Cas
     assert all(now[1] != then[1] for now, then in zip(answers(), before, strict=True))
 
 
-def test_a_private_agent_is_no_longer_told_of_in_the_studio(team: Cast, release: Release) -> None:
+def test_an_agent_that_turned_private_disappears_from_the_studio_for_non_members(
+    team: Cast, release: Release
+) -> None:
     stranger = Visitor("charlie")
     assert stranger.get(page_of(AGENTS, "change", "answers")).status_code == 200
     release("private")
@@ -119,7 +121,7 @@ def test_a_private_agent_is_no_longer_told_of_in_the_studio(team: Cast, release:
         assert "Answers" not in words_of(stranger.get(address, **query))
 
 
-def test_who_may_not_read_an_agent_of_the_code_finds_its_id_taken_like_any_other(
+def test_the_id_of_an_unreadable_code_defined_agent_is_taken_like_any_other(
     team: Cast, release: Release
 ) -> None:
     AGENTS.make(team.alice, "theirs", workspaceId="acme")

@@ -1,4 +1,4 @@
-"""Override files that are changed past the editor are logged within seconds, once, and said to be late."""
+"""Override files that are changed outside the editor are logged within seconds, once, and marked as late."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def admin(db: None) -> Api:
 
 @pytest.fixture
 def watch(repo: Repository, admin: Api) -> OverrideWatch:
-    """A worker that has looked at the files before anything happens to them."""
+    """A worker that has seen the files before any change."""
     made = OverrideWatch()
     made.look()
     assert noticed() == []
@@ -52,7 +52,7 @@ def events() -> list[Event]:
 
 
 def noticed() -> list[str]:
-    """Return what was noticed, in order."""
+    """Return the types of the noticed events, in order."""
     return [event.type for event in events() if event.via == "file"]
 
 
@@ -73,7 +73,7 @@ def test_a_file_that_is_written_by_hand_is_noticed(
     assert (event.previous_version_id, event.detail) == ("", {"noticedLate": True})
 
 
-def test_every_change_is_noticed_once_by_however_many_workers_and_after_restarts(
+def test_every_change_is_noticed_once_with_several_workers_and_after_restarts(
     watch: OverrideWatch, repo: Repository
 ) -> None:
     other = OverrideWatch()
@@ -89,7 +89,7 @@ def test_every_change_is_noticed_once_by_however_many_workers_and_after_restarts
     assert [event.previous_version_id for event in events()] == ["", *ids[:3]]
 
 
-def test_what_git_does_is_noticed_by_the_version_that_is_live_then(
+def test_a_commit_or_checkout_is_logged_with_the_version_that_is_then_live(
     watch: OverrideWatch, repo: Repository, admin: Api
 ) -> None:
     repo.put({"instructions": "one"})
@@ -105,7 +105,7 @@ def test_what_git_does_is_noticed_by_the_version_that_is_live_then(
     assert [event.previous_version_id for event in events()[1:]] == [first, second]
 
 
-def test_what_changes_nothing_is_not_noticed(watch: OverrideWatch, repo: Repository) -> None:
+def test_changes_without_effect_are_not_noticed(watch: OverrideWatch, repo: Repository) -> None:
     repo.put({"instructions": "one"})
     watch.look()
     repo.put(b'{\n  "instructions":   "one"\n}\n')
@@ -115,7 +115,7 @@ def test_what_changes_nothing_is_not_noticed(watch: OverrideWatch, repo: Reposit
     assert noticed() == ["agent.published"]
 
 
-def test_a_file_that_cannot_count_is_as_good_as_none(watch: OverrideWatch, repo: Repository) -> None:
+def test_an_invalid_file_is_noticed_as_unpublished(watch: OverrideWatch, repo: Repository) -> None:
     repo.put({"instructions": "one"})
     watch.look()
     repo.put(b"{ half of it")
@@ -125,7 +125,9 @@ def test_a_file_that_cannot_count_is_as_good_as_none(watch: OverrideWatch, repo:
     assert noticed() == ["agent.published", "agent.unpublished", "agent.published"]
 
 
-def test_what_the_editor_publishes_is_not_noticed(watch: OverrideWatch, repo: Repository, admin: Api) -> None:
+def test_publications_by_the_editor_are_not_noticed_as_changes_by_hand(
+    watch: OverrideWatch, repo: Repository, admin: Api
+) -> None:
     assert (
         admin.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True}).status == 201
     )
@@ -144,7 +146,7 @@ def test_what_the_editor_publishes_is_not_noticed(watch: OverrideWatch, repo: Re
     assert noticed() == ["agent.published"]
 
 
-def test_a_publication_that_is_taken_back_is_not_noticed(
+def test_a_publication_that_is_rolled_back_is_not_noticed(
     watch: OverrideWatch, repo: Repository, admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.put({"instructions": "one"})
@@ -165,7 +167,7 @@ def test_a_publication_that_is_taken_back_is_not_noticed(
     assert noticed() == ["agent.published"]
 
 
-def test_what_was_published_before_there_was_a_worker_is_not_noticed_as_new(
+def test_publications_from_before_the_first_worker_are_not_noticed_as_new(
     repo: Repository, admin: Api
 ) -> None:
     body = {"id": "answers", "instructions": "one", "autoPublish": True}
@@ -195,7 +197,7 @@ def test_overrides_in_rows_are_not_watched(tmp_path: Path, settings: Any, admin:
     assert noticed() == []
 
 
-def test_a_look_at_files_that_are_as_they_were_asks_no_database(
+def test_checking_unchanged_files_needs_no_database_query(
     watch: OverrideWatch, repo: Repository, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
     monkeypatch.setattr(identity, "SETTLED_AFTER", -1)

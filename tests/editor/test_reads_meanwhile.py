@@ -1,4 +1,4 @@
-"""A read while another caller writes between any two of its queries: an answer, and never a 5xx."""
+"""A read during which another caller writes between two of its queries is answered, and never with a 5xx."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def agent_of(kind: Kind, name: str) -> str:
 
 
 def answers(api: Api, kind: Kind, read: Callable[..., Answer]) -> dict[str, list[Answer]]:
-    """Return what a read answers when a write falls between any two of its queries, by write."""
+    """Return by write how a read is answered when that write happens between any two of its queries."""
     editor = Editor()
     verbs: Collection[Any] = editor.agent if kind is AGENTS else editor.prompt
 

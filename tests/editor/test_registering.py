@@ -1,4 +1,4 @@
-"""What applications declare is checked at the start: a fault shows there, and not in a request."""
+"""Declarations of applications are checked at the start: a fault is reported there, and not in a request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAULTS: dict[str, Any] = dict.fromkeys(
 )
 
 
-def test_what_cannot_be_used_stops_the_start_with_a_sentence() -> None:
+def test_an_unusable_declaration_stops_the_start_with_a_clear_message() -> None:
     others = [("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE"), ("needs", "nothing")]
     for attribute, path in [*FAULTS.items(), *others]:
         app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
@@ -49,7 +49,7 @@ def test_a_route_below_the_resources_stops_the_start(monkeypatch: pytest.MonkeyP
         list(added_routes())
 
 
-def test_a_setting_is_read_as_the_project_reads_its_own(
+def test_settings_of_applications_are_read_like_those_of_the_project(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(Environment.ENVIRON, "EDITOR_PILOTS", "5")
@@ -58,7 +58,7 @@ def test_a_setting_is_read_as_the_project_reads_its_own(
     del settings.EDITOR_PILOTS
 
 
-def test_verbs_have_a_type_as_long_as_their_application_is_installed() -> None:
+def test_verbs_are_typed_while_their_application_is_installed() -> None:
     assert Releases.current() is get_editor().releases
     with pytest.raises(LookupError, match="Verbs"):
         Verbs.current()

@@ -1,4 +1,4 @@
-"""Without the line of a capability in INSTALLED_APPS the service works; what that one adds is gone."""
+"""Without a capability in INSTALLED_APPS the service works, and only that capability is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CAPABILITIES = {app.name: app for app in installed() if app.name not in {"versio
 
 
 def named(app: EditorApp, attribute: str) -> list[Any]:
-    """Return what an application declares."""
+    """Return the names that an application declares."""
     paths = getattr(app, attribute)
     found = [import_string(path) for path in ([paths] if isinstance(paths, str) else paths)]
     return [one for value in found for one in (value if isinstance(value, Sequence) else [value])]
@@ -94,7 +94,7 @@ def options(checks: list[gate.Check]) -> list[gate.Option]:
     return [option for check in checks for option in check.options.values()]
 
 
-def test_the_studio_lacks_its_pages_and_no_other_page_speaks_of_it(
+def test_the_studio_lacks_its_pages_and_no_other_page_mentions_it(
     alice: Api, removed: list[EditorApp], service: Service
 ) -> None:
     pages = [*PAGES]

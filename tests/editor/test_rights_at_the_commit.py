@@ -1,4 +1,4 @@
-"""A change is not made if its right is lost before the commit: races with another process."""
+"""A change is refused if its right is lost before the commit: races with another process."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ ELSEWHERE = "Membership.objects.grant(User.objects.create_user('{name}-3'), home
 
 @pytest.fixture
 def api(live_service: Service) -> Iterator[RemoteApi]:
-    """The admin who sees what came of it."""
+    """The admin who checks the results."""
     with connected(live_service) as connection:
         yield connection
 
 
 @pytest.fixture(scope="session")  # as long as the service: a process can come back to this module
 def people(live_service: Service) -> Iterator[tuple[str, str]]:
-    """Admins of `default`, each with a key, and with a second admin whom only they may demote."""
+    """Admins of `default`, each with a key and with a second admin whom only they may demote."""
     keys: dict[str, str] = json.loads(
         live_service.manage("shell", "--no-imports", "-c", MAKE.format(writers=WRITERS))
     )
@@ -67,7 +67,7 @@ def people(live_service: Service) -> Iterator[tuple[str, str]]:
 
 
 class Writer:
-    """An admin with an agent of the same name, who is held while something changes."""
+    """An admin with an agent of the same name, whose write is held while another process makes a change."""
 
     def __init__(self, service: Service, api: RemoteApi, folder: Path, person: tuple[str, str]) -> None:
         self.service, self.api, self.folder, self.person = service, api, folder, person
@@ -77,18 +77,18 @@ class Writer:
         assert api.put(AGENTS.url(self.name, "labels", "stable"), label).status == 200
 
     def manage(self, program: str) -> str:
-        """Run a program in a process of its own."""
+        """Run a program in a separate process."""
         return self.service.manage("shell", "--no-imports", "-c", program.replace("{name}", self.name))
 
     def stored(self) -> list[Any]:
-        """Return what there is of the agent, and what the log holds about resources."""
+        """Return the stored agent, and the log entries about it."""
         record = self.api.get(AGENTS.url(self.name), status="draft").body
         log = self.api.get("/events", type="agent.*", limit=1000, id=self.name).body["events"]
         found = self.api.get(AGENTS.path, search=self.name).body["total"]
         return [record, [event["position"] for event in log], found]
 
     def write(self, what: str, change: str) -> Answer:
-        """Return what a write is answered with, that another process's commit has come before."""
+        """Return the answer to a write during which another process committed a change."""
         program = CHANGE.replace("{change}", change)
         return held(self.service, self.folder, what, by=self.person, change=lambda: self.manage(program))
 
@@ -115,7 +115,7 @@ def writer(
 def test_a_right_that_is_lost_before_the_commit_saves_nothing(
     writer: Writer, write: str, change: str, answer: Answer
 ) -> None:
-    """One write of each sort; that every verb begins anew is read from the code below."""
+    """One write of each sort; a test below checks in the code that every verb is retried."""
     before = writer.stored()
     assert writer.write(write, change) == answer
     assert writer.stored() == before
@@ -140,7 +140,7 @@ def test_a_change_of_other_rights_does_not_prevent_a_save(writer: Writer, write:
 
 
 @pytest.mark.django_db
-def test_who_is_handed_over_with_rights_keeps_them() -> None:
+def test_a_caller_constructed_with_rights_has_them() -> None:
     Workspace.objects.make("a", "A")
     given = Caller(username="ada", everywhere=APPLICATION.everywhere)
     position = events.position()
@@ -150,7 +150,7 @@ def test_who_is_handed_over_with_rights_keeps_them() -> None:
 
 
 @pytest.mark.django_db
-def test_an_application_that_begins_no_verb_anew_is_refused_too() -> None:
+def test_a_change_without_a_retry_is_refused_too() -> None:
     root = User.objects.create_user("root", is_superuser=True)
     caller = caller_for(root)
     User.objects.filter(pk=root.pk).update(is_superuser=False)
@@ -170,14 +170,14 @@ def verbs() -> Iterator[tuple[str, ast.FunctionDef]]:
 
 
 def acts(node: ast.FunctionDef) -> bool:
-    """Say whether a verb opens a transaction for a caller; a frame that verbs use is none."""
+    """Return whether a verb opens a transaction for a caller; context managers of verbs do not count."""
     opens = ("changing", "administering", "transaction", "_mark", "_insert")
     names = {called.func for called in ast.walk(node) if isinstance(called, ast.Call)}
     found = {name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "") for name in names}
     return "by" in {arg.arg for arg in node.args.kwonlyargs} and bool(found & set(opens))
 
 
-def test_every_verb_begins_anew_when_rights_have_changed() -> None:
+def test_every_verb_is_retried_when_rights_have_changed() -> None:
     found = dict(verbs())
     assert {"saving.edit", "favorites.favorite", "workspaces.rename", "creating.create"} <= found.keys()
     plain = {

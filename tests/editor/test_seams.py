@@ -1,6 +1,6 @@
-"""A new capability is an app, as docs/extending.md shows: the app of that page, in a real service.
+"""A new capability is an app, as docs/extending.md shows; the app of that page runs in a real service.
 
-Without its line in the settings the service works as before, with what the app has left in the log.
+Without its line in the settings the service works as before, and shows the app's entries in the log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ get_editor().workspace.set_role("default", "{{name}}", Role("{{role}}"))
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with its worker, in a project that has the application of the page."""
+    """A service with its worker, in a project with the application of the page."""
     project = tmp_path_factory.mktemp("project")
     (project / "pilots/templates/pilots").mkdir(parents=True)
     apps, seams, pages = (block.text for block in blocks(PAGE) if block.language == "python")
@@ -108,7 +108,9 @@ def test_the_gate_asks_the_application(service: Service, drafts: dict[str, str])
         AGENTS.publish(api, "unfinished", finished)
 
 
-def test_the_choice_asks_it_for_each_context(service: Service, drafts: dict[str, str]) -> None:
+def test_the_choice_of_versions_asks_the_application_for_each_context(
+    service: Service, drafts: dict[str, str]
+) -> None:
     with connected(service) as api:
         assert (text_of(api), text_of(api, PILOT)) == ("Be brief.", "Be brief.")
         assert [answer.status for answer in release(api, drafts)] == [200, 200]
@@ -120,7 +122,7 @@ def test_the_choice_asks_it_for_each_context(service: Service, drafts: dict[str,
         }
 
 
-def test_the_studio_has_its_page_for_those_who_may_open_it(service: Service, drafts: dict[str, str]) -> None:
+def test_the_studio_shows_its_page_to_people_with_the_right(service: Service, drafts: dict[str, str]) -> None:
     with connected(service) as api:
         release(api, drafts)
     for role, status in (("editor", 200), ("viewer", 403)):
@@ -173,7 +175,7 @@ def test_the_worker_reads_and_writes_the_log_and_without_the_application_all_wor
 @pytest.mark.parametrize(
     ("subject", "name"), [("agent", "published"), ("my_app", "done"), ("mine", "x" * 60)]
 )
-def test_a_type_is_refused_that_is_taken_or_that_no_filter_could_name(subject: str, name: str) -> None:
+def test_an_event_type_that_is_taken_or_cannot_be_filtered_is_refused(subject: str, name: str) -> None:
     before = dict(types())
     with pytest.raises(ValueError, match=subject):
         declare(EventSubject(name=subject, audience=Audience.ADMINS, types=[EventType(name=name)]))

@@ -1,4 +1,4 @@
-"""The order of all versions in time, wherever they are kept, a page at a time."""
+"""All versions in chronological order, whether stored as rows or commits, in pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = timezone.now()
 
 @dataclass(frozen=True)
 class Commit:
-    """A version that Git keeps."""
+    """A version that is stored in Git."""
 
     version_id: str
     created_at: datetime.datetime
@@ -56,7 +56,7 @@ def with_commits(agent: Agent, commits: Sequence[int]) -> Timeline:
     return Timeline(agent, agent.versions.select_related("author"))
 
 
-def test_every_version_stands_once_and_in_its_place(cast: Cast) -> None:
+def test_every_version_is_listed_once_and_in_order(cast: Cast) -> None:
     agent = agent_with(cast, 6)
     for commits in ([], [0], [6], [0, 1, 3, 6], [0, 2, 4], [7, 8, 9, 10], range(12)):
         timeline = with_commits(agent, commits)
@@ -72,7 +72,7 @@ def test_every_version_stands_once_and_in_its_place(cast: Cast) -> None:
             assert previous == [*ids[1:], None]
 
 
-def test_the_version_before_is_the_one_before_in_time(cast: Cast) -> None:
+def test_the_previous_version_is_the_chronologically_previous_one(cast: Cast) -> None:
     agent = agent_with(cast, 3)
     entries = with_commits(agent, [1, 2])[0:10]
     for entry in entries:

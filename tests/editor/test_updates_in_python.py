@@ -1,4 +1,4 @@
-"""`editor.agent.update()` publishes its own change alone: a draft that waits goes on waiting."""
+"""`editor.agent.update()` publishes only its own change: an unpublished draft remains a draft."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def editor(db: None) -> Editor:
 
 
 def begin(kind: Kind, api: Api, **draft: Any) -> dict[str, Any]:
-    """Make `writer`: published as `one`, with somebody's draft over it, whose record is returned."""
+    """Make `writer`, published as `one`, with another person's draft; return the record of the draft."""
     kind.make(api, text="one", description="short", autoPublish=True)
     return kind.save(api, text="somebody's draft", **draft)
 
 
 def update(editor: Editor, kind: Kind, fields: dict[str, Any] | None = None, **more: Any) -> Any:
-    """Update `writer` and publish what comes of it."""
+    """Update `writer` and publish the result."""
     collection: Any = editor.agent if kind is AGENTS else editor.prompt
     return collection.update("writer", fields, publish=True, **more)
 
 
 def state(kind: Kind, api: Api) -> tuple[Any, ...]:
-    """Return what must not change: pointers, and the ids of the versions."""
+    """Return the state that must not change: pointers, and the ids of the versions."""
     found = record(kind, api)
     versions = [version["id"] for version in kind.versions(api)]
     return found["activeVersionId"], found["latestVersionId"], found["hasDraft"], versions
 
 
-def test_an_update_publishes_its_own_change_and_the_draft_follows_with_it(
+def test_an_update_publishes_only_its_change_and_applies_it_to_the_draft(
     cast: Cast, kind: Kind, editor: Editor
 ) -> None:
     begin(kind, cast.alice)
@@ -67,7 +67,7 @@ def test_an_update_publishes_its_own_change_and_the_draft_follows_with_it(
     assert served(kind, cast) == "one"
 
 
-def test_an_update_of_the_record_alone_publishes_nothing(cast: Cast, editor: Editor) -> None:
+def test_an_update_of_visibility_or_metadata_publishes_nothing(cast: Cast, editor: Editor) -> None:
     begin(AGENTS, cast.alice)
     before = state(AGENTS, cast.alice)
     for more in ({"metadata": {"team": "red"}}, {"visibility": "public"}, {}):
@@ -81,7 +81,9 @@ def test_an_update_of_the_record_alone_publishes_nothing(cast: Cast, editor: Edi
     assert served(AGENTS, cast) == "one"
 
 
-def test_what_follows_of_a_draft_depends_on_what_it_says(cast: Cast, kind: Kind, editor: Editor) -> None:
+def test_an_update_keeps_the_changes_of_the_draft_until_nothing_differs(
+    cast: Cast, kind: Kind, editor: Editor
+) -> None:
     begin(kind, cast.alice)
     update(editor, kind, {kind.text: "one", "description": None})  # the text again as it is live
     found = record(kind, cast.alice)
@@ -99,7 +101,7 @@ def test_what_follows_of_a_draft_depends_on_what_it_says(cast: Cast, kind: Kind,
     assert len(pointers) == 4 and all(one[1] == other[0] for one, other in pairwise(pointers))
 
 
-def test_with_nothing_live_the_latest_with_the_change_is_published(
+def test_without_a_live_version_the_latest_is_published_with_the_change(
     cast: Cast, kind: Kind, editor: Editor
 ) -> None:
     kind.make(cast.alice, text="one")
@@ -113,7 +115,7 @@ def test_with_nothing_live_the_latest_with_the_change_is_published(
     assert (served(kind, cast), len(kind.versions(cast.alice))) == ("one", 2)
 
 
-def test_an_update_heeds_rights_and_what_it_expects(cast: Cast, editor: Editor) -> None:
+def test_an_update_checks_rights_conflicts_and_validity(cast: Cast, editor: Editor) -> None:
     begin(AGENTS, cast.alice)
     before = state(AGENTS, cast.alice)
     with pytest.raises(Forbidden):
@@ -129,9 +131,7 @@ def test_an_update_heeds_rights_and_what_it_expects(cast: Cast, editor: Editor) 
     assert record(AGENTS, cast.alice)["description"] == "x"
 
 
-def test_a_draft_whose_blocks_are_not_published_keeps_nothing_from_being_published(
-    cast: Cast, editor: Editor
-) -> None:
+def test_a_draft_with_unpublished_blocks_does_not_block_an_update(cast: Cast, editor: Editor) -> None:
     AGENTS.make(cast.alice, text="one", autoPublish=True)
     AGENTS.save(cast.alice, instructions=[{"type": "prompt_block_ref", "id": "missing"}])
     update(editor, AGENTS, {"description": "long"})
@@ -140,7 +140,7 @@ def test_a_draft_whose_blocks_are_not_published_keeps_nothing_from_being_publish
     assert served(AGENTS, cast) == "one"
 
 
-def test_a_draft_that_today_s_rules_refuse_follows_all_the_same(cast: Cast, editor: Editor) -> None:
+def test_an_update_is_applied_to_a_draft_that_current_rules_would_refuse(cast: Cast, editor: Editor) -> None:
     begin(AGENTS, cast.alice)
     old = AgentVersion.objects.first()
     assert old is not None
@@ -152,7 +152,7 @@ def test_a_draft_that_today_s_rules_refuse_follows_all_the_same(cast: Cast, edit
     assert newest.config == {"instructions": "old", "name": "", "tools": 7, "description": "long"}
 
 
-def test_however_few_versions_are_kept_the_waiting_draft_is_one_of_them(
+def test_an_unpublished_draft_survives_the_pruning_of_versions(
     cast: Cast, kind: Kind, editor: Editor, settings: Any
 ) -> None:
     begin(kind, cast.alice)
@@ -183,7 +183,7 @@ def override_drafted(api: Api, *, published: bool) -> None:
 
 
 def answers(api: Api, **query: str) -> tuple[str, list[str]]:
-    """Return what `answers` says, and the names of its tools."""
+    """Return the instructions of `answers`, and the names of its tools."""
     found = api.get("/agents/answers", **query).body
     return found["instructions"], sorted(found["tools"])
 
@@ -194,7 +194,7 @@ def the_code(settings: Any) -> None:
 
 @pytest.mark.parametrize("published", [True, False], ids=["over an override", "over the code"])
 @pytest.mark.parametrize("source", ["database", "files"])
-def test_an_update_of_an_override_publishes_its_own_change_alone(
+def test_an_update_of_an_override_publishes_only_its_own_change(
     owner: Api, settings: Any, request: pytest.FixtureRequest, source: str, *, published: bool
 ) -> None:
     folder: Folder | None = request.getfixturevalue("folder") if source == "files" else None
@@ -229,7 +229,7 @@ def test_an_update_of_the_metadata_of_an_override_publishes_nothing(
     assert folder is None or not folder.path().exists()
 
 
-def test_an_update_keeps_a_file_written_by_hand_and_the_draft_beside_it(owner: Api, folder: Folder) -> None:
+def test_an_update_preserves_a_file_written_by_hand_and_the_draft(owner: Api, folder: Folder) -> None:
     override_drafted(owner, published=True)
     folder.put({"instructions": "by hand"})
     get_editor().agent.update("answers", tools={"clock": {}})
@@ -246,7 +246,7 @@ def test_an_update_keeps_a_file_written_by_hand_and_the_draft_beside_it(owner: A
 
 
 @pytest.mark.django_db(transaction=True)
-def test_updates_and_saves_at_once_lose_nothing() -> None:
+def test_concurrent_updates_and_saves_lose_nothing() -> None:
     if connection.vendor == "sqlite":
         pytest.skip("A SQLite database in memory refuses a second writer instead of making it wait.")
     workspace = Workspace.objects.create(id="acme", name="Acme")

@@ -31,7 +31,7 @@ def chosen(rule: dict[str, Any], key: object) -> str | None:
 
 
 @pytest.mark.parametrize(("seed", "key", "number"), [("s", "ada", 7486), ("s", "é", 9492), ("s", "42", 1329)])
-def test_the_buckets_are_those_of_the_specification(seed: str, key: str, number: int) -> None:
+def test_the_buckets_match_the_specification(seed: str, key: str, number: int) -> None:
     assert bucket(seed, key) == number
 
 
@@ -52,7 +52,7 @@ weights = st.lists(st.integers(0, BUCKETS // MAX_ARMS), min_size=1, max_size=MAX
 
 
 @given(weights, st.data(), st.text(min_size=1))
-def test_widening_moves_nobody_between_arms(before: list[int], data: st.DataObject, key: str) -> None:
+def test_widening_moves_no_key_between_arms(before: list[int], data: st.DataObject, key: str) -> None:
     arms = arms_of(before)
     more = [data.draw(st.integers(one, BUCKETS // len(before))) for one in before]
     wider = reweighted(arms, [(arm.name, one) for arm, one in zip(arms, more, strict=True)])
@@ -64,7 +64,7 @@ def test_widening_moves_nobody_between_arms(before: list[int], data: st.DataObje
     ("key", "same"),
     [("ada", "ada"), ("e\u0301", "é"), (42, "42"), (1.0, "1"), (-3, "-3"), (2**53 - 1, str(2**53 - 1))],
 )
-def test_what_is_a_key(key: object, same: str) -> None:
+def test_texts_and_whole_numbers_are_keys(key: object, same: str) -> None:
     found = rule(arms_of([BUCKETS]))
     assert chosen(found, key) == "arm0"
     halves = rule([*arms_of([5_000, 5_000])])
@@ -72,7 +72,7 @@ def test_what_is_a_key(key: object, same: str) -> None:
 
 
 @pytest.mark.parametrize("key", [None, "", "  ", True, 1.5, 2**53, -(2**53), [], {}, ["ada"], {"id": "ada"}])
-def test_what_is_none(key: object) -> None:
+def test_other_values_are_not_keys(key: object) -> None:
     found = rule(arms_of([BUCKETS]))
     assert chosen(found, key) is None
     assert outcome_of(found, {"user": key}) == {"id": "rollout", "arm": None, "reason": "noKey"}
@@ -85,6 +85,6 @@ def test_a_path_enters_objects_only() -> None:
 
 
 @pytest.mark.parametrize("number", [0, MAX_ARMS + 1])
-def test_there_are_one_to_twenty(number: int) -> None:
+def test_a_rollout_has_one_to_twenty_arms(number: int) -> None:
     with pytest.raises(Invalid):
         arms_of([0] * number)

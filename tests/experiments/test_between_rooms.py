@@ -1,4 +1,4 @@
-"""A rollout beside releases, schedules, reviews, labels, pruning, and a namesake."""
+"""A rollout along with releases, schedules, reviews, labels, pruning, and a reused id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from versioning.conf import get_editor
 pytestmark = pytest.mark.usefixtures("cast")
 
 
-def test_a_release_waits_for_its_end_or_ends_it(cast: Cast, kind: Kind) -> None:
+def test_a_release_is_blocked_by_a_rollout_or_ends_it(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     release = releases.make(cast.alice, releases.item(kind, "writer", draft))
     made = started(cast.paula, kind, arm(draft))
@@ -28,7 +28,7 @@ def test_a_release_waits_for_its_end_or_ends_it(cast: Cast, kind: Kind) -> None:
     assert cast.vera.get(f"/rollouts/{made['id']}").body["state"] == "stopped"
 
 
-def test_a_schedule_says_that_one_runs_and_fails_by_it(cast: Cast, kind: Kind) -> None:
+def test_a_running_rollout_is_a_problem_of_a_schedule_and_makes_it_fail(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
     schedule = schedules.scheduled(cast.paula, kind, draft)
     started(cast.paula, kind, arm(draft))
@@ -63,7 +63,7 @@ def test_versions_of_arms_are_not_pruned(cast: Cast, kind: Kind) -> None:
     assert cast.alice.get(kind.url("writer", "versions", draft)).status == 404
 
 
-def test_a_namesake_has_none_of_it(cast: Cast, kind: Kind) -> None:
+def test_a_resource_with_a_reused_id_has_no_rollouts(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft))
     assert cast.paula.delete(f"{kind.url('writer')}?endRollout=true").status == 200
@@ -72,7 +72,7 @@ def test_a_namesake_has_none_of_it(cast: Cast, kind: Kind) -> None:
     assert cast.charlie.get("/rollouts").body["total"] == 0
 
 
-def test_whoever_reads_hears_of_it_and_strangers_do_not(cast: Cast, kind: Kind) -> None:
+def test_readers_see_events_of_a_rollout_and_non_members_do_not(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft, weight=500))
     cast.paula.patch(f"/rollouts/{made['id']}", {"arms": [{"name": "new", "weight": 700}]})
@@ -83,7 +83,7 @@ def test_whoever_reads_hears_of_it_and_strangers_do_not(cast: Cast, kind: Kind) 
     assert cast.charlie.get("/events", type="rollout.*").body["events"] == []
 
 
-def test_a_run_is_in_the_arms_of_its_sub_agents(cast: Cast) -> None:
+def test_a_run_reports_the_arms_of_its_sub_agents(cast: Cast) -> None:
     team(cast.alice)
     draft = AGENTS.save(cast.alice, "writer", "other words", model=ECHO)["latestVersionId"]
     made = started(cast.paula, AGENTS, arm(draft))

@@ -1,4 +1,4 @@
-"""Feedback: about runs and versions, said once, summed up, and read by those who may."""
+"""Feedback on runs and versions: stored once, summarized, and readable with the right."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def listed(api: Api, resource_id: str = "writer", **query: str) -> list[dict[str
     return list(answer.body["feedback"])
 
 
-def test_a_run_leads_back_to_what_it_served(cast: Cast) -> None:
+def test_feedback_on_a_run_names_its_version_and_arm(cast: Cast) -> None:
     _, draft = writer(cast)
     started(cast.paula, AGENTS, arm(draft))
     run = ran(cast.vera, requestContext={"userId": "ada"})
@@ -51,7 +51,7 @@ def test_a_run_leads_back_to_what_it_served(cast: Cast) -> None:
     assert (other.status, other.fields) == (400, ["resource"])
 
 
-def test_who_may_say_and_read_it(cast: Cast) -> None:
+def test_rights_to_give_and_read_feedback(cast: Cast) -> None:
     live, draft = writer(cast)
     run = ran(cast.vera)
     about = {"resource": named(AGENTS), "versionId": live}
@@ -65,7 +65,7 @@ def test_who_may_say_and_read_it(cast: Cast) -> None:
         assert cast.charlie.get(address, kind="agent", id="writer").status == 404
 
 
-def test_the_same_external_id_is_said_once(cast: Cast) -> None:
+def test_feedback_with_the_same_external_id_is_stored_once(cast: Cast) -> None:
     live, _ = writer(cast)
     about = {"resource": named(AGENTS), "versionId": live, "externalId": "mail-1"}
     first, second = say(cast.vera, **about), say(cast.vera, **about, comment="again")
@@ -73,7 +73,7 @@ def test_the_same_external_id_is_said_once(cast: Cast) -> None:
     assert len(listed(cast.edgar)) == 1
 
 
-def test_it_is_summed_up_by_version_arm_and_name(cast: Cast) -> None:
+def test_feedback_is_summarized_by_version_arm_and_name(cast: Cast) -> None:
     live, _ = writer(cast)
     about = {"resource": named(AGENTS), "versionId": live}
     for name, value in (("helpful", True), ("helpful", True), ("helpful", False), ("stars", 4), ("stars", 5)):
@@ -108,13 +108,13 @@ def test_it_is_summed_up_by_version_arm_and_name(cast: Cast) -> None:
         ({"runId": str(uuid4())}, "runId"),
     ],
 )
-def test_what_cannot_be_is_refused(cast: Cast, wrong: dict[str, Any], field: str) -> None:
+def test_invalid_members_are_refused(cast: Cast, wrong: dict[str, Any], field: str) -> None:
     live, _ = writer(cast)
     answer = say(cast.vera, **{"resource": named(AGENTS), "versionId": live, **wrong})
     assert (answer.status, answer.fields) == (400, [field]), answer.body
 
 
-def test_it_goes_with_its_resource(cast: Cast) -> None:
+def test_deleting_a_resource_deletes_its_data(cast: Cast) -> None:
     live, _ = writer(cast)
     assert say(cast.vera, resource=named(AGENTS), versionId=live).status == 201
     assert cast.alice.delete("/stored/agents/writer").status == 200

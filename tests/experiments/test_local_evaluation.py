@@ -1,4 +1,4 @@
-"""A client that evaluates by itself says what the server says: in any context, whatever is on a share."""
+"""A client that evaluates locally gives the answers of the server: in any context, whatever is on a share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS = (
 
 
 def contexts(number: int) -> list[dict[str, Any]]:
-    """Return contexts with keys of every sort, whole numbers and texts most of all."""
+    """Return contexts with keys of every sort, mostly whole numbers and texts."""
     chance = random.Random(7)
     found: list[dict[str, Any]] = [{}, {"userId": None}]
     for _ in range(number - len(found)):
@@ -37,7 +37,7 @@ def contexts(number: int) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def parts(cast: Cast) -> dict[str, Any]:
-    """The parts of an agent on a share, in which two of three prompt blocks are on a share of their own."""
+    """The parts of an agent with a rollout, of whose three prompt blocks two have their own rollouts."""
     for name, before, after in (
         ("tone", "Be kind.", "Be brief."),
         ("sign", "Yours, {{ name || 'us' }}", "Bye"),
@@ -60,7 +60,7 @@ def parts(cast: Cast) -> dict[str, Any]:
     return dict(cast.vera.get("/agents/writer", form="parts").body)
 
 
-def test_client_and_server_say_the_same_in_every_context(cast: Cast, parts: dict[str, Any]) -> None:
+def test_client_and_server_give_the_same_answers_in_every_context(cast: Cast, parts: dict[str, Any]) -> None:
     seen = set()
     for context in contexts(CONTEXTS):
         found = served(cast.vera, context=context)
@@ -75,7 +75,7 @@ def test_client_and_server_say_the_same_in_every_context(cast: Cast, parts: dict
     assert len(seen) >= 6, seen
 
 
-def test_a_run_is_in_the_arms_in_which_a_client_would_be(cast: Cast, parts: dict[str, Any]) -> None:
+def test_a_run_is_in_the_same_arms_as_a_local_evaluation(cast: Cast, parts: dict[str, Any]) -> None:
     published_agent(cast.alice, "lead", "Lead.", model=ECHO, agents={"writer": {}})
     for context in contexts(30):
         answer = ran(cast.vera, "lead", requestContext=context)

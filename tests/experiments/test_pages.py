@@ -1,4 +1,4 @@
-"""Rollouts and usage in the studio: starting, widening, reading, stopping, making live; and who may."""
+"""Rollouts and usage in the studio: starting, widening, reading, stopping, publishing; and who may."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rollout_page(kind: Kind, rollout_id: str, page: str = "") -> str:
 
 
 @pytest.mark.both_kinds
-def test_a_version_is_tried_widened_and_stopped(cast: Cast, kind: Kind) -> None:
+def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
     paula = Window.of("paula")
     asked = paula.get(page_of(kind, "share") + f"?version={draft}")
@@ -62,7 +62,7 @@ def test_an_arm_goes_live_after_its_difference_was_shown(cast: Cast, kind: Kind)
     assert "over" in paula.get(address).text
 
 
-def test_numbers_stand_side_by_side(cast: Cast) -> None:
+def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     published_agent(cast.alice, "writer", "Write.", model=ECHO)
     draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
     made = started(cast.paula, AGENTS, arm(draft))
@@ -94,14 +94,14 @@ def test_numbers_stand_side_by_side(cast: Cast) -> None:
         ({"name": ""}, "required"),
     ],
 )
-def test_what_is_wrong_is_said_at_the_field(cast: Cast, kind: Kind, wrong: dict[str, str], says: str) -> None:
+def test_errors_are_shown_next_to_the_field(cast: Cast, kind: Kind, wrong: dict[str, str], says: str) -> None:
     _, draft = with_draft(cast.alice, kind)
     answer = start(Window.of("paula"), kind, draft, **wrong)
     assert answer.status == 400 and says in answer.text, answer.text
     assert cast.paula.get("/rollouts").body["total"] == 0
 
 
-def test_one_at_a_time_and_only_beside_something_live(cast: Cast, kind: Kind) -> None:
+def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "fresh", autoPublish=False)
     paula = Window.of("paula")
     assert "Nothing is live" in paula.get(page_of(kind, "share", "fresh")).text
@@ -113,7 +113,7 @@ def test_one_at_a_time_and_only_beside_something_live(cast: Cast, kind: Kind) ->
 
 
 @pytest.mark.both_kinds
-def test_who_may_do_less_sees_and_does_less(cast: Cast, kind: Kind) -> None:
+def test_pages_and_forms_need_the_rights_of_each_role(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft, weight=500))
     pages = ["", "weights/", "stop/", "complete/new/"]

@@ -35,7 +35,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def run_often(service: Service) -> int:
-    """Run the agent, over a connection of its own, and return how often it answered."""
+    """Run the agent over a separate connection, and return how often it answered."""
     with connected(service) as api:
         return sum(run(api).status == 200 for _ in range(RUNS_OF_EACH))
 
@@ -46,7 +46,7 @@ def counted(service: Service) -> int:
         return sum(one["runs"] for one in api.get("/usage", kind="agent", id="writer").body["usage"])
 
 
-def test_runs_of_two_processes_are_counted_exactly_and_outlive_a_kill(service: Service) -> None:
+def test_runs_of_two_processes_are_counted_exactly_and_survive_a_kill(service: Service) -> None:
     with ThreadPoolExecutor(CALLERS) as callers:
         done = sum(callers.map(run_often, [service] * CALLERS))
     time.sleep(LOST_AT_MOST)
@@ -61,7 +61,7 @@ def test_runs_of_two_processes_are_counted_exactly_and_outlive_a_kill(service: S
     assert counted(service) == done + 1
 
 
-def test_a_server_that_is_stopped_writes_what_it_has_counted(service: Service) -> None:
+def test_a_stopped_server_writes_its_counts(service: Service) -> None:
     with connected(service) as api:
         assert run(api).status == 200
     service.stop()
@@ -102,14 +102,14 @@ def test_a_stop_is_seen_by_the_next_read_of_every_process_under_load(service: Se
         assert all(one.result() > 0 for one in reading)
 
 
-def test_of_two_changes_at_once_one_comes_first(service: Service) -> None:
+def test_concurrent_changes_of_a_rollout_are_serialized(service: Service) -> None:
     with connected(service) as api:
         for _ in range(5):
             race(service, api)
 
 
 def race(service: Service, api: RemoteApi) -> None:
-    """Start three times at once; stop and complete at once; publish and start at once."""
+    """Start three times concurrently; stop and complete concurrently; publish and start concurrently."""
     AGENTS.publish(api, "writer", AGENTS.save(api, "writer", "one")["latestVersionId"])
     draft = AGENTS.save(api, "writer", "two")["latestVersionId"]
     begun = at_once(service, [lambda api: start(api, AGENTS, arm(draft)).status] * 3)

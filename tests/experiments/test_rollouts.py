@@ -16,7 +16,7 @@ from tests.support.window import KINDS
 pytestmark = pytest.mark.usefixtures("cast")
 
 
-def test_a_rollout_is_what_was_sent(cast: Cast, kind: Kind) -> None:
+def test_a_rollout_has_the_requested_members(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft, weight=500), arm(live, "same", 200))
     assert made["resource"] == {"kind": KINDS[kind].slug, "id": "writer"}
@@ -27,7 +27,7 @@ def test_a_rollout_is_what_was_sent(cast: Cast, kind: Kind) -> None:
     assert cast.vera.get("/rollouts").body["rollouts"] == [made]
 
 
-def test_who_may_do_what(cast: Cast, kind: Kind) -> None:
+def test_rights_on_rollouts(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
     wanted = [(cast.nobody, 401), (cast.charlie, 404), (cast.vera, 403), (cast.edgar, 403)]
     for api, status in wanted:
@@ -65,7 +65,7 @@ def test_who_may_do_what(cast: Cast, kind: Kind) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(cast: Cast, kind: Kind, wrong: dict[str, Any], field: str) -> None:
+def test_invalid_members_are_refused(cast: Cast, kind: Kind, wrong: dict[str, Any], field: str) -> None:
     live, _ = with_draft(cast.alice, kind)
     if "arms" in wrong:
         arms = [
@@ -77,13 +77,13 @@ def test_what_cannot_be_is_refused(cast: Cast, kind: Kind, wrong: dict[str, Any]
     assert (answer.status, answer.fields) == (400, [field]), answer.body
 
 
-def test_there_is_none_without_an_active_version(cast: Cast, kind: Kind) -> None:
+def test_a_rollout_needs_an_active_version(cast: Cast, kind: Kind) -> None:
     draft = kind.make(cast.alice)["latestVersionId"]
     answer = start(cast.paula, kind, arm(draft))
     assert (answer.status, answer.fields) == (400, ["resource"])
 
 
-def test_while_one_runs_nothing_beside_it_goes_live_or_off(cast: Cast, kind: Kind) -> None:
+def test_a_running_rollout_blocks_publishing_unpublishing_and_deleting(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft))
     for answer in (
@@ -100,7 +100,7 @@ def test_while_one_runs_nothing_beside_it_goes_live_or_off(cast: Cast, kind: Kin
 
 
 @pytest.mark.parametrize("way", ["activate", "unpublish", "delete"])
-def test_it_is_ended_when_that_is_asked_for(cast: Cast, kind: Kind, way: str) -> None:
+def test_a_rollout_is_ended_with_end_rollout(cast: Cast, kind: Kind, way: str) -> None:
     _, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft))
     end = {"endRollout": True}
@@ -115,7 +115,7 @@ def test_it_is_ended_when_that_is_asked_for(cast: Cast, kind: Kind, way: str) ->
     assert found.status == 404 if way == "delete" else found.body["state"] == "stopped"
 
 
-def test_weights_change_by_name_until_it_is_over(cast: Cast, kind: Kind) -> None:
+def test_weights_can_be_changed_by_name_until_the_rollout_ends(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     address = f"/rollouts/{started(cast.paula, kind, arm(draft, weight=1), arm(live, 'same', 2))['id']}"
     changed = cast.paula.patch(address, {"arms": [{"name": "same", "weight": 3}]}).body
@@ -137,7 +137,7 @@ def test_weights_change_by_name_until_it_is_over(cast: Cast, kind: Kind) -> None
         assert (answer.status, answer.code) == (409, "rollout_ended")
 
 
-def test_the_version_of_an_arm_becomes_the_active_one(cast: Cast, kind: Kind) -> None:
+def test_completing_makes_the_version_of_an_arm_active(cast: Cast, kind: Kind) -> None:
     _, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft))
     address = f"/rollouts/{made['id']}/complete"
@@ -146,7 +146,7 @@ def test_the_version_of_an_arm_becomes_the_active_one(cast: Cast, kind: Kind) ->
     assert cast.vera.get(kind.url("writer")).body["activeVersionId"] == draft
 
 
-def test_answers_say_in_which_arm_they_are(cast: Cast) -> None:
+def test_answers_name_their_arm(cast: Cast) -> None:
     published_block(cast.alice, "tone", "Be brief.")
     kinder = PROMPT_BLOCKS.save(cast.alice, "tone", "Be kind.")["latestVersionId"]
     live = published_agent(cast.alice, "writer", [text("Write."), reference("tone")])

@@ -1,4 +1,4 @@
-"""Usage: what is counted of runs, what applications report, and who may read it."""
+"""Usage: counts of runs, reports by applications, and who may read it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def used(api: Api, kind: Kind, resource_id: str = "writer", **query: str) -> list[dict[str, Any]]:
-    """Return what a resource was used for, by now."""
+    """Return the current usage of a resource."""
     RECORDER.write()
     answer = api.get("/usage", kind=named(kind)["kind"], id=resource_id, **query)
     assert answer.status == 200, answer.body
@@ -48,21 +48,21 @@ def test_a_run_counts_for_its_agents_and_blocks_by_version_and_arm(cast: Cast) -
     assert block["versionId"] == (tone if "-" in tone else block["versionId"])
 
 
-def test_sub_agents_count_their_own(cast: Cast) -> None:
+def test_usage_of_sub_agents_is_counted_separately(cast: Cast) -> None:
     team(cast.alice)
     ran(cast.vera, "lead")
     [lead], [writer] = used(cast.alice, AGENTS, "lead"), used(cast.alice, AGENTS)
     assert lead["runs"] == writer["runs"] == 1
 
 
-def test_what_is_refused_is_no_run(cast: Cast) -> None:
+def test_refused_requests_are_not_counted_as_runs(cast: Cast) -> None:
     published_agent(cast.alice, "writer", "Write.", model=ECHO)
     assert run(cast.vera, versions={"self": {"label": "none"}}).status >= 400
     assert run(cast.charlie).status == 404
     assert used(cast.alice, AGENTS) == []
 
 
-def test_an_application_reports_what_it_has_used(cast: Cast, kind: Kind) -> None:
+def test_an_application_reports_its_usage(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     sums = {"runs": 3, "errors": 1, "inputTokens": 10, "outputTokens": 5, "milliseconds": 7}
     assert report(cast.vera, kind, live, **sums).status == 201
@@ -90,7 +90,7 @@ def test_an_application_reports_what_it_has_used(cast: Cast, kind: Kind) -> None
     assert report(cast.vera, kind, "gone").fields == ["versionId"]
 
 
-def test_what_was_active_a_moment_ago_is_still_reported(cast: Cast, kind: Kind) -> None:
+def test_usage_of_the_previously_active_version_can_still_be_reported(cast: Cast, kind: Kind) -> None:
     before, draft = with_draft(cast.alice, kind)
     assert report(cast.vera, kind, draft).status == 403
     cast.alice.post(f"{kind.url('writer')}/versions/{draft}/activate")
@@ -98,7 +98,7 @@ def test_what_was_active_a_moment_ago_is_still_reported(cast: Cast, kind: Kind) 
         assert report(cast.vera, kind, version_id).status == 201
 
 
-def test_only_who_may_read_drafts_reads_it_of_days_that_are_named(cast: Cast, kind: Kind) -> None:
+def test_reading_usage_needs_the_right_to_read_drafts_and_accepts_dates(cast: Cast, kind: Kind) -> None:
     live, _ = with_draft(cast.alice, kind)
     report(cast.vera, kind, live)
     assert len(used(cast.edgar, kind)) == 1
@@ -110,7 +110,7 @@ def test_only_who_may_read_drafts_reads_it_of_days_that_are_named(cast: Cast, ki
     assert cast.edgar.get("/usage").status == 400
 
 
-def test_it_goes_with_its_resource(cast: Cast, kind: Kind) -> None:
+def test_deleting_a_resource_deletes_its_data(cast: Cast, kind: Kind) -> None:
     live, _ = with_draft(cast.alice, kind)
     report(cast.vera, kind, live)
     assert used(cast.alice, kind)
@@ -120,7 +120,7 @@ def test_it_goes_with_its_resource(cast: Cast, kind: Kind) -> None:
     assert used(cast.alice, kind) == []
 
 
-def test_what_code_defines_is_counted_too(cast: Cast, settings: Any) -> None:
+def test_usage_of_code_defined_agents_is_counted_too(cast: Cast, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     run_id = ran(cast.vera, "answers")["runId"]
     [code] = used(cast.root, AGENTS, "answers")

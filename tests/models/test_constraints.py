@@ -1,4 +1,4 @@
-"""What the database refuses, whoever writes to it: every named constraint of the models is broken once."""
+"""Database constraints: every named constraint of the models is violated once, without the application."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def veras_key() -> ApiKey:
     return ApiKey.objects.get(owner__username="vera")
 
 
-# By name, what breaks it.
+# Violations by the name of the constraint.
 BREACHES: dict[str, Breach] = {
     **breaches_of_a_kind("agent", Agent, AgentVersion, AgentLabel),
     **breaches_of_a_kind("block", PromptBlock, PromptBlockVersion, PromptBlockLabel),
@@ -179,7 +179,7 @@ def constraints() -> dict[str, Named]:
 
 @pytest.fixture
 def cast(shared_cast: Cast) -> Cast:
-    """Everybody, as they are in every test of this module."""
+    """The cast, which is the same in every test of this module."""
     return shared_cast
 
 
@@ -206,10 +206,10 @@ def make_rows(alice: Api) -> None:
 
 @pytest.fixture
 def rows(db: None, made: None) -> None:
-    """Those rows, as they are in every test of this module."""
+    """Those rows, which are the same in every test of this module."""
 
 
-def test_every_constraint_of_the_models_is_broken_here() -> None:
+def test_every_constraint_of_the_models_is_covered_here() -> None:
     assert set(BREACHES) == set(constraints())
 
 
@@ -237,7 +237,7 @@ def test_the_database_refuses_to_lose_a_version_in_use(rows: None, version: type
 
 
 @pytest.mark.parametrize("version", [AgentVersion, PromptBlockVersion])
-def test_the_database_lets_go_of_a_version_that_is_not_in_use(
+def test_the_database_allows_deleting_a_version_that_is_not_in_use(
     rows: None, alice: Api, version: type[Model]
 ) -> None:
     kind = AGENTS if version is AgentVersion else PROMPT_BLOCKS
@@ -246,7 +246,7 @@ def test_the_database_lets_go_of_a_version_that_is_not_in_use(
     assert [version["versionNumber"] for version in kind.versions(alice)] == [3, 1]
 
 
-def test_foreign_keys_are_switched_on_in_sqlite(db: None) -> None:
+def test_foreign_keys_are_enforced_in_sqlite(db: None) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("Only SQLite can switch foreign keys off.")
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The server is killed in the middle of a burst of saves: whatever it acknowledged is there afterwards."""
+"""The server is killed in the middle of a burst of saves: every acknowledged save is stored afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAVES_BEFORE_THE_CRASH = 40
 
 
 def crash_while(service: Service, job: Job) -> list[Record]:
-    """Kill the server while the writers are at work, start it again, and return what it acknowledged."""
+    """Kill the server while the writers are at work, start it again, and return the acknowledged answers."""
     with writing(service, job) as acknowledged:
         acknowledged.wait_for(SAVES_BEFORE_THE_CRASH)
         service.kill()
@@ -75,7 +75,7 @@ def test_the_next_save_after_a_crash_takes_the_next_number(service: Service, kin
     assert (after[-1]["id"], after[-1]["versionNumber"]) == (saved["latestVersionId"], len(before) + 1)
 
 
-def test_every_acknowledged_creation_survives_a_crash_and_none_is_left_half_done(
+def test_every_acknowledged_creation_survives_a_crash_and_none_is_incomplete(
     service: Service, kind: Kind
 ) -> None:
     def create(api: RemoteApi, writer: int, turn: int) -> Record:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.database
 
 
 class Failure(Exception):
-    """Something goes wrong."""
+    """A failure within a transaction."""
 
 
 def note(workspace_id: str) -> None:
@@ -26,7 +26,7 @@ def note(workspace_id: str) -> None:
 
 
 def fail_after(workspace_id: str) -> None:
-    """Record a change, and fail then."""
+    """Record a change, then fail."""
     note(workspace_id)
     raise Failure
 
@@ -48,7 +48,7 @@ def test_entries_follow_each_other_without_a_gap() -> None:
 
 
 @pytest.mark.django_db
-def test_entries_that_share_a_position_are_never_parted() -> None:
+def test_entries_of_one_position_are_never_split() -> None:
     agents = [
         Target(kind="agent", id=f"a{number}", identity=uuid4(), workspace_id="acme", reach=Reach.MEMBERS)
         for number in range(3)
@@ -73,13 +73,13 @@ def test_nothing_is_recorded_outside_of_a_transaction() -> None:
 
 
 @pytest.mark.django_db
-def test_a_type_that_nobody_declared_is_refused() -> None:
+def test_an_undeclared_type_is_refused() -> None:
     with pytest.raises(KeyError), events.transaction():
         events.record("workspace.painted", by=APPLICATION, workspace_id="a")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_rolled_back_takes_no_position() -> None:
+def test_a_rolled_back_entry_takes_no_position() -> None:
     with pytest.raises(Failure), events.transaction():
         fail_after("a")
     with events.transaction():
@@ -99,7 +99,7 @@ def test_a_joined_transaction_that_fails_takes_its_entries_with_it() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_log_goes_with_the_transaction_of_an_application() -> None:
+def test_entries_are_rolled_back_with_the_transaction_of_an_application() -> None:
     def change_and_fail() -> None:
         with events.transaction():
             note("a")
@@ -113,7 +113,7 @@ def test_the_log_goes_with_the_transaction_of_an_application() -> None:
 
 
 @pytest.mark.django_db
-def test_an_entry_holds_who_did_it_and_by_which_way() -> None:
+def test_an_entry_names_its_actor_and_interface() -> None:
     ada = Caller(username="ada", key_prefix="ek_ab12", via=Via.API)
     with events.transaction():
         events.record("workspace.updated", by=ada, workspace_id="a", fields=["name"])

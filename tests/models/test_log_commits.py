@@ -36,7 +36,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def follow(service: Service, start: int, is_over: Event) -> list[Record]:
-    """Read whatever comes after a position, until everybody is done and nothing is left."""
+    """Read all events after a position, until all writers are done and no event is left."""
     found: list[Record] = []
     cursor = start
     with connected(service) as api:
@@ -113,7 +113,7 @@ def test_followers_see_every_change_once_and_in_order(service: Service) -> None:
         ]
 
 
-def test_a_crash_leaves_the_log_of_exactly_what_is_stored(service: Service) -> None:
+def test_after_a_crash_the_log_matches_the_stored_versions(service: Service) -> None:
     with connected(service) as api:
         first = AGENTS.make(api, "burst")["latestVersionId"]
         start = read(api, after="now")["next"]

@@ -1,4 +1,4 @@
-"""Entries of the log are never changed and never removed, whatever happens around them."""
+"""Entries of the log are never changed and never removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def everything() -> list[dict[str, Any]]:
     return list(Event.objects.order_by("position", "ordinal").values())
 
 
-def test_entries_outlive_what_they_are_about(cast: Cast, kind: Kind) -> None:
+def test_entries_remain_after_their_subject_is_deleted(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.publish(cast.paula, "writer", history.draft)
     person("lena", acme="viewer")

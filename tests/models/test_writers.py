@@ -1,4 +1,4 @@
-"""Threads of a process that write to one SQLite file take turns, in the order in which they came."""
+"""Threads of a process that write to one SQLite file take turns, in the order of their arrival."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITERS = 8
 
 @pytest.fixture
 def databases(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[ConnectionHandler]:
-    """A file of its own, to which every thread has a connection."""
+    """A separate file, to which every thread has a connection."""
     options = {"transaction_mode": "IMMEDIATE", "timeout": 30}
     name = str(tmp_path / "writers.sqlite3")
     database = {"ENGINE": "editor_project.database.sqlite", "NAME": name, "OPTIONS": options}
@@ -47,11 +47,11 @@ def writing(databases: ConnectionHandler) -> Iterator[Any]:
 
 
 def waiting(databases: ConnectionHandler) -> int:
-    """How many threads wait for the file."""
+    """The number of threads that wait for the file."""
     return len(base._queues[str(databases["default"].settings_dict["NAME"])]._waiting)
 
 
-def test_writers_are_served_in_the_order_in_which_they_came(databases: ConnectionHandler) -> None:
+def test_writers_are_served_in_order_of_arrival(databases: ConnectionHandler) -> None:
     served: list[int] = []
 
     def write(number: int) -> None:
@@ -121,10 +121,10 @@ def test_a_writer_gives_up_after_the_timeout_and_the_others_stay_in_order(
 
 
 @pytest.mark.parametrize("ends", [MemoryError, KeyboardInterrupt])
-def test_a_commit_that_ends_in_no_error_of_the_database_lets_the_next_one_write(
+def test_a_commit_that_fails_with_another_error_lets_the_next_one_write(
     databases: ConnectionHandler, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException]
 ) -> None:
-    """Django rolls back after errors of the database alone; Python's `sqlite3` raises others, too."""
+    """Django rolls back only after errors of the database; Python's `sqlite3` raises others, too."""
     connection: Any = databases["default"]
     connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
     with monkeypatch.context() as faulty:

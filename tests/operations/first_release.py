@@ -1,7 +1,7 @@
-"""What an installation of the first release held and answered; it stays as it is for all later ones.
+"""Data and answers of an installation of the first release; it stays as it is for all later ones.
 
 Its rows are in first_release.sql, made by that release at work: history with labels, a restored and a deleted
-version, references, an override, an unpublished block, keys. What it answered then is in first_release.json.
+version, references, an override, an unpublished block, keys. Its answers then are in first_release.json.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the page about administration says and shows, done as it stands there."""
+"""The page about administration, followed as it stands there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ User.objects.create_superuser('lena', password={PASSWORD!r})
 
 @pytest.fixture(scope="module")
 def administered_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A service with somebody in it, and a program that watches."""
+    """A service with a person, and a program that monitors it."""
     with installation(tmp_path_factory.mktemp("administration") / "editor", is_set_up=True) as installed:
         installed.python(LENA)
         installed.service.start()
@@ -41,7 +41,7 @@ def test_the_first_superuser_signs_in(administered_service: Installation) -> Non
         assert is_signed_in(ada)
 
 
-def test_who_is_switched_off_is_out_at_once_and_so_are_their_keys(administered_service: Installation) -> None:
+def test_deactivating_a_person_ends_sessions_and_keys_immediately(administered_service: Installation) -> None:
     service = administered_service.service
     key = service.manage("create_api_key", "lena")
     with visiting(service.url) as lena, connected(service, key) as api:
@@ -74,7 +74,7 @@ def test_a_key_is_issued_and_revoked(administered_service: Installation) -> None
         assert shop.get("/agents").status == 401
 
 
-def test_old_versions_go_and_what_matters_stays(administered_service: Installation) -> None:
+def test_pruning_deletes_old_versions_except_needed_ones(administered_service: Installation) -> None:
     with connected(administered_service.service) as api:
         first = AGENTS.make(api, "long", autoPublish=True)["activeVersionId"]
         for turn in range(3):
@@ -86,7 +86,7 @@ def test_old_versions_go_and_what_matters_stays(administered_service: Installati
         assert left[-1]["id"] == first
 
 
-def test_a_request_is_a_line_of_the_log_under_its_id_and_without_its_secrets(
+def test_a_request_is_logged_in_one_line_with_its_id_and_without_secrets(
     administered_service: Installation,
 ) -> None:
     service = administered_service.service

@@ -1,4 +1,4 @@
-"""A back-up of a server at work, by the commands of the page, restored on what might be another machine."""
+"""A back-up of a working server, by the commands of the page, restored as if on another machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ print(invitation_address(secret))
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored, and what is known of before."""
+    """The restored installation, and facts from before."""
 
     old: Installation
     new: Installation
@@ -67,7 +67,7 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
 
 
 def set_up(old: Installation) -> str:
-    """Make what is backed up: ada is a superuser, two agents and a block are published, lena is invited.
+    """Make the data to back up: ada is a superuser, two agents and a block are published, lena is invited.
 
     Returns her invitation.
     """
@@ -83,7 +83,7 @@ def set_up(old: Installation) -> str:
 
 
 def back_up_while_saving(old: Installation) -> list[Record]:
-    """Back up while saves go on and are acknowledged; return what was acknowledged before."""
+    """Back up during acknowledged saves; return the answers acknowledged before."""
 
     def save(api: RemoteApi, writer: int, turn: int) -> Record:
         text = f"{DELICATE}{writer}/{turn}"
@@ -99,7 +99,7 @@ def back_up_while_saving(old: Installation) -> list[Record]:
 
 
 def restore(old: Installation, new: Installation) -> None:
-    """Carry the only back-up over and restore it, on top of what a crash has left behind."""
+    """Copy the only back-up and restore it, over the leftovers of a crash."""
     old.service.kill()
     if SQLITE:
         shutil.copytree(old.folder / "var", new.folder / "var", dirs_exist_ok=True)
@@ -111,7 +111,7 @@ def restore(old: Installation, new: Installation) -> None:
 
 
 @pytest.mark.parametrize("resource_id", BUSY)
-def test_everything_that_was_acknowledged_before_a_back_up_is_in_it(
+def test_a_back_up_contains_every_save_acknowledged_before(
     restored_service: Restored, resource_id: str
 ) -> None:
     with connected(restored_service.new.service) as api:
@@ -132,7 +132,7 @@ def test_everything_that_was_acknowledged_before_a_back_up_is_in_it(
     assert labelled["instructions"] == "first words"
 
 
-def test_work_goes_on_after_a_restore(restored_service: Restored, kind: Kind) -> None:
+def test_work_continues_after_a_restore(restored_service: Restored, kind: Kind) -> None:
     resource_id = BUSY[0] if kind is AGENTS else "tone"
     with connected(restored_service.new.service) as api:
         newest = kind.versions(api, resource_id)[0]["versionNumber"]
@@ -141,7 +141,7 @@ def test_work_goes_on_after_a_restore(restored_service: Restored, kind: Kind) ->
         assert api.get(kind.url(resource_id)).body[kind.text] == "after the restore"
 
 
-def test_another_secret_signs_people_out_and_leaves_them_their_passwords(restored_service: Restored) -> None:
+def test_another_secret_key_signs_people_out_and_passwords_remain_valid(restored_service: Restored) -> None:
     new = restored_service.new.service
     assert remembered(restored_service) == {"key": True, "session": False, "invitation": True}
     with visiting(new.url) as ada:
@@ -155,7 +155,7 @@ def test_another_secret_signs_people_out_and_leaves_them_their_passwords(restore
 
 
 def remembered(restored: Restored) -> dict[str, bool]:
-    """Say which of the secrets that people hold are good still."""
+    """Return which of the secrets that people hold are still valid."""
     new = restored.new.service
     with visiting(new.url) as ada, visiting(new.url) as lena, connected(new) as robot:
         ada.cookies.update(restored.cookies)
@@ -168,7 +168,7 @@ def remembered(restored: Restored) -> dict[str, bool]:
 
 
 @pytest.mark.skipif(not SQLITE, reason="It is about SQLite's own command.")
-def test_sqlite_is_not_backed_up_over_a_back_up_nor_out_of_nothing(tmp_path: Path) -> None:
+def test_a_back_up_of_sqlite_needs_a_database_and_overwrites_no_back_up(tmp_path: Path) -> None:
     with installation(tmp_path / "empty") as empty:
         [command] = commands(ADMINISTRATION, "Back up SQLite")
         with pytest.raises(AssertionError, match="unable to open database file"):

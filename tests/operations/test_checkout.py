@@ -1,4 +1,4 @@
-"""A checkout with nothing installed but what requirements.txt names, and that is not the client beside it."""
+"""A checkout with only the packages of requirements.txt, which do not include the client in the checkout."""
 
 from __future__ import annotations
 

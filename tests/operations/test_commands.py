@@ -1,4 +1,4 @@
-"""The commands around the service: what starts it, what stops it from starting, and the demo."""
+"""The commands around the service: what starts it, what prevents the start, and the demo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @pytest.mark.parametrize("environment", [{}, {"SECRET_KEY": ""}, {"DEBUG": "off"}], ids=str)
 @pytest.mark.parametrize("name", ["serve", "migrate"])
-def test_without_a_secret_key_the_start_stops_with_a_sentence(
+def test_without_a_secret_key_the_start_fails_with_one_sentence(
     tmp_path: Path, name: str, environment: dict[str, str]
 ) -> None:
     done = run(tmp_path, name, **environment)
@@ -51,7 +51,7 @@ def test_with_a_secret_key_or_debugging_it_starts(tmp_path: Path, environment: d
     assert done.returncode == 0, done.stderr
 
 
-def test_a_limit_on_requests_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+def test_an_invalid_limit_on_requests_prevents_the_start(tmp_path: Path) -> None:
     done = run(tmp_path, "serve", SECRET_KEY="a secret", EDITOR_THROTTLE="plenty")
     assert done.returncode != 0
     assert "EDITOR_THROTTLE" in done.stderr
@@ -87,7 +87,7 @@ def test_migrating_again_changes_nothing(cast: Cast) -> None:
 
 
 def run_demo(*arguments: str) -> tuple[Api, str]:
-    """Run the command; return the API as the key that it prints sees it, and all that it prints."""
+    """Run the command; return the API with the printed key, and the whole output."""
     printed = command("demo", *arguments)
     keys = re.findall(r"ek_[\w-]+", printed)
     assert len(keys) == 1, printed
@@ -95,7 +95,7 @@ def run_demo(*arguments: str) -> tuple[Api, str]:
 
 
 def contents(api: Api) -> dict[str, list[str]]:
-    """All versions of all that is stored, by id."""
+    """All versions of all stored resources, by id."""
     found = {}
     for kind in (AGENTS, PROMPT_BLOCKS):
         for item in api.get(kind.path, status="all").body[kind.list_key]:
@@ -103,7 +103,7 @@ def contents(api: Api) -> dict[str, list[str]]:
     return found
 
 
-def test_the_demo_prints_how_to_get_in(db: None) -> None:
+def test_the_demo_prints_how_to_sign_in(db: None) -> None:
     api, printed = run_demo("--address", "http://127.0.0.1:8765")
     assert "http://127.0.0.1:8765/studio/" in printed
     signing_in = re.search(r"Sign in\s+(\S+) / (\S+)", printed)
@@ -132,7 +132,7 @@ def test_the_demo_is_loaded_once(db: None) -> None:
     assert contents(second) == before
 
 
-def test_what_people_did_with_the_demo_is_left_alone(db: None) -> None:
+def test_reloading_the_demo_preserves_changes_by_people(db: None) -> None:
     api, _ = run_demo()
     deleted, edited, *_ = sorted(item["id"] for item in api.get(AGENTS.path).body["agents"])
     assert api.delete(AGENTS.url(deleted)).status == 200

@@ -20,12 +20,12 @@ def test_the_unit_starts_a_process_as_the_page_does() -> None:
     assert arguments == by_hand[1:]
 
 
-def test_the_environment_sets_only_what_there_is_to_set() -> None:
+def test_the_environment_file_sets_only_documented_settings() -> None:
     named = re.findall(r"^(\w+)=", (EXAMPLE / "editor.env").read_text(), re.MULTILINE)
     explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE)
     assert {"SECRET_KEY", "DATABASE_URL", "EDITOR_HTTPS"} <= set(named) <= set(explained)
 
 
-def test_the_page_leads_to_every_file() -> None:
+def test_the_page_links_to_every_file() -> None:
     page = DEPLOYMENT.read_text()
     assert [path.name for path in EXAMPLE.rglob("*") if path.is_file() and path.name not in page] == []

@@ -1,4 +1,4 @@
-"""What an upgrade grants to agents that were published before anybody wrote down what they may run."""
+"""The grants of an upgrade to agents that were published before grants were recorded."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def stored(
     return version_id
 
 
-def test_what_was_published_before_is_granted_within_its_workspace_alone(first_release: StateApps) -> None:
+def test_earlier_publications_get_grants_within_their_workspace_only(first_release: StateApps) -> None:
     apps = first_release
     for workspace in ("default", "acme", "elsewhere"):
         workspaces = apps.get_model("versioning", "Workspace").objects

@@ -1,4 +1,4 @@
-"""Settings name the editor of an installation and its framework; values that cannot be used are refused."""
+"""Settings name the editor of an installation and its framework; unusable values are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def choose(settings: Any, *, instance: str = "", framework: str = "") -> None:
 
 
 @pytest.mark.parametrize("instance", ["", "editor"])
-def test_a_framework_brings_the_editor_that_it_was_handed(settings: Any, instance: str) -> None:
+def test_a_framework_uses_the_editor_that_it_was_given(settings: Any, instance: str) -> None:
     choose(settings, instance=instance, framework="framework")
     assert (get_editor(), get_framework()) == (editor, framework)
 
@@ -64,9 +64,7 @@ def test_a_framework_that_does_not_fit_is_refused(settings: Any, instance: str, 
         ("EDITOR_WORKER", "yes"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_an_error_of_the_check(
-    settings: Any, setting: str, value: object
-) -> None:
+def test_an_unusable_value_is_an_error_of_the_check(settings: Any, setting: str, value: object) -> None:
     assert not check_values()
     setattr(settings, setting, value)
     [error] = check_values()
@@ -86,7 +84,9 @@ def test_a_database_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("command", ["check", "serve"])
 @pytest.mark.parametrize(("setting", "value"), [("EDITOR_STREAMS", "some"), ("EDITOR_THROTTLE", "600")])
-def test_the_server_refuses_what_the_check_refuses(command: str, setting: str, value: str) -> None:
+def test_the_server_does_not_start_with_values_that_the_check_refuses(
+    command: str, setting: str, value: str
+) -> None:
     environment = {**os.environ, "DATABASE_URL": "sqlite://:memory:", setting: value}
     done = fork_server.run("manage.py", command, env=environment)
     assert done.returncode != 0

@@ -20,7 +20,7 @@ KEY_ALONE = re.compile(r"ek_[A-Za-z0-9_-]{32,}\n")
 
 
 def create(*arguments: str) -> Api:
-    """Run `create_api_key` and return the API as the new key sees it."""
+    """Run `create_api_key` and return the API with the new key."""
     output = command("create_api_key", *arguments)
     assert KEY_ALONE.fullmatch(output), output
     return Api(output.strip())
@@ -45,7 +45,7 @@ def test_a_real_command_prints_the_key_alone(live_service: Service) -> None:
     assert KEY_ALONE.fullmatch(f"{printed}\n")
 
 
-def test_whatever_is_missing_is_made(db: None, kind: Kind) -> None:
+def test_missing_users_and_workspaces_are_created(db: None, kind: Kind) -> None:
     api = create("nina", "--workspace", "lab", "--role", "editor")
     record = kind.make(api)
     assert (record["workspaceId"], record["authorId"]) == ("lab", "nina")
@@ -57,7 +57,7 @@ def test_a_new_user_cannot_sign_in_with_a_password(db: None) -> None:
     assert not User.objects.get(username="nina").has_usable_password()
 
 
-def test_what_is_there_already_is_used(cast: Cast, kind: Kind) -> None:
+def test_existing_users_and_workspaces_are_used(cast: Cast, kind: Kind) -> None:
     users = User.objects.count()
     kind.make(cast.alice)
     api = create("edgar", "--workspace", "acme")
@@ -66,7 +66,7 @@ def test_what_is_there_already_is_used(cast: Cast, kind: Kind) -> None:
     assert Workspace.objects.get(id="acme").name == "Acme"
 
 
-def test_a_new_member_without_a_role_reads_what_is_published(cast: Cast, kind: Kind) -> None:
+def test_a_new_member_without_a_role_reads_published_versions(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     api = create("nina", "--workspace", "acme")
     assert api.get(kind.url("writer")).status == 200
@@ -131,7 +131,7 @@ def test_with_a_workspace_the_key_reaches_no_other(cast: Cast, kind: Kind) -> No
     assert create("dora", "--workspace", "acme").get(kind.url("theirs")).status == 404
 
 
-def test_a_key_has_the_name_it_is_given(cast: Cast) -> None:
+def test_a_key_has_the_given_name(cast: Cast) -> None:
     assert stored(create("alice", "--name", "nightly import")).name == "nightly import"
     assert stored(create("alice")).name == ""
 
@@ -168,7 +168,7 @@ def test_a_key_without_a_moment_does_not_expire(cast: Cast) -> None:
     ],
     ids=" ".join,
 )
-def test_a_wrong_command_says_so_and_makes_nothing(db: None, arguments: tuple[str, ...]) -> None:
+def test_an_invalid_command_is_refused_and_creates_nothing(db: None, arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         command("create_api_key", *arguments)
     made: list[Any] = [User.objects.count(), ApiKey.objects.count(), Membership.objects.count()]
@@ -193,7 +193,7 @@ def test_a_key_is_revoked_by_the_prefix_that_is_shown_of_it(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("name", ["ek_unknown", "ek_", "", "alice"])
-def test_a_name_that_is_no_key_or_prefix_revokes_nothing(cast: Cast, name: str) -> None:
+def test_a_text_that_is_no_key_or_prefix_revokes_nothing(cast: Cast, name: str) -> None:
     with pytest.raises(CommandError):
         command("revoke_api_key", name)
     assert not ApiKey.objects.filter(revoked_at__isnull=False).exists()
@@ -207,7 +207,7 @@ def test_a_mistyped_key_is_not_repeated_in_the_message(cast: Cast) -> None:
     assert cast.alice.get("/stored/agents").status == 200
 
 
-def test_what_is_printed_about_a_revoked_key_does_not_repeat_it(cast: Cast) -> None:
+def test_the_output_about_a_revoked_key_does_not_contain_it(cast: Cast) -> None:
     assert cast.alice.key not in command("revoke_api_key", cast.alice.key)
 
 
@@ -230,6 +230,6 @@ def test_the_command_leaves_entries_for_the_key_and_the_role(cast: Cast) -> None
 
 
 @pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "10000-01-01"])
-def test_a_moment_that_cannot_be_stored_ends_no_command_in_a_traceback(cast: Cast, moment: str) -> None:
+def test_an_expiry_that_cannot_be_stored_is_refused_without_a_traceback(cast: Cast, moment: str) -> None:
     with pytest.raises(CommandError, match="--expires must be ISO 8601"):
         command("create_api_key", "vera", "--expires", moment)

@@ -1,4 +1,4 @@
-"""What becomes of the entries of the audit log that earlier releases wrote."""
+"""The migration of audit log entries that earlier releases wrote."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def entry(action: str, target: str, before: str = "", after: str = "", **detail:
     return {"action": action, "target": target, "from_version": before, "to_version": after, "detail": detail}
 
 
-# An entry, and the types of the events that it becomes with what else they say.
+# An entry, and the types and details of the events that it becomes.
 ENTRIES: list[tuple[dict[str, Any], list[tuple[Any, ...]]]] = [
     (entry("publish", "agent writer", "", GONE), [("agent.published", GONE, "", None, "", "readers", {})]),
     (entry("delete", "agent writer", GONE), [("agent.deleted", "", GONE, None, "", "readers", {})]),
@@ -93,7 +93,9 @@ OF_WORKSPACES = [
 ]
 
 
-def test_every_entry_becomes_an_event_in_its_place_and_an_entry_again(earlier_release: StateApps) -> None:
+def test_every_entry_becomes_an_event_in_order_and_an_entry_again_when_reversed(
+    earlier_release: StateApps,
+) -> None:
     workspace = earlier_release.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
     identity = uuid.uuid4()
     agents, versions = (earlier_release.get_model("versioning", one) for one in ("Agent", "AgentVersion"))
@@ -149,13 +151,13 @@ def test_every_entry_becomes_an_event_in_its_place_and_an_entry_again(earlier_re
     names = ("action", "target", "from_version", "to_version", "detail")
     back = list(former.order_by("at", "pk").values(*names))
     assert back[0] == joined
-    assert back[1:-1] == [one for made in given for one in told_one_by_one(made)]
+    assert back[1:-1] == [one for made in given for one in separate_entries(made)]
     assert (back[-1]["action"], back[-1]["target"]) == ("workspace_renamed", "workspace acme")
     again = former.get(action="publish", from_version="")
     assert (again.at, again.actor, again.key_prefix, again.workspace_id) == (START, "ada", "ek_1", "acme")
 
 
-def told_one_by_one(made: dict[str, Any]) -> list[dict[str, Any]]:
+def separate_entries(made: dict[str, Any]) -> list[dict[str, Any]]:
     """Return an audit entry as it comes back: of several versions that went together one tells of each."""
     if made["action"] == "prune":
         return [{**made, "detail": {"numbers": [number]}} for number in made["detail"]["numbers"]]

@@ -1,4 +1,4 @@
-"""What the log holds, and what it does not: no key, no secret of an invitation, no query parameter."""
+"""The content of the log: no key, no secret of an invitation, no query parameter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ print(get_editor().invitation.invite("default", "lena", Role.VIEWER)[1])
 WELCOME = "/studio/versioning/workspace/welcome/"
 
 
-def test_the_log_of_a_server_holds_no_secret_of_an_address(live_service: Service) -> None:
+def test_the_log_of_a_server_contains_no_secrets_from_urls(live_service: Service) -> None:
     token = live_service.manage("shell", "--no-imports", "-c", INVITE)
     key, written = live_service.key, len(live_service.log)
     with httpx.Client(
@@ -40,7 +40,7 @@ def test_the_log_of_a_server_holds_no_secret_of_an_address(live_service: Service
     assert key not in log and "ek_[secret]" in log
 
 
-def test_the_line_of_a_request_holds_no_secret_whoever_writes_it(
+def test_log_lines_about_a_request_contain_no_secret_from_any_logger(
     cast: Cast, caplog: pytest.LogCaptureFixture
 ) -> None:
     link = shown_once(Visitor("alice").post(workspace_page("members"), username="lena", role="viewer"))
@@ -51,7 +51,7 @@ def test_the_line_of_a_request_holds_no_secret_whoever_writes_it(
 
 
 def line_of(**more: Any) -> str:
-    """Return what is written of a bug in a request with secrets in its address."""
+    """Return the log line of a bug in a request with secrets in its URL."""
     handler = DiscreetHandler()
     handler.setFormatter(JsonLines())
     request = RequestFactory().get("/studio/", {"q": "a customer's name"})
@@ -63,16 +63,16 @@ def line_of(**more: Any) -> str:
     return handler.format(record)
 
 
-def test_a_line_about_a_request_leaves_out_what_was_asked_for() -> None:
+def test_a_log_line_about_a_request_omits_its_query() -> None:
     assert "customer" not in line_of() and '"status_code": 500' in line_of()
 
 
-def test_a_secret_is_left_out_wherever_in_a_line_it_stands() -> None:
+def test_a_secret_is_removed_anywhere_in_a_log_line() -> None:
     assert line_of(reason="ek_" + "x" * 40, more=["ei_" + "y" * 40]).count("[secret]") == 2
     assert "ek_short" in line_of(reason="ek_short")
 
 
-def test_a_page_tells_other_hosts_nothing_of_its_address(cast: Cast) -> None:
+def test_pages_do_not_reveal_their_url_to_other_hosts(cast: Cast) -> None:
     link = shown_once(Visitor("alice").post(workspace_page("members"), username="lena", role="viewer"))
     for answer in (Visitor("alice").get(link), Visitor("alice").get(WELCOME), cast.alice.get(AGENTS.path)):
         headers = answer.headers

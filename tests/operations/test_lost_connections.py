@@ -1,4 +1,4 @@
-"""PostgreSQL restarts, or another one takes over: every connection is cut, and no request is lost with it."""
+"""PostgreSQL restarts or fails over: every connection is cut, and no request is lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 
 
 @pytest.mark.skipif(SQLITE, reason="SQLite has no connections that it could cut.")
-def test_no_request_is_lost_with_the_connections_that_the_database_has_cut(
+def test_no_request_fails_after_the_database_cut_all_connections(
     live_service: Service,
 ) -> None:
     def statuses(_: int) -> set[int]:

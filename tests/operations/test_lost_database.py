@@ -1,4 +1,4 @@
-"""PostgreSQL is away: everybody is told within seconds, and served within seconds of its return."""
+"""PostgreSQL is down: requests are refused within seconds, and served within seconds of its return."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Ask = Callable[[RemoteApi], Answer]
 
 
 def home_page(api: RemoteApi) -> Answer:
-    """Ask for a page of the studio as somebody who was signed in once."""
+    """Request a page of the studio with the cookie of an earlier session."""
     api.prefix = ""
     return api.request("GET", "/studio/", cookie="sessionid=made-up-but-long-enough")
 
@@ -56,7 +56,7 @@ ASKED: dict[str, Ask] = {
 
 @dataclass(frozen=True)
 class Served:
-    """A service, and the way from it to its database."""
+    """A service, and the relay to its database."""
 
     installation: Installation
     relay: Relay
@@ -66,7 +66,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service that reaches its database through a relay, with answers that it has kept."""
+    """A service that reaches its database through a relay, with cached answers."""
     folder = tmp_path_factory.mktemp("lost") / "installation"
     environment = {"EDITOR_STATEMENT_TIMEOUT": str(STATEMENT_SECONDS)}
     with installation(folder, is_set_up=True, **environment) as made:
@@ -84,20 +84,20 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(autouse=True)
-def way_is_open(service: Served) -> Iterator[None]:
-    """Whatever a test does to the way to the database, the next one finds it open."""
+def connection_is_restored(service: Served) -> Iterator[None]:
+    """Restore the connection to the database after each test."""
     yield
     service.relay.recover()
 
 
 def timed(service: Served, ask: Ask) -> tuple[Answer, float]:
-    """Ask on a connection of its own; return the answer and the seconds that it took."""
+    """Send a request on a separate connection; return the answer and its duration in seconds."""
     with connected(service.installation.service) as api:
         begun = time.monotonic()
         return ask(api), time.monotonic() - begun
 
 
-def test_streams_end_because_nobody_can_say_what_they_miss(service: Served, lose: Lose) -> None:
+def test_streams_end_when_the_database_is_lost(service: Served, lose: Lose) -> None:
     with open_stream(service.installation.service) as stream:
         lose(service.relay)
         assert stream.ended.wait(SECONDS_UNTIL_A_SIGN)
@@ -111,7 +111,9 @@ def test_streams_end_because_nobody_can_say_what_they_miss(service: Served, lose
         assert stream.wait_for(1)
 
 
-def test_everybody_is_told_soon_and_served_soon_after_its_return(service: Served, lose: Lose) -> None:
+def test_requests_are_refused_quickly_and_served_soon_after_the_database_returns(
+    service: Served, lose: Lose
+) -> None:
     asked = [list(ASKED.items())[position % len(ASKED)] for position in range(CALLERS)]
     with ThreadPoolExecutor(CALLERS + 1) as threads:
         # Many connections are open when the database goes.
@@ -142,13 +144,13 @@ def test_everybody_is_told_soon_and_served_soon_after_its_return(service: Served
 
 @pytest.fixture(params=["refused", "silent"])
 def lose(request: pytest.FixtureRequest) -> Lose:
-    """How the database goes: it is stopped, or its packets are dropped."""
+    """How the database becomes unreachable: it is stopped, or its packets are dropped."""
     return {"refused": Relay.cut, "silent": Relay.fall_silent}[request.param]
 
 
-def test_a_worker_waits_for_it_and_goes_on(service: Served, lose: Lose, tmp_path: Path) -> None:
+def test_a_worker_waits_for_the_database_and_continues(service: Served, lose: Lose, tmp_path: Path) -> None:
     def signs() -> int:
-        """Count the signs of a worker that were given since the way was open again."""
+        """Count the heartbeats of a worker since the connection was restored."""
         with psycopg.connect(service.database_url) as other:
             found = other.execute(
                 "SELECT count(*) FROM versioning_workerheartbeat WHERE seen_at > %s", [back]
@@ -180,11 +182,11 @@ def test_a_worker_waits_for_it_and_goes_on(service: Served, lose: Lose, tmp_path
 
 
 @pytest.mark.parametrize("lose", ["refused", "silent"], indirect=True)
-def test_a_request_that_the_database_leaves_in_the_middle_is_answered(service: Served, lose: Lose) -> None:
+def test_a_request_during_which_the_database_is_lost_is_answered(service: Served, lose: Lose) -> None:
     with psycopg.connect(service.database_url) as other, ThreadPoolExecutor(1) as threads:
         other.execute(LOCK)
         waiting = threads.submit(timed, service, ASKED["an edit of an agent"])
-        until_somebody_waits_for_a_lock(other)
+        until_a_statement_waits_for_a_lock(other)
         lose(service.relay)
         answer, seconds = waiting.result()
         assert (answer.status, answer.code) == (503, "database_unavailable")
@@ -196,8 +198,8 @@ def test_a_request_that_the_database_leaves_in_the_middle_is_answered(service: S
         assert time.monotonic() - back < SECONDS_UNTIL_BACK
 
 
-def until_somebody_waits_for_a_lock(connection: psycopg.Connection[tuple[int]]) -> None:
-    """Return when a statement of the service waits for what this connection has."""
+def until_a_statement_waits_for_a_lock(connection: psycopg.Connection[tuple[int]]) -> None:
+    """Wait until a statement of the service waits for a lock of this connection."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     deadline = time.monotonic() + STATEMENT_SECONDS
     while time.monotonic() < deadline:
@@ -210,7 +212,7 @@ def until_somebody_waits_for_a_lock(connection: psycopg.Connection[tuple[int]]) 
     raise AssertionError("nobody waits")
 
 
-def test_a_statement_that_takes_too_long_is_answered_with_a_sentence(service: Served) -> None:
+def test_a_statement_that_takes_too_long_is_answered_with_a_clear_error(service: Served) -> None:
     with psycopg.connect(service.database_url) as other:
         other.execute(LOCK)
         answer, seconds = timed(service, ASKED["an edit of an agent"])

@@ -31,7 +31,7 @@ pytestmark = [
 DUMP, LOAD = commands(ADMINISTRATION, "From SQLite to PostgreSQL")
 
 LEFT_BEHIND = {
-    "contenttypes.ContentType",  # `migrate` makes both anew
+    "contenttypes.ContentType",  # `migrate` creates both again
     "auth.Permission",
     "sessions.Session",
     "versioning.AgentDocument",  # a worker fills the index of the search again
@@ -58,7 +58,7 @@ Schedule.objects.update(run_at=timezone.now(), due_at=timezone.now())
 
 @dataclass(frozen=True)
 class Moving:
-    """What moves."""
+    """The state of the move."""
 
     old: Installation
     life: Life
@@ -71,7 +71,7 @@ class Moving:
 
 @pytest.fixture(scope="module")
 def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moving]:
-    """An installation on SQLite that has been in use, and what the page has made of it."""
+    """An installation on SQLite that has been in use, and its dump by the commands of the page."""
     folder = tmp_path_factory.mktemp("moving") / "old"
     database = f"sqlite:///{folder}/var/editor.sqlite3"
     with receiving() as receiver, installation(folder, DATABASE_URL=database, **SETTINGS) as old:
@@ -94,7 +94,7 @@ def new_service(tmp_path: Path) -> Iterator[Installation]:
 
 
 def answers(api: RemoteApi) -> dict[str, Any]:
-    """Return what is served, and the history of it."""
+    """Return the served agents and blocks, and their history."""
     paths = ["/agents", f"{AGENTS.path}?status=all", PROMPT_BLOCKS.path, "/agents/lead", "/agents/support"]
     paths += ["/reviews", "/comments", "/releases", "/schedules", "/webhooks", "/events?limit=1000"]
     paths += ["/workspaces/default/review-policy"]
@@ -114,7 +114,7 @@ def answers(api: RemoteApi) -> dict[str, Any]:
 
 
 def lines(file: Path) -> tuple[list[Any], tuple[int, int]]:
-    """Return the rows of a dump; and where its log is, and where the newest change of rights."""
+    """Return the rows of a dump; and the positions of its log and of its newest change of rights."""
     with file.open() as rows:
         # Django writes no milliseconds where there are none, and none as ".000" where there are microseconds.
         found = [json.loads(row.replace('.000Z"', 'Z"')) for row in rows]
@@ -122,14 +122,14 @@ def lines(file: Path) -> tuple[list[Any], tuple[int, int]]:
     return found, (log["fields"].pop("position"), log["fields"].pop("rights_position"))
 
 
-def test_the_installation_has_something_of_everything(old_service: Moving) -> None:
+def test_the_installation_has_rows_of_every_model(old_service: Moving) -> None:
     counts = json.loads(old_service.old.python(COUNTS))
     assert {label for label, count in counts.items() if not count} == WITHOUT_ROWS
     moved = {row["model"] for row in lines(old_service.file)[0]}
     assert moved == {label.lower() for label in counts.keys() - LEFT_BEHIND - WITHOUT_ROWS}
 
 
-def test_everything_moves_and_work_goes_on(old_service: Moving, new_service: Installation) -> None:
+def test_everything_moves_and_work_continues(old_service: Moving, new_service: Installation) -> None:
     (new_service.folder / old_service.file.name).write_bytes(old_service.file.read_bytes())
     new_service.run(LOAD)
 
@@ -137,7 +137,7 @@ def test_everything_moves_and_work_goes_on(old_service: Moving, new_service: Ins
     new_service.run(DUMP)
     moved, old = lines(new_service.folder / old_service.file.name), lines(old_service.file)
     assert moved[0] == old[0]
-    # The log moves for whoever follows it while rows are loaded.
+    # The log moves for followers while rows are loaded.
     assert all(new >= old for new, old in zip(moved[1], old[1], strict=True))
 
     service = new_service.service
@@ -146,17 +146,17 @@ def test_everything_moves_and_work_goes_on(old_service: Moving, new_service: Ins
     with connected(service) as api, connected(service, rita) as reviewer:
         assert answers(api) == old_service.answers
         assert new_service.python(IS_INDEXED) == "False"
-        what_is_searched_is_found(new_service)
+        search_works(new_service)
         for kind in KINDS:
-            go_on(api, reviewer, kind)
+            continue_working(api, reviewer, kind)
         assert by_lock(api, old_service.life.lock)["text"].startswith(PUBLISHED_WORDS)
-        what_is_due_is_done(old_service, new_service, api)
+        due_schedules_and_webhooks_run(old_service, new_service, api)
         assert new_service.python(IS_INDEXED) == "True"
-        what_is_searched_is_found(new_service)
+        search_works(new_service)
 
 
-def go_on(api: RemoteApi, reviewer: RemoteApi, kind: Kind) -> None:
-    """Do what needs a new number, a new row and an old pointer."""
+def continue_working(api: RemoteApi, reviewer: RemoteApi, kind: Kind) -> None:
+    """Make changes that need a new number, a new row and an old pointer."""
     assert api.get(kind.url("writer")).body[kind.text] == PUBLISHED_WORDS
     newest = kind.versions(api)[0]["versionNumber"]
     saved = kind.save(api, "writer", "after the move")["latestVersionId"]
@@ -175,8 +175,8 @@ def go_on(api: RemoteApi, reviewer: RemoteApi, kind: Kind) -> None:
     assert api.delete(kind.url("writer", "versions", saved)).status == 400
 
 
-def what_is_due_is_done(old_service: Moving, new: Installation, api: RemoteApi) -> None:
-    """What was scheduled goes live, and the receiver hears of what happened before the move and since."""
+def due_schedules_and_webhooks_run(old_service: Moving, new: Installation, api: RemoteApi) -> None:
+    """The schedule goes live, and the receiver gets the events from before and after the move."""
     told = {message.id for message in old_service.receiver.messages}
     new.python(IT_IS_TIME)
     new.service.manage("work", "--once")
@@ -187,7 +187,7 @@ def what_is_due_is_done(old_service: Moving, new: Installation, api: RemoteApi) 
         assert api.get(f"/schedules/{schedule['id']}").body["state"] == "done"
 
 
-def what_is_searched_is_found(new: Installation) -> None:
+def search_works(new: Installation) -> None:
     """Search for a word of both kinds."""
     with visiting(new.service.url) as ada:
         assert sign_in(ada, "ada", PASSWORD)
@@ -196,7 +196,7 @@ def what_is_searched_is_found(new: Installation) -> None:
             assert f"/studio/versioning/{kind}/scheduled/" in page
 
 
-def test_a_move_that_breaks_off_leaves_nothing_behind(old_service: Moving, new_service: Installation) -> None:
+def test_an_interrupted_move_leaves_nothing_behind(old_service: Moving, new_service: Installation) -> None:
     whole = old_service.file.read_text()
     (new_service.folder / old_service.file.name).write_text(whole[: len(whole) // 2])
     with pytest.raises(AssertionError, match=r"editor\.jsonl"):

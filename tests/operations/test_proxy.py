@@ -36,7 +36,7 @@ PASSWORD = "a long password"
 
 
 def example_environment() -> dict[str, str]:
-    """Return what the example sets that is not of the machine alone."""
+    """Return the settings of the example that are not specific to the machine."""
     lines = (EXAMPLE / "editor.env").read_text().splitlines()
     values = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
     return {name: value for name, value in values.items() if name not in {"SECRET_KEY", "DATABASE_URL"}}
@@ -102,7 +102,7 @@ def api(service_behind_nginx: Deployment) -> Iterator[RemoteApi]:
         yield api
 
 
-def test_what_one_process_publishes_the_next_read_of_any_serves(
+def test_a_publication_by_one_process_is_served_by_the_next_read_of_any(
     deployment: Deployment, api: RemoteApi
 ) -> None:
     AGENTS.make(api, "shared", autoPublish=True)
@@ -116,9 +116,7 @@ def test_what_one_process_publishes_the_next_read_of_any_serves(
                 assert {reader.get("/agents/shared").body["instructions"] for reader in readers} == {text}
 
 
-def test_events_come_as_they_happen_from_a_process_of_their_own(
-    deployment: Deployment, api: RemoteApi
-) -> None:
+def test_events_arrive_as_they_happen_from_a_separate_process(deployment: Deployment, api: RemoteApi) -> None:
     front_door = replace(deployment.processes[0], url=f"http://{deployment.nginx.address}")
     with open_stream(front_door) as stream:
         AGENTS.make(api, "told", autoPublish=True)
@@ -135,7 +133,7 @@ def test_an_id_arrives_as_it_was_sent(api: RemoteApi) -> None:
             assert api.get(kind.url(resource_id), status="draft").body["id"] == resource_id
 
 
-def test_a_tag_that_came_through_holds(api: RemoteApi) -> None:
+def test_etags_work_through_the_proxy(api: RemoteApi) -> None:
     AGENTS.make(api, "tagged")
     read = api.request("GET", AGENTS.url("tagged"), accept_encoding="gzip", query={"status": "draft"})
     assert read.etag.startswith('"')
@@ -144,12 +142,12 @@ def test_a_tag_that_came_through_holds(api: RemoteApi) -> None:
 
 
 @pytest.mark.parametrize("size", [1 << 20, 5 << 20], ids=["the service's limit", "nginx's limit"])
-def test_a_body_over_a_limit_is_refused_in_the_shape_of_every_error(api: RemoteApi, size: int) -> None:
+def test_the_refusal_of_a_too_large_body_has_the_usual_shape(api: RemoteApi, size: int) -> None:
     answer = api.post(AGENTS.path, AGENTS.body("x" * size))
     assert (answer.status, answer.code, set(answer.body)) == (413, "payload_too_large", {"error", "code"})
 
 
-def test_a_stream_passes_while_the_model_is_at_it_and_stops_with_its_listener(
+def test_a_stream_is_passed_on_while_the_model_works_and_stops_with_its_client(
     deployment: Deployment, api: RemoteApi
 ) -> None:
     deployment.model.model = lambda request: FallsSilent("The first words")
@@ -161,7 +159,7 @@ def test_a_stream_passes_while_the_model_is_at_it_and_stops_with_its_listener(
     assert deployment.model.client_left.wait(SECONDS)
 
 
-def test_a_process_that_is_told_to_stop_ends_its_streams_first(deployment: Deployment) -> None:
+def test_a_stopping_process_finishes_its_streams_first(deployment: Deployment) -> None:
     asked, told = threading.Event(), threading.Event()
 
     def thinks_until_told(request: Request) -> Says:
@@ -186,7 +184,7 @@ def test_a_process_that_is_told_to_stop_ends_its_streams_first(deployment: Deplo
     assert events[-1]["type"] == "finish"
 
 
-def test_people_sign_in_over_https_and_stay_signed_in_whichever_process_answers(
+def test_people_sign_in_over_https_and_stay_signed_in_with_every_process(
     deployment: Deployment,
 ) -> None:
     make = f"User.objects.create_superuser('ada', password='{PASSWORD}')"
@@ -220,7 +218,7 @@ def test_people_sign_in_over_https_and_stay_signed_in_whichever_process_answers(
     assert '"address": "127.0.0.1"' in log and "10.9.9.9" not in log
 
 
-def test_without_a_proxy_nobody_is_believed_to_come_by_https(live_service: Service) -> None:
+def test_without_a_proxy_the_forwarded_protocol_is_ignored(live_service: Service) -> None:
     origin = live_service.url.replace("http:", "https:")
     with httpx.Client(base_url=live_service.url, trust_env=False, timeout=60) as browser:
         browser.get("/studio/login/")
@@ -231,7 +229,7 @@ def test_without_a_proxy_nobody_is_believed_to_come_by_https(live_service: Servi
         assert browser.post("/studio/login/", data=form, headers=honest).status_code == 200
 
 
-def test_reads_go_on_when_a_process_is_killed(deployment: Deployment, api: RemoteApi) -> None:
+def test_reads_are_answered_when_a_process_is_killed(deployment: Deployment, api: RemoteApi) -> None:
     AGENTS.make(api, "steady", autoPublish=True)
     killed = threading.Event()
     statuses: list[int] = []
@@ -251,13 +249,13 @@ def test_reads_go_on_when_a_process_is_killed(deployment: Deployment, api: Remot
             killed.set()
         for reader in readers:
             reader.result(SECONDS)
-    # It stays so for writes that nobody has taken yet.
+    # It remains so for writes that no process has accepted yet.
     AGENTS.save(api, "steady", "after the crash")
     deployment.processes[0].start()
     assert set(statuses) == {200}
 
 
-def test_when_nobody_answers_the_error_has_the_shape_of_every_error(tmp_path: Path) -> None:
+def test_the_error_for_an_unreachable_service_has_the_usual_shape(tmp_path: Path) -> None:
     with running_nginx(tmp_path, free_ports(2)) as nginx:
         answer = httpx.get(f"http://{nginx.address}/api/agents", trust_env=False)
     assert answer.status_code == 502
@@ -266,7 +264,7 @@ def test_when_nobody_answers_the_error_has_the_shape_of_every_error(tmp_path: Pa
 
 @contextmanager
 def restarter(processes: tuple[Service, Service]) -> Iterator[str]:
-    """Stand in for systemd: a command to which a port is added, and that process is restarted."""
+    """Stand in for systemd: a command with a port, which restarts the process on that port."""
     by_port = {process.url.rpartition(":")[2]: process for process in processes}
 
     class Handler(BaseHTTPRequestHandler):
@@ -290,7 +288,7 @@ def restarter(processes: tuple[Service, Service]) -> Iterator[str]:
             thread.join()
 
 
-def test_a_restart_of_one_after_the_other_fails_no_request(deployment: Deployment, api: RemoteApi) -> None:
+def test_a_rolling_restart_fails_no_request(deployment: Deployment, api: RemoteApi) -> None:
     AGENTS.make(api, "busy", autoPublish=True)
     before = [process.process for process in deployment.processes]
     over = threading.Event()
@@ -300,7 +298,7 @@ def test_a_restart_of_one_after_the_other_fails_no_request(deployment: Deploymen
         turn = 0
         while not over.is_set():
             turn += 1
-            # A connection a request: one that is kept may be closed by nginx while it is idle, as any may.
+            # One connection per request: nginx may close an idle connection.
             with deployment.entered() as caller:
                 if worker % 2:
                     statuses.append(caller.get("/agents/busy").status)

@@ -1,4 +1,4 @@
-"""What `serve` does to a machine: the port it takes, the processes it starts, the processors they keep to."""
+"""`serve` and its machine: the port it takes, the processes it starts, the processors they run on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINUX = pytest.mark.skipif(
 
 
 def refused(service: Service, bind: str) -> str:
-    """Start another `serve` on an address, which must end by itself, and return its one sentence."""
+    """Start another `serve` on an address, which must exit, and return its one-sentence error."""
     done = fork_server.run("manage.py", "serve", "--bind", bind, env=service.environment)
     assert (done.returncode, done.stdout) == (1, "")
     [sentence] = done.stderr.splitlines()
@@ -45,7 +45,7 @@ def workers_of(service: Service) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Say whether a process has not ended; one that nobody has asked about its end has."""
+    """Return whether a process is running; a zombie is not."""
     try:
         return re.search(r"^State:\s+Z", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE) is None
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])
-def test_a_second_service_on_a_port_is_refused_and_the_first_goes_on(
+def test_a_second_service_on_a_port_is_refused_and_the_first_continues(
     live_service: Service, address: str
 ) -> None:
     port = live_service.url.rpartition(":")[2]
@@ -72,7 +72,7 @@ def test_a_port_of_another_program_is_refused(live_service: Service) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_who_has_claimed_a_port_has_it_before_listening_and_lets_workers_alone_share_it(address: str) -> None:
+def test_a_claimed_port_is_reserved_before_listening_and_shared_only_with_workers(address: str) -> None:
     try:
         first = ports.claim(address, 0)
     except ports.Unusable:
@@ -101,12 +101,12 @@ def test_who_has_claimed_a_port_has_it_before_listening_and_lets_workers_alone_s
         (":8000", "must look like"),
     ],
 )
-def test_an_address_that_cannot_be_is_refused(bind: str, reason: str) -> None:
+def test_an_invalid_address_is_refused(bind: str, reason: str) -> None:
     with pytest.raises(ports.Unusable, match=reason):
         ports.claim(*ports.parse(bind))
 
 
-def test_a_port_is_free_again_as_soon_as_its_service_has_ended(fresh_service: Service) -> None:
+def test_a_port_is_free_again_after_its_service_has_ended(fresh_service: Service) -> None:
     with connected(fresh_service) as api:
         assert api.get("/stored/agents").status == 200
         fresh_service.stop()
@@ -142,7 +142,7 @@ def test_workers_end_soon_after_their_parent_was_killed_even_in_the_middle_of_a_
 
 
 def in_a_part_of_the_machine(question: Callable[[], object]) -> object:
-    """Ask something where only one of the processors may be used."""
+    """Call a function in a process that may use only one of the processors."""
 
     def ask() -> object:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # of this thread alone
@@ -153,7 +153,7 @@ def in_a_part_of_the_machine(question: Callable[[], object]) -> object:
 
 
 @LINUX
-def test_workers_of_a_process_that_was_given_a_part_of_the_machine_stay_unbound() -> None:
+def test_workers_of_a_process_limited_to_some_processors_stay_unbound() -> None:
     if os.cpu_count() == 1:
         pytest.skip("This machine has one processor, which has no parts.")
     assert in_a_part_of_the_machine(lambda: Processors.found("auto").order) == []
@@ -179,7 +179,7 @@ def test_workers_stay_unbound_on_request(tmp_path: Path) -> None:
         ({0: 0.9}, 0, None),
     ],
 )
-def test_a_worker_leaves_a_processor_that_others_keep_busy_for_a_free_one(
+def test_a_worker_moves_from_a_busy_processor_to_a_free_one(
     others: dict[int, float], kept: int, target: int | None
 ) -> None:
     assert better(others, kept) == target

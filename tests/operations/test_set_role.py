@@ -1,4 +1,4 @@
-"""The command that gives somebody a role, or takes it: for who has the machine."""
+"""The command that gives or removes a role, for people with access to the machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def role_of(name: str) -> Role | None:
 
 
 def entries() -> list[tuple[str, str, dict[str, str | None]]]:
-    """Return the entries since the cast was made: how, about whom, and the change."""
+    """Return the entries since the cast was made: interface, person and change."""
     return [(entry.via, entry.detail.pop("username"), entry.detail) for entry in Event.objects.all()]
 
 
-def test_a_role_is_given_changed_and_taken_with_an_entry_each() -> None:
+def test_a_role_is_given_changed_and_removed_with_an_entry_each() -> None:
     person("lena")
     assert command("set_role", "lena", "acme", "editor") == "lena is editor in the workspace acme.\n"
     assert role_of("lena") is Role.EDITOR
@@ -41,7 +41,7 @@ def test_a_role_is_given_changed_and_taken_with_an_entry_each() -> None:
 
 
 @pytest.mark.parametrize(("name", "role"), [("vera", "viewer"), ("charlie", "none")])
-def test_giving_a_role_that_somebody_has_leaves_no_entry(name: str, role: str) -> None:
+def test_giving_an_existing_role_leaves_no_entry(name: str, role: str) -> None:
     command("set_role", name, "acme", role)
     assert entries() == []
 
@@ -58,20 +58,20 @@ def test_giving_a_role_that_somebody_has_leaves_no_entry(name: str, role: str) -
         (("alice", "acme", "publisher"), "alice is the last admin of this workspace"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_sentence(arguments: tuple[str, ...], why: str) -> None:
+def test_invalid_arguments_are_refused_with_a_sentence(arguments: tuple[str, ...], why: str) -> None:
     with pytest.raises(CommandError, match=why):
         command("set_role", *arguments)
     assert entries() == [] and role_of("alice") is Role.ADMIN
 
 
-def test_taking_the_role_takes_back_a_pending_invitation_too() -> None:
+def test_removing_the_role_withdraws_a_pending_invitation_too() -> None:
     person("lena")
     get_editor().invitation.invite("acme", "lena", Role.ADMIN)
     command("set_role", "lena", "acme", "none")
     assert not Invitation.objects.exists()
 
 
-def test_an_admin_of_a_workspace_adds_nobody_without_asking() -> None:
+def test_an_admin_of_a_workspace_cannot_add_members_without_an_invitation() -> None:
     alice = caller_for(User.objects.get(username="alice"))
     with pytest.raises(Forbidden):
         get_editor().workspace.set_role("acme", "charlie", Role.VIEWER, by=alice)

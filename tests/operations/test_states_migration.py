@@ -1,4 +1,4 @@
-"""What an upgrade knows of resources that were stored before: what was live, excerpts, tags."""
+"""The data that an upgrade adds for resources that were stored before: what was live, excerpts, tags."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def store(
     return identity
 
 
-def test_what_was_marked_stays_marked_as_agents(earlier_release: StateApps) -> None:
+def test_earlier_favorites_become_favorite_agents(earlier_release: StateApps) -> None:
     user = earlier_release.get_model("auth", "User").objects.create(username="vera")
     earlier_release.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
     migrate([("versioning", "0011_favorites_of_both_kinds")])
@@ -72,7 +72,9 @@ def test_what_was_marked_stays_marked_as_agents(earlier_release: StateApps) -> N
 @pytest.mark.parametrize(
     ("model", "word", "text"), [(Agent, "agent", "instructions"), (PromptBlock, "promptBlock", "content")]
 )
-def test_what_is_known_is_filled_in(earlier_release: StateApps, model: Any, word: str, text: str) -> None:
+def test_new_columns_are_filled_from_stored_data(
+    earlier_release: StateApps, model: Any, word: str, text: str
+) -> None:
     apps, kind = earlier_release, model.__name__
     apps.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
     store(

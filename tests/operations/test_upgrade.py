@@ -1,4 +1,4 @@
-"""From the first migration to the newest: what is there stays, and is served as it was."""
+"""From the first migration to the newest: the data is preserved, and is served as it was."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from django.core.management import call_command
 call_command("migrate", "versioning", {first!r}, verbosity=0, skip_checks=True)
 call_command("migrate", "auth", verbosity=0, skip_checks=True)
 """
-# What a migration leaves behind that this release does not know.
+# Remains of a migration that this release does not know.
 NEWER = f"""
 ALTER TABLE {APP}_agent ADD COLUMN mood varchar(9);
 INSERT INTO django_migrations (app, name, applied) VALUES ('{APP}', '9999_mood', '2030-01-01 00:00:00');
@@ -54,13 +54,13 @@ call_command("migrate", verbosity=0)
 
 
 def first_migration() -> str:
-    """Return the name of the migration that everything began with."""
+    """Return the name of the first migration."""
     [(_, name)] = MigrationLoader(None).graph.root_nodes(APP)
     return str(name)
 
 
 def insert(installed: Installation, statements: str) -> None:
-    """Insert rows behind the back of the application, in one transaction."""
+    """Insert rows without the application, in one transaction."""
     if SQLITE:
         with sqlite3.connect(installed.folder / "var/editor.sqlite3") as database:
             database.executescript(f"BEGIN; {statements} COMMIT;")
@@ -78,7 +78,7 @@ def insert(installed: Installation, statements: str) -> None:
 
 @dataclass(frozen=True)
 class Upgraded:
-    """An installation, and what it answered before any test had changed something."""
+    """An installation, and its answers before any test had changed something."""
 
     installed: Installation
     answers: dict[str, dict[str, Answer]]
@@ -102,13 +102,13 @@ def upgraded_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgra
 
 
 def asked_again(service: Service, who: str) -> dict[str, Answer]:
-    """Ask what was asked of the first release."""
+    """Send the requests that the first release was sent."""
     with connected(service, KEYS[who]) as api:
         return {path: api.get(path) for path in ANSWERS[who]}
 
 
 def is_within(expected: Any, found: Any) -> bool:
-    """Say whether all that is expected was found; a later release may say more."""
+    """Return whether all expected members are present; a later release may add more."""
     if isinstance(expected, dict):
         return isinstance(found, dict) and all(
             name in found and is_within(value, found[name]) for name, value in expected.items()
@@ -121,7 +121,7 @@ def is_within(expected: Any, found: Any) -> bool:
 
 
 def without_times(body: Any) -> Any:
-    """Return an answer without `updatedAt`: it no longer tells whoever reads no drafts of one."""
+    """Return an answer without `updatedAt`: it no longer reveals drafts to callers who cannot read them."""
     if isinstance(body, list):
         return [without_times(one) for one in body]
     if isinstance(body, dict):
@@ -130,7 +130,7 @@ def without_times(body: Any) -> Any:
 
 
 @pytest.mark.parametrize("who", KEYS)
-def test_every_key_is_answered_as_it_was(upgraded_service: Upgraded, who: str) -> None:
+def test_every_key_gets_the_same_answers_as_before(upgraded_service: Upgraded, who: str) -> None:
     for path, expected in ANSWERS[who].items():
         found = upgraded_service.answers[who][path]
         assert found.status == expected["status"], path
@@ -141,7 +141,7 @@ def test_every_key_is_answered_as_it_was(upgraded_service: Upgraded, who: str) -
             assert found.code == expected["body"]["code"], path
 
 
-def test_what_was_recorded_tells_readers_apart() -> None:
+def test_the_recorded_answers_differ_between_readers() -> None:
     statuses = {answer["status"] for answer in ANSWERS["viewer"].values()}
     assert statuses == {200, 403, 404}
 
@@ -149,7 +149,7 @@ def test_what_was_recorded_tells_readers_apart() -> None:
 @pytest.mark.parametrize(
     ("kind", "resource_id"), [(AGENTS, "team/writer"), (PROMPT_BLOCKS, "tone")], ids=["agents", "blocks"]
 )
-def test_work_goes_on_where_it_was_left(upgraded_service: Upgraded, kind: Kind, resource_id: str) -> None:
+def test_work_continues_after_the_upgrade(upgraded_service: Upgraded, kind: Kind, resource_id: str) -> None:
     with connected(upgraded_service.service, KEYS["admin"]) as api:
         newest = kind.versions(api, resource_id)[0]["versionNumber"]
         saved = kind.save(api, resource_id, "after the upgrade", autoPublish=True)
@@ -175,7 +175,7 @@ call_command("migrate", skip_checks=True)
     assert len(entries) >= ROWS.count(f"INSERT INTO {APP}_auditentry") > 0
 
 
-def test_a_release_goes_on_while_a_newer_one_has_added_to_the_tables(upgraded_service: Upgraded) -> None:
+def test_a_release_works_after_a_newer_one_extended_the_tables(upgraded_service: Upgraded) -> None:
     with connected(upgraded_service.service, KEYS["admin"]) as api:
         assert api.get("/agents/lead").status == 200
         insert(upgraded_service.installed, NEWER)
@@ -191,7 +191,7 @@ def empty_service(tmp_path: Path) -> Iterator[Installation]:
         yield installed
 
 
-def test_a_migration_that_is_killed_is_done_as_a_whole_the_next_time(empty_service: Installation) -> None:
+def test_a_killed_migration_is_repeated_completely_the_next_time(empty_service: Installation) -> None:
     service = empty_service.service
     for word in WORDS_OF_STATEMENTS:
         program = KILLED_MIGRATION.format(word=word)
@@ -201,7 +201,7 @@ def test_a_migration_that_is_killed_is_done_as_a_whole_the_next_time(empty_servi
     assert empty_service.python(SET_UP).startswith("ek_")
 
 
-def test_a_server_says_what_to_do_about_a_database_without_tables(empty_service: Installation) -> None:
+def test_a_server_without_tables_names_the_command_to_run(empty_service: Installation) -> None:
     bind = empty_service.service.url.removeprefix("http://")
     done = fork_server.run("manage.py", "serve", "--bind", bind, env=empty_service.service.environment)
     assert (done.returncode, done.stdout) == (1, "")
@@ -216,7 +216,7 @@ def used_service(tmp_path: Path) -> Iterator[Service]:
         yield installed.service
 
 
-def test_the_tables_can_go_and_come_again_while_a_server_says_whether_it_is_ready(
+def test_readiness_follows_tables_that_are_dropped_and_created_again(
     used_service: Service,
 ) -> None:
     with connected(used_service, "") as probe:

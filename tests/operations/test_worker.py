@@ -1,4 +1,4 @@
-"""The worker in one process: leases, periodic jobs, failures, and what it says of itself."""
+"""The worker in one process: leases, periodic jobs, failures, and its reports on itself."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def leased(by: str, limit: int = 10) -> list[str]:
 
 
 def let_leases_end() -> None:
-    """Turn the clock on by what a lease lasts."""
+    """Advance the clock by the duration of a lease."""
     held = PeriodicJob.objects.exclude(leased_until=None)
     held.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
 
@@ -67,7 +67,7 @@ def test_a_row_is_leased_when_it_is_due_and_by_one_worker_at_a_time() -> None:
 
 
 @pytest.mark.django_db
-def test_a_lease_that_is_over_is_free_again_within_a_minute() -> None:
+def test_an_expired_lease_is_available_within_a_minute() -> None:
     due("one")
     [lost] = PeriodicJob.objects.lease(1, by="killed")
     until = PeriodicJob.objects.get().leased_until
@@ -82,7 +82,7 @@ def test_a_lease_that_is_over_is_free_again_within_a_minute() -> None:
 
 
 @pytest.mark.django_db
-def test_a_lease_of_a_worker_is_told_from_its_next_one() -> None:
+def test_a_worker_cannot_finish_a_row_under_an_expired_earlier_lease() -> None:
     due("one")
     [first] = PeriodicJob.objects.lease(1, by="a")
     let_leases_end()
@@ -92,7 +92,7 @@ def test_a_lease_of_a_worker_is_told_from_its_next_one() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_renewed_stays_leased_and_only_by_its_worker() -> None:
+def test_a_lease_is_renewed_only_by_its_own_worker() -> None:
     due("mine", "lost")
     rows = PeriodicJob.objects.lease(10, by="a")
     PeriodicJob.objects.filter(pk="lost").update(leased_by="b")
@@ -102,7 +102,7 @@ def test_what_is_renewed_stays_leased_and_only_by_its_worker() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_given_back_is_due_as_it_was() -> None:
+def test_a_released_row_is_due_again() -> None:
     due("one")
     [row] = PeriodicJob.objects.lease(1, by="a")
     row.release()
@@ -114,7 +114,7 @@ def test_what_is_given_back_is_due_as_it_was() -> None:
 
 
 def taken(turns: Turns, *due: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Let whose turn it is take places while there are any, and return who did."""
+    """Let owners take places in turn while there are any, and return who took them."""
     found = []
     while order := turns.in_order(due):
         turns.begin(order[0])
@@ -131,13 +131,13 @@ def taken(turns: Turns, *due: tuple[str, ...]) -> list[tuple[str, ...]]:
         ("abcdefghijklmno", dict.fromkeys("abcdefghijklmno", 1)),
     ],
 )
-def test_whoever_has_work_due_leaves_a_place_for_whoever_comes_later(due: str, held: dict[str, int]) -> None:
+def test_owners_with_due_work_leave_a_place_for_later_owners(due: str, held: dict[str, int]) -> None:
     turns = Turns(16)
     assert Counter(name for (name,) in taken(turns, *[(one,) for one in due])) == held
     assert taken(turns, ("z",))[:1] == [("z",)]
 
 
-def test_workspaces_take_turns_and_within_them_what_they_own() -> None:
+def test_workspaces_take_turns_and_within_them_their_owners() -> None:
     turns = Turns(16)
     busy = [("a", "slow"), ("a", "quick"), ("b", "one")]
     assert taken(turns, *busy)[:6] == [
@@ -145,7 +145,7 @@ def test_workspaces_take_turns_and_within_them_what_they_own() -> None:
     ]  # fmt: skip
 
 
-def test_whose_last_turn_was_longest_ago_is_next_whatever_has_waited_longest() -> None:
+def test_the_owner_with_the_longest_ago_turn_is_next() -> None:
     turns = Turns()
     ran = []
     for _ in range(4):
@@ -156,7 +156,7 @@ def test_whose_last_turn_was_longest_ago_is_next_whatever_has_waited_longest() -
     assert ran == ["first", "second", "third", "first"]
 
 
-def test_what_nobody_owns_takes_all_places() -> None:
+def test_rows_without_an_owner_may_take_all_places() -> None:
     assert len([turns.begin(()) for turns in [Turns(2)] * 2 if turns.in_order([()])]) == 2
 
 
@@ -164,7 +164,7 @@ def test_what_nobody_owns_takes_all_places() -> None:
 
 
 @pytest.mark.django_db
-def test_what_returns_is_done_and_what_fails_is_due_again_ever_later(
+def test_a_successful_row_is_done_and_a_failed_one_is_retried_with_growing_delays(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     due("good", "bad")
@@ -192,7 +192,7 @@ def test_what_returns_is_done_and_what_fails_is_due_again_ever_later(
 
 
 @pytest.mark.django_db
-def test_a_row_may_say_itself_when_it_is_due_again() -> None:
+def test_a_row_may_determine_when_it_is_due_again() -> None:
     due("one")
     queue = Queue(name="chores", model=ROWS, run=lambda row: row.postpone(500))
     assert do_once(queue)
@@ -202,7 +202,7 @@ def test_a_row_may_say_itself_when_it_is_due_again() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_not_begun_when_the_worker_stops_is_given_back() -> None:
+def test_rows_not_begun_when_the_worker_stops_are_released() -> None:
     due("one", "two", "three")
     ran: list[str] = []
 
@@ -220,7 +220,7 @@ def test_what_is_not_begun_when_the_worker_stops_is_given_back() -> None:
 
 
 @pytest.mark.django_db
-def test_a_periodic_job_is_done_at_once_and_then_when_it_is_due() -> None:
+def test_a_periodic_job_runs_immediately_and_then_when_due() -> None:
     ran: list[int] = []
     job = Periodic(name="often", run=lambda: ran.append(1), every=600)
     assert do_once(job)
@@ -232,7 +232,7 @@ def test_a_periodic_job_is_done_at_once_and_then_when_it_is_due() -> None:
 
 
 @pytest.mark.django_db
-def test_while_one_worker_does_a_periodic_job_no_other_does() -> None:
+def test_a_periodic_job_runs_in_one_worker_at_a_time() -> None:
     ran: list[str] = []
 
     def run() -> None:
@@ -260,7 +260,7 @@ def test_a_periodic_job_that_fails_is_tried_again_sooner_than_usual(caplog: pyte
 
 
 @pytest.mark.django_db
-def test_what_each_worker_does_is_no_row() -> None:
+def test_a_job_of_each_worker_has_no_row() -> None:
     ran: list[int] = []
     job = Periodic(name="everywhere", run=lambda: ran.append(1), every=600, in_each_worker=True)
     assert do_once(job) and do_once(job)
@@ -273,7 +273,7 @@ def test_what_each_worker_does_is_no_row() -> None:
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the jobs that are registered in a test be forgotten after it."""
+    """Unregister the jobs of a test after it."""
     monkeypatch.setattr(jobs, "_jobs", dict(jobs.registered()))
 
 
@@ -292,7 +292,7 @@ def test_a_job_is_registered_by_its_name_once() -> None:
 
 @pytest.fixture
 def running_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Worker]]:
-    """Start workers in threads, quick ones; they are stopped after the test."""
+    """Start fast workers in threads; they are stopped after the test."""
     monkeypatch.setattr(running, "_TICK", 0.01)
     monkeypatch.setattr(turns, "LOOK_EVERY", 0.01)
     monkeypatch.setattr(running.Worker, "_beat", lambda _self: None)
@@ -339,7 +339,7 @@ def test_a_job_that_fails_stops_no_other(
     assert "the job broken has failed" in caplog.text
 
 
-def test_a_database_that_is_away_is_waited_out_in_one_line(
+def test_a_worker_waits_for_an_unreachable_database_and_logs_one_line(
     running_worker: Callable[..., Worker], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -356,7 +356,7 @@ def test_a_database_that_is_away_is_waited_out_in_one_line(
     assert "Traceback" not in caplog.text
 
 
-def test_a_worker_ends_when_nobody_needs_it_any_more(running_worker: Callable[..., Worker]) -> None:
+def test_a_worker_ends_when_it_is_no_longer_wanted(running_worker: Callable[..., Worker]) -> None:
     wanted = [True]
     worker = running_worker(each("idle", lambda: None), is_wanted=lambda: wanted[0])
     wanted.clear()
@@ -368,7 +368,7 @@ def test_a_worker_ends_when_nobody_needs_it_any_more(running_worker: Callable[..
 
 
 @pytest.mark.django_db
-def test_the_heartbeats_say_since_when_no_worker_runs() -> None:
+def test_heartbeats_show_since_when_no_worker_runs() -> None:
     assert WorkerHeartbeat.objects.silence() == Silence(since=None)
     WorkerHeartbeat.objects.beat("one")
     WorkerHeartbeat.objects.beat("one")
@@ -381,11 +381,11 @@ def test_the_heartbeats_say_since_when_no_worker_runs() -> None:
     assert [row.worker for row in WorkerHeartbeat.objects.all()] == ["one"]
 
 
-# What the editor's own jobs remove
+# Removals by the editor's own jobs
 
 
 @pytest.mark.django_db
-def test_waste_is_removed_and_nothing_that_counts(settings: Any) -> None:
+def test_only_expired_rows_are_removed(settings: Any) -> None:
     settings.EDITOR_THROTTLE = "10/min"
     now = timezone.now()
     this_minute = int(time.time() // 60)
@@ -403,7 +403,7 @@ def test_waste_is_removed_and_nothing_that_counts(settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_old_entries_of_the_log_go_where_the_setting_says_so(settings: Any) -> None:
+def test_old_entries_of_the_log_are_pruned_if_configured(settings: Any) -> None:
     for days in (40, 20, 0):
         with events.transaction():
             events.record("workspace.updated", by=APPLICATION, workspace_id="acme", days=days)

@@ -1,4 +1,4 @@
-"""What a worker process loads: what reads and saves do not need takes memory in every one of them."""
+"""The modules that a worker process loads: those not needed for reads and saves would take memory in each."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ print(json.dumps([*steps, loaded()]))
 """
 
 
-def test_what_only_runs_and_webhooks_need_is_loaded_for_them(tmp_path: Path) -> None:
+def test_modules_for_runs_and_webhooks_are_loaded_on_first_use(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",

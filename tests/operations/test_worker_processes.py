@@ -1,4 +1,4 @@
-"""Workers are processes: they share what is due, they are killed, and they end with the server."""
+"""Workers are processes: they share due rows, they are killed, and they end with the server."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ print(PeriodicJob.objects.exclude(due_at=None).count())
 
 
 class Process:
-    """A worker process; what it prints goes into a file."""
+    """A worker process; its output goes into a file."""
 
     begun: ClassVar[list[fork_server.Program]] = []
 
@@ -90,7 +90,7 @@ class Process:
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """End what a test that failed has left running."""
+    """End processes that a failed test left running."""
     yield
     for process in Process.begun:
         if process.poll() is None:
@@ -100,7 +100,7 @@ def nothing_left() -> Iterator[None]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of processes on a database of their own."""
+    """The environment of processes with their own database."""
     with new_database(tmp_path / "live.sqlite3", template_database().url) as database_url:
         yield environment_of(database_url, DJANGO_SETTINGS_MODULE="editor_project.settings")
 
@@ -135,7 +135,7 @@ def test_two_workers_do_each_of_many_rows_once(environment: dict[str, str], tmp_
     assert all(any(line.startswith("done") for line in worker.lines) for worker in workers)
 
 
-def test_what_a_killed_worker_held_is_done_by_another_when_its_lease_is_over(
+def test_rows_of_a_killed_worker_are_done_by_another_after_the_lease(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     manage(environment, MAKE.format(names=["slow"]))
@@ -151,7 +151,7 @@ def test_what_a_killed_worker_held_is_done_by_another_when_its_lease_is_over(
     assert manage(environment, LEFT) == "0"
 
 
-def test_a_worker_that_is_told_to_end_ends_what_it_has_begun_and_gives_back_the_rest(
+def test_a_stopping_worker_finishes_begun_rows_and_releases_the_rest(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     manage(environment, MAKE.format(names=["slow 1", "slow 2", *(f"x{number}" for number in range(50))]))
@@ -160,15 +160,13 @@ def test_a_worker_that_is_told_to_end_ends_what_it_has_begun_and_gives_back_the_
     assert first.end() == 0
     begun = {line.removeprefix("begun ") for line in first.lines if line.startswith("begun")}
     assert begun == {line.removeprefix("done ") for line in first.lines if line.startswith("done")}
-    # Nobody has to wait for the end of a lease.
+    # The other worker does not wait for the end of a lease.
     other = Process(environment, tmp_path / "other.log", "-c", WORKER, 45, 0)
     eventually(lambda: sum(line.startswith("done") for line in other.lines) == 52 - len(begun))
     assert other.end() == 0
 
 
-def test_the_command_works_once_or_until_it_is_told_to_end(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_command_works_once_or_until_it_is_stopped(environment: dict[str, str], tmp_path: Path) -> None:
     once = Process(environment, tmp_path / "once.log", "manage.py", "work", "--once")
     assert once.process.wait(60) == 0
     worker = Process(environment, tmp_path / "worker.log", "manage.py", "work")
@@ -177,7 +175,7 @@ def test_the_command_works_once_or_until_it_is_told_to_end(
     assert "the worker has ended" in worker.output.read_text()
 
 
-# Beside the server
+# The worker of the server
 
 
 def children_of(pid: int) -> set[int]:
@@ -194,7 +192,7 @@ def children_of(pid: int) -> set[int]:
 
 
 def worker_of(service: Service) -> int:
-    """Return the id of the worker beside the server, which is in its log."""
+    """Return the process id of the server's worker, which is in its log."""
     begun = [json.loads(line) for line in service.log.splitlines() if "the worker has begun" in line]
     return int(begun[-1]["worker"].split(":")[1])
 
@@ -207,7 +205,7 @@ def is_there(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Only Linux shows processes as files.")
-def test_the_server_runs_a_worker_starts_it_anew_and_takes_it_along(tmp_path: Path) -> None:
+def test_the_server_starts_a_worker_restarts_it_and_ends_it(tmp_path: Path) -> None:
     with running_service(tmp_path, EDITOR_WORKER="on") as service:
         assert service.process is not None
         eventually(lambda: "the worker has begun" in service.log)
@@ -228,7 +226,7 @@ def test_the_server_runs_a_worker_starts_it_anew_and_takes_it_along(tmp_path: Pa
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Only Linux shows processes as files.")
-def test_the_server_runs_none_where_it_is_switched_off(tmp_path: Path) -> None:
+def test_the_server_runs_no_worker_if_switched_off(tmp_path: Path) -> None:
     with running_service(tmp_path, EDITOR_WORKER="off") as service:
         assert service.process is not None
         assert len(children_of(service.process.pid)) == 1
@@ -259,7 +257,7 @@ def test_a_change_of_a_file_is_noticed_within_five_seconds_and_once_by_all_worke
             told = [one for one in api.get("/events").body["events"] if one["actor"]["via"] == "file"]
             return [[one["type"], one["resource"]["id"], one["detail"]] for one in told]
 
-        # What the editor does itself is no news.
+        # Publications by the editor itself are not noticed.
         made = api.post(AGENTS.path, {"id": "support", "instructions": "by the editor", "autoPublish": True})
         assert made.status == 201
         expected: list[list[object]] = []

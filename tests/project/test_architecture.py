@@ -21,7 +21,7 @@ DOMAIN = sorted(path.stem for path in (ROOT / "versioning" / "domain").glob("[a-
 SHARED = sorted(path.stem for path in (ROOT / "client/editor_client/shared").glob("[a-z]*.py"))
 FRAMEWORKS = ["django", "rest_framework", "drf_spectacular", "django_filters", "environ", "psycopg"]
 
-# Whatever imports a framework here fails, and says which one.
+# An import of a framework fails here, and names the framework.
 PROGRAM = """
 import importlib, json, sys
 
@@ -88,7 +88,7 @@ def test_a_shared_rule_needs_nothing_but_the_standard_library(name: str) -> None
 
 
 def names_at_runtime(path: Path) -> set[str]:
-    """Return what a file imports by name, but for what it imports for annotations alone."""
+    """Return the imported names of a file, without imports for annotations."""
     tree = ast.parse(path.read_text())
     for_types = [
         inner
@@ -104,7 +104,7 @@ def names_at_runtime(path: Path) -> set[str]:
     }
 
 
-def test_a_project_may_have_accounts_of_its_own() -> None:
+def test_a_project_may_have_its_own_account_model() -> None:
     packages = ("delivery", "releases", "review", "schedules", "studio", "versioning")
     files = [path for package in packages for path in (ROOT / package).rglob("*.py")]
     assert not [path for path in files if "django.contrib.auth.models.User" in names_at_runtime(path)]
@@ -118,7 +118,7 @@ def test_every_setting_of_the_project_is_declared_and_has_a_value() -> None:
     assert [name for name in names if not hasattr(settings, name)] == []
 
 
-def test_only_the_api_knows_the_web() -> None:
+def test_only_the_api_imports_web_frameworks() -> None:
     web = {"rest_framework", "drf_spectacular", "django_filters"}
     files = (ROOT / "versioning").rglob("*.py")
     knowing = {path.relative_to(ROOT).parts[1] for path in files if web & set(imports_of(path))}

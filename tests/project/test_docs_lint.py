@@ -1,4 +1,4 @@
-"""The lint of the documents notices what it is there for; `make check` runs it on the documents."""
+"""The lint of the documents finds each kind of problem; `make check` runs it on the documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.service import ROOT
         ("docs/api.md", "`throttled`", "docs/api.md: nothing about the code throttled"),
     ],
 )
-def test_what_no_page_explains_is_noticed(
+def test_an_undocumented_name_is_noticed(
     monkeypatch: pytest.MonkeyPatch, page: str, gone: str, problem: str
 ) -> None:
     assert list(docs_lint.unexplained()) == []
@@ -32,13 +32,13 @@ def test_what_no_page_explains_is_noticed(
     assert list(docs_lint.unexplained()) == [problem]
 
 
-def test_a_module_that_is_missing_on_the_map_or_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_missing_on_the_map_or_deleted_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = sorted(docs_lint.modules())
     monkeypatch.setattr(docs_lint, "modules_on_the_map", lambda: iter([*drawn[1:], drawn[1], "studio/gone"]))
     assert len(list(docs_lint.wrong_map())) == 3
 
 
-def test_a_link_to_no_file_or_no_heading_is_noticed(tmp_path: Path) -> None:
+def test_a_link_to_a_missing_file_or_heading_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One heading, here\n")
     assert docs_lint.leads_somewhere(page, "", "one-heading-here")

@@ -1,7 +1,7 @@
 """A Django team adds the editor to a project of theirs, as docs/embedding.md says, from the wheels.
 
-Their project has accounts of its own, found by address, and an API of its own, whose REST_FRAMEWORK settings
-would change everything about ours if they were asked.
+Their project has its own account model, with e-mail addresses, and its own API, whose REST_FRAMEWORK settings
+would change everything about ours if ours used them.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ print(json.dumps([statuses, languages, catalogs]))
 
 @pytest.fixture
 def project_with_service(tmp_path: Path) -> Iterator[Project]:
-    """Make a project with accounts of its own, install the wheels, and follow the page as far as the API."""
+    """Make a project with its own account model, install the wheels, and follow the page up to the API."""
     made = fresh_project(tmp_path)
     folder = made.folder
     with new_database(folder / "db.sqlite3") as url:
@@ -181,7 +181,7 @@ def an_agent_is_published_and_run_with_no_setting_of_the_editor(client: Client) 
     assert stored.favorite().favorited
 
 
-def what_the_project_says_of_its_own_api_does_not_reach_ours(url: str, key: str) -> None:
+def settings_of_the_projects_api_do_not_affect_ours(url: str, key: str) -> None:
     bearer = {"Authorization": f"Bearer {key}"}
     assert asked(f"{url}/own") == (200, "text/plain; charset=utf-8", "OF THE SHOP")
     assert asked(f"{url}/broken")[0] == 418
@@ -193,7 +193,7 @@ def what_the_project_says_of_its_own_api_does_not_reach_ours(url: str, key: str)
         assert (status, media_type, json.loads(text)["code"]) == (404, "application/json", "not_found")
 
 
-def the_document_is_ours_alone(url: str) -> None:
+def the_document_describes_only_our_api(url: str) -> None:
     status, _, text = asked(f"{url}/api/schema")
     document = json.loads(text)
     assert (status, document["info"]["title"]) == (200, "The editor")
@@ -208,7 +208,7 @@ def a_body_has_its_limit_without_our_middleware(url: str, key: str) -> None:
         urlopen(Request(f"{url}/api/stored/agents", data=body, headers=headers))
 
 
-def django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
+def django_checks_report_exactly_the_problems(project: Project) -> None:
     assert "no issues" in project.run("manage.py", "check")
     different = "EDITOR_API_PREFIX = 'elsewhere'\nDATABASES['default']['OPTIONS'] = {}\n"
     project.write("shop.elsewhere", f"from shop.own_settings import *\n{different}")
@@ -217,14 +217,14 @@ def django_finds_what_would_not_work_and_nothing_else(project: Project) -> None:
     assert ("versioning.W001" in str(complaint.value)) == is_sqlite()
 
 
-def test_the_page_names_every_application_of_the_editor() -> None:
+def test_the_page_lists_every_application_of_the_editor() -> None:
     found = re.finditer(r'^    "(\w+)",|INSTALLED_APPS.*"(\w+)"', PAGE.read_text(), re.MULTILINE)
     named = {match[1] or match[2] for match in found}
     own = {app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT}
     assert own - named == {"editor_project"}  # the service as a project of its own
 
 
-def test_the_page_names_every_middleware_of_the_api_as_it_is_called() -> None:
+def test_the_page_lists_every_middleware_of_the_api() -> None:
     named = re.findall(r"^\| `([\w.]+)`", section(PAGE, "Middleware"), re.MULTILINE)
     own = [name.removeprefix("versioning.api.") for name in settings.MIDDLEWARE if "versioning" in name]
     assert set(named) == {*own} - {"middleware.Utf8PathMiddleware"}  # which needs our own wsgi.py
@@ -245,14 +245,14 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
 
 
 def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_service: Project) -> None:
-    # One test, because making the project takes longer than all that it is asked.
+    # One test, because making the project takes longer than all its checks.
     project = project_with_service
     key = key_of(project)
     with project.served() as url, connected(url, key) as client:
         an_agent_is_published_and_run_with_no_setting_of_the_editor(client)
-        what_the_project_says_of_its_own_api_does_not_reach_ours(url, key)
-        the_document_is_ours_alone(url)
+        settings_of_the_projects_api_do_not_affect_ours(url, key)
+        the_document_describes_only_our_api(url)
         a_body_has_its_limit_without_our_middleware(url, key)
     project.run("manage.py", "work", "--once")
-    django_finds_what_would_not_work_and_nothing_else(project)
+    django_checks_report_exactly_the_problems(project)
     the_studio_opens_for_an_account_of_the_project(project)

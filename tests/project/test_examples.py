@@ -33,12 +33,12 @@ PEOPLE = ("ada", "bob", "cleo", "dan")
 
 
 def asked(address: str) -> tuple[str, str]:
-    """Ask the application, and return the state and the text of its prompt."""
+    """Send a request to the application, and return the state and the text of its prompt."""
     answer = httpx.get(f"{address}/answer", params={"question": "Where is it?"}, timeout=60).json()
     return answer["state"], answer["system"]
 
 
-def test_the_application_goes_on_when_the_service_is_down(fresh_service: Service, tmp_path: Path) -> None:
+def test_the_application_continues_when_the_service_is_down(fresh_service: Service, tmp_path: Path) -> None:
     environment = credentials(fresh_service) | {"PROMPT_CACHE": str(tmp_path / "cache")}
     log = tmp_path / "flask.log"
     with Client(fresh_service.url, api_key=fresh_service.key) as client:
@@ -61,7 +61,7 @@ def test_the_application_goes_on_when_the_service_is_down(fresh_service: Service
 # A canary
 
 
-def test_a_share_of_the_people_gets_the_canary_each_time(tmp_path: Path) -> None:
+def test_the_same_share_of_people_always_gets_the_canary(tmp_path: Path) -> None:
     with (
         running_service(tmp_path, EDITOR_FRAMEWORK="examples.canary.team.framework") as service,
         Client(service.url, api_key=service.key) as client,
@@ -82,10 +82,10 @@ def test_a_share_of_the_people_gets_the_canary_each_time(tmp_path: Path) -> None
         assert said.get("rhymes", 0) == len(chosen) == len(PEOPLE) - said.get(None, 0)
 
 
-# A chat that is told what was published
+# A chat that receives publications
 
 
-def test_the_chat_is_told_once_of_what_was_published(tmp_path: Path) -> None:
+def test_the_chat_gets_each_publication_once(tmp_path: Path) -> None:
     internal = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1", "EDITOR_WORKER": "on"}
     port = free_port()
     with (
@@ -130,7 +130,7 @@ def eventually(holds: Callable[[], bool], seconds: float = 60) -> None:
 
 
 class Shop(Repository):
-    """The example as a repository of its own, with a branch on which nothing was done yet."""
+    """The example as a separate repository, with a branch without commits yet."""
 
     def check(self) -> tuple[int, str]:
         """Run the check against `main` and return its exit code and what it prints."""
@@ -150,7 +150,7 @@ def shop(tmp_path: Path) -> Shop:
     return made
 
 
-def test_the_check_says_nothing_of_a_file_that_is_only_written_differently(shop: Shop) -> None:
+def test_the_check_ignores_a_file_that_is_only_formatted_differently(shop: Shop) -> None:
     shop.put(json.dumps(shop.config("support"), indent=8).encode(), "support")
     shop.commit()
     assert shop.check() == (0, "")
@@ -175,7 +175,7 @@ def test_the_check_shows_what_a_branch_changes(shop: Shop) -> None:
     ]
 
 
-def test_the_check_compares_with_where_the_branch_began(shop: Shop) -> None:
+def test_the_check_compares_with_the_base_of_the_branch(shop: Shop) -> None:
     shop.put({"instructions": "Sell."}, "shop/sales")
     shop.commit()
     shop.git("switch", "--quiet", "main")
@@ -186,7 +186,7 @@ def test_the_check_compares_with_where_the_branch_began(shop: Shop) -> None:
     assert code == 0 and "Sell." in shown and "support" not in shown
 
 
-def test_the_check_says_that_an_override_goes(shop: Shop) -> None:
+def test_the_check_reports_a_removed_override(shop: Shop) -> None:
     shop.path("support").unlink()
     shop.commit()
     code, shown = shop.check()
@@ -216,7 +216,7 @@ def test_the_check_refuses_a_file_that_would_be_ignored(
 
 @dataclass(frozen=True)
 class Synchronized(Repository):
-    """The checkout that a service runs on, with a remote to which others push."""
+    """The checkout that a service runs on, with a remote to which developers push."""
 
     def synchronize(self) -> int:
         """Run the job, as a user whose Git knows no name, and return its exit code."""
@@ -227,20 +227,20 @@ class Synchronized(Repository):
 
 @pytest.fixture
 def remote(shop: Shop, tmp_path: Path) -> Path:
-    """The bare repository that everybody clones."""
+    """The bare repository that all clones share."""
     shop.git("clone", "--quiet", "--bare", "--branch", "main", str(shop.top), str(tmp_path / "remote.git"))
     return tmp_path / "remote.git"
 
 
 def cloned(remote: Path, name: str) -> Synchronized:
-    """Return somebody's clone."""
+    """Return a clone under this name."""
     top = remote.with_name(name)
     made = Synchronized(root=top / "service/editor", top=top)
     subprocess.run(["git", "clone", "--quiet", "--branch", "main", str(remote), str(top)], check=True)
     return made
 
 
-def test_what_the_studio_publishes_is_pushed_and_what_others_push_is_served(remote: Path) -> None:
+def test_publications_of_the_studio_are_pushed_and_pushes_by_developers_are_served(remote: Path) -> None:
     checkout, developer = cloned(remote, "checkout"), cloned(remote, "developer")
     checkout.put({"instructions": "Sell."}, "shop/sales")
     developer.put({"instructions": "Help, briefly."}, "support")
@@ -259,7 +259,7 @@ def test_what_the_studio_publishes_is_pushed_and_what_others_push_is_served(remo
     assert checkout.git("status", "--porcelain") == ""
 
 
-def test_what_both_sides_changed_is_left_to_people_and_what_is_served_stays(remote: Path) -> None:
+def test_a_conflict_is_left_to_people_and_the_served_text_is_unchanged(remote: Path) -> None:
     checkout, developer = cloned(remote, "checkout"), cloned(remote, "developer")
     checkout.put({"instructions": "As published."}, "support")
     served = checkout.text("support")
@@ -278,6 +278,6 @@ def test_what_both_sides_changed_is_left_to_people_and_what_is_served_stays(remo
     assert checkout.git("rev-parse", "HEAD") == developer.git("rev-parse", "HEAD")
 
 
-def test_the_check_says_that_it_lacks_the_base(shop: Shop) -> None:
+def test_the_check_reports_a_missing_base(shop: Shop) -> None:
     done = run("check_overrides.py", "origin/main", folder=shop.top, PYTHONPATH=str(ROOT))
     assert done.returncode == 2 and "is it fetched?" in done.stderr

@@ -1,4 +1,4 @@
-"""What docs/embedding.md shows is pasted into a project that `startproject` has just made."""
+"""The code in docs/embedding.md is pasted into a project that `startproject` has just made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.pages import commands
 from tests.support.projects import PAGE, asked, fresh_project, key_of, run_what_the_page_says
 
 
-def test_what_the_page_shows_is_pasted_into_a_fresh_project(tmp_path: Path) -> None:
+def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
     project = fresh_project(tmp_path)
     settings_file, urls_file = (project.folder / f"shop/{name}.py" for name in ("settings", "urls"))
     apps, api_urls = commands(PAGE, "The API", "python")

@@ -1,4 +1,4 @@
-"""Whose machine it is makes no difference: nothing of its settings and identities reaches a test."""
+"""The tests do not depend on the machine: none of its settings and identities reaches a test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_SOMEBODY = {
 
 
 @pytest.mark.parametrize("name", sorted(OF_SOMEBODY.keys() - {"LC_ALL", "SECRET_KEY"}))
-def test_a_variable_of_the_machine_reaches_no_test(name: str) -> None:
+def test_variables_of_the_machine_do_not_reach_the_tests(name: str) -> None:
     assert name not in os.environ
 
 
@@ -36,21 +36,21 @@ def test_settings_are_those_of_the_documentation() -> None:
     assert (settings.EDITOR_API_PREFIX, settings.SECRET_KEY) == ("api", "test")
 
 
-def test_nobody_has_an_identity_or_settings_of_git() -> None:
+def test_git_has_no_global_identity_or_settings() -> None:
     done = subprocess.run(["git", "config", "--list", "--global"], capture_output=True, check=False)
     assert done.stdout == b""
 
 
-def test_the_home_is_nobodys() -> None:
+def test_the_home_directory_has_no_personal_settings() -> None:
     assert not [path for path in Path.home().iterdir() if path.name in {".gitconfig", ".npmrc", ".curlrc"}]
 
 
-def test_files_can_be_read_by_others_as_everywhere(tmp_path: Path) -> None:
+def test_new_files_are_readable_by_other_users(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
 
 
-def test_the_same_holds_on_a_machine_with_an_identity_and_settings_of_its_own(
+def test_the_same_holds_on_a_machine_with_its_own_identity_and_settings(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Somebody\n[commit]\n\tgpgsign = true\n")

@@ -1,4 +1,4 @@
-"""What the documentation shows is true: every block of every page is run, in order, against a real server."""
+"""The documentation is correct: every block of every page is run, in order, against a real server."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def follow(page: Path, folder: Path, shell: str, languages: Collection[str]) -> 
     settings = {key: value.format(checkout=checkout, root=ROOT) for key, value in written.items()}
     with running_service(folder, **settings) as service:
         key = next(word for word in service.manage("demo").split() if word.startswith("ek_"))
-        with reader(checkout, service, key, shell) as somebody:
+        with reader(checkout, service, key, shell) as follower:
             for block in to_run(page):
                 if block.language in languages:
-                    somebody.follow(block)
+                    follower.follow(block)
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name)
@@ -59,12 +59,12 @@ def test_the_readme_can_be_followed_in_the_plainest_shell(tmp_path: Path) -> Non
     follow(ROOT / "README.md", tmp_path, "dash", {"sh"})
 
 
-# Whoever follows the pages notices what is wrong with them.
+# Following the pages reveals errors in them.
 
 
 @pytest.fixture
-def somebody(tmp_path: Path) -> Iterator[Reader]:
-    """Somebody in front of no service."""
+def follower(tmp_path: Path) -> Iterator[Reader]:
+    """A person who follows a page, without a service."""
     service = Service(
         url="http://127.0.0.1:9", environment={**os.environ, "SECRET_KEY": "x"}, folder=tmp_path
     )
@@ -76,11 +76,11 @@ def block(language: str, text: str, *shows: str) -> Block:
     return Block(page=ROOT / "README.md", line=1, language=language, text=text, not_run=None, shows=shows)
 
 
-def test_what_a_block_made_is_there_for_the_next_one(somebody: Reader) -> None:
+def test_each_block_can_use_the_results_of_earlier_blocks(follower: Reader) -> None:
     for language in ("sh", "python"):
-        somebody.follow(block(language, "NAME='Ada'\n"))
-    somebody.follow(block("sh", 'echo "Hello $NAME"\n', "Hello Ada"))
-    somebody.follow(block("python", 'print(f"Hello {NAME}", "ek_…")\n', "Hello Ada ek_key"))
+        follower.follow(block(language, "NAME='Ada'\n"))
+    follower.follow(block("sh", 'echo "Hello $NAME"\n', "Hello Ada"))
+    follower.follow(block("python", 'print(f"Hello {NAME}", "ek_…")\n', "Hello Ada ek_key"))
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_what_a_block_made_is_there_for_the_next_one(somebody: Reader) -> None:
     ],
     ids=["a command fails", "a pipe fails", "a program fails", "another answer", "an error"],
 )
-def test_a_block_that_is_wrong_is_noticed(somebody: Reader, wrong: Block, reason: str) -> None:
+def test_a_block_that_is_wrong_is_noticed(follower: Reader, wrong: Block, reason: str) -> None:
     with pytest.raises(AssertionError, match=reason):
-        somebody.follow(wrong)
+        follower.follow(wrong)
 
 
-def test_an_error_that_a_page_wants_to_show_is_none(somebody: Reader) -> None:
-    somebody.follow(block("sh", """echo '{"error":"No.","code":"not_found"}'\n""", "not_found"))
+def test_an_expected_error_of_a_page_is_accepted(follower: Reader) -> None:
+    follower.follow(block("sh", """echo '{"error":"No.","code":"not_found"}'\n""", "not_found"))

@@ -1,4 +1,4 @@
-"""README says of what is installed that it is there, and denies none of it."""
+"""The README lists every installed capability, and denies none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = tuple[str, str]
 
 
 def compared() -> list[Row]:
-    """Return the rows of the comparison: what it is about, and what it says of the editor."""
+    """Return the rows of the comparison: its subject, and the entry for the editor."""
     rows = [line.strip("| ").split(" | ") for line in section(README, "How it compares").splitlines()]
     return [(row[0], row[1]) for row in rows if len(row) > 2]
 
@@ -38,14 +38,14 @@ def test_every_application_of_ours_has_a_page() -> None:
 
 
 @pytest.mark.parametrize("app", CAPABILITIES)
-def test_the_comparison_says_yes_to_what_is_installed_and_nothing_else_denies_it(app: str) -> None:
+def test_the_comparison_lists_installed_capabilities_which_nothing_else_denies(app: str) -> None:
     about = [(title, said) for title, said in compared() if f"({CAPABILITIES[app]})" in said]
     assert about and all(said.startswith("yes") for _title, said in about)
     not_done = section(README, "What it does not do").lower()
     assert not [title for title, _said in about if title in not_done]
 
 
-def test_where_a_language_is_named_all_are() -> None:
+def test_a_sentence_that_names_a_language_names_all() -> None:
     names = {get_language_info(code)["name"] for code, _name in settings.LANGUAGES}
     sentences = [one for one in re.split(r"(?<=[.:])\s", README.read_text()) if "studio" in one.lower()]
     found = [names & set(re.findall(r"\w+", sentence)) for sentence in sentences]

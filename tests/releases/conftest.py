@@ -1,4 +1,4 @@
-"""What tests of releases begin with."""
+"""Helpers for the tests of releases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make(api: Api, *items: dict[str, Any], workspace: str = "acme", **more: Any)
 
 
 def post(api: Api, *items: dict[str, Any], workspace: str = "acme", **more: Any) -> Answer:
-    """Ask for a release to be made."""
+    """Send a request to create a release."""
     return api.post("/releases", {"workspaceId": workspace, "title": "Autumn", "items": items, **more})
 
 
@@ -45,19 +45,19 @@ def check(api: Api, release: dict[str, Any]) -> dict[str, Any]:
 
 
 def codes(problems: list[dict[str, Any]]) -> list[tuple[str | None, str]]:
-    """Return what each problem is about, and its code."""
+    """Return the resource id and the code of each problem."""
     return [(one["resource"] and one["resource"]["id"], one["code"]) for one in problems]
 
 
 def live(api: Api, kind: Kind, resource_id: str) -> str | None:
-    """Return the version that is live."""
+    """Return the live version."""
     found: str | None = api.get(kind.url(resource_id), status="draft").body["activeVersionId"]
     return found
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An agent and the block that it shows: nothing of either is published but what `old` names."""
+    """An agent and the block that it shows; of both only the versions in `old` are published."""
 
     old: dict[str, str]
     new: dict[str, str]
@@ -73,7 +73,7 @@ class Pair:
 
 @pytest.fixture
 def pair(cast: Cast) -> Pair:
-    """Both are live as old and have a draft that is new."""
+    """Both have a live old version and a new draft."""
     old = {"tone": PROMPT_BLOCKS.make(cast.alice, "tone", "old", autoPublish=True)["latestVersionId"]}
     showing = [{"type": "text", "content": "old"}, reference("tone")]
     old["writer"] = AGENTS.make(cast.alice, "writer", showing, autoPublish=True)["latestVersionId"]

@@ -1,4 +1,4 @@
-"""Locks of what a release would publish: for those who may read drafts, until it is published."""
+"""Locks of what a release would publish: for callers who may read drafts, until it is published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.locks import by_lock, lock, locked
 from tests.support.runs import ECHO, agent, run
 
 
-def test_a_lock_holds_what_the_release_would_publish(cast: Cast, pair: Pair) -> None:
+def test_a_lock_holds_the_versions_that_the_release_would_publish(cast: Cast, pair: Pair) -> None:
     cast.alice.patch(AGENTS.url("writer"), {"model": ECHO})
     agent(cast.alice, "lead", "Lead.", agents={"writer": {}})
     release = make(cast.paula, item(AGENTS, "writer"), item(PROMPT_BLOCKS, "tone"))
@@ -32,7 +32,7 @@ def test_a_lock_holds_what_the_release_would_publish(cast: Cast, pair: Pair) -> 
     assert by_lock(cast.edgar, made)["toolResults"][0]["result"] == "new\n\nnew\n\nhello"
 
 
-def test_what_the_release_unpublishes_is_not_in_the_lock(cast: Cast, pair: Pair) -> None:
+def test_resources_that_the_release_unpublishes_are_not_in_the_lock(cast: Cast, pair: Pair) -> None:
     cast.alice.patch(AGENTS.url("writer"), {"model": ECHO, "autoPublish": True})
     agent(cast.alice, "lead", "Lead.", agents={"writer": {}})
     gone = make(

@@ -38,7 +38,7 @@ def test_an_override_in_rows_goes_live_with_its_block(admin: Api, settings: Any,
     assert admin.get("/agents/answers").body["instructions"] == "code"
 
 
-def test_an_override_that_is_a_file_is_in_no_release(admin: Api, settings: Any, tmp_path: Path) -> None:
+def test_an_override_file_cannot_be_in_a_release(admin: Api, settings: Any, tmp_path: Path) -> None:
     define(settings, tmp_path, source="database")
     assert admin.patch(AGENTS.url("answers"), {"instructions": "two"}).status == 200
     AGENTS.make(admin, "stored", workspaceId="default")

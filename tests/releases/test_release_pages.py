@@ -37,7 +37,7 @@ def values(pair: Pair) -> list[str]:
     return [f"agent:writer:{pair.new['writer']}", f"promptBlock:tone:{pair.new['tone']}"]
 
 
-def test_a_release_says_what_would_change_and_goes_live_with_one_button(cast: Cast, pair: Pair) -> None:
+def test_a_release_shows_its_changes_and_is_published_with_one_button(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items(), description="For the campaign")
     paula = Window.of("paula")
     assert "Autumn Draft" in paula.get(RELEASES).text
@@ -56,7 +56,7 @@ def test_a_release_says_what_would_change_and_goes_live_with_one_button(cast: Ca
     assert "Autumn" not in paula.get(RELEASES).text
 
 
-def test_open_comments_are_counted_beside_each_and_lead_to_where_they_are(cast: Cast, pair: Pair) -> None:
+def test_open_comments_are_counted_next_to_each_item_and_linked(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     about = {"resource": {"kind": "agent", "id": "writer"}, "versionId": pair.new["writer"]}
     asked = [cast.edgar.post("/comments", {**about, "body": body}).body["id"] for body in ("Why?", "How?")]
@@ -67,7 +67,7 @@ def test_open_comments_are_counted_beside_each_and_lead_to_where_they_are(cast: 
     assert seen.text.count("open comment") == seen.text.count("1 open comment") == 1
 
 
-def test_what_stands_in_the_way_is_said_of_each(cast: Cast) -> None:
+def test_problems_are_shown_for_each_item(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", "new")
     PROMPT_BLOCKS.make(cast.alice, "going", "new")
     AGENTS.make(cast.alice, "writer", [reference("tone")])
@@ -80,7 +80,7 @@ def test_what_stands_in_the_way_is_said_of_each(cast: Cast) -> None:
     refused = paula.post(of(release), do="publish", tag=seen.field("tag"))
     assert refused.status == 409 and "This cannot be published yet." in refused.text
     assert live(cast.alice, AGENTS, "writer") is None
-    # One that is gone does not keep anybody from removing it, or adding what is missing.
+    # A deleted item can still be removed, and missing ones added.
     edgar = Window.of("edgar")
     edgar.post(of(release), do="remove", item="promptBlock:going", tag=tag(edgar, of(release)))
     edgar.post(ADD, confirmed="yes", chosen=_value(cast, "tone"), release=release["id"])
@@ -93,7 +93,7 @@ def _value(cast: Cast, block: str) -> str:
     return f"promptBlock:{block}:{found['latestVersionId']}"
 
 
-def test_a_newer_version_is_said_and_taken_with_one_click(cast: Cast, pair: Pair) -> None:
+def test_a_newer_version_is_shown_and_taken_with_one_click(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     newer = PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")["latestVersionId"]
     edgar = Window.of("edgar")
@@ -103,13 +103,13 @@ def test_a_newer_version_is_said_and_taken_with_one_click(cast: Cast, pair: Pair
     assert "A newer version" not in edgar.get(of(release)).text
     stored = cast.edgar.get(f"/releases/{release['id']}").body["items"]
     assert [one["versionId"] for one in stored] == [pair.new["writer"], newer]
-    # Whoever looked before sees how it stands, and publishes nothing that they have not seen.
+    # A person with an older page gets the current state, and publishes nothing unseen.
     late = Window.of("paula").post(of(release), do="publish", tag=seen.field("tag"))
     assert late.status == 409 and "somebody changed this release" in late.text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
 
 
-def test_going_back_names_what_it_leaves_alone(cast: Cast, pair: Pair) -> None:
+def test_a_revert_names_the_items_that_it_leaves_unchanged(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     publish(cast.paula, release)
     PROMPT_BLOCKS.save(cast.paula, "tone", "hotfix", autoPublish=True)
@@ -125,7 +125,7 @@ def test_going_back_names_what_it_leaves_alone(cast: Cast, pair: Pair) -> None:
     assert "paula reverted the release Autumn" in paula.get(workspace_page("activity")).text
 
 
-def test_a_release_is_made_renamed_and_deleted(cast: Cast) -> None:
+def test_a_release_is_created_renamed_and_deleted(cast: Cast) -> None:
     edgar = Window.of("edgar")
     assert edgar.post(workspace_page("releases/add"), title=" ").status == 400
     address = edgar.post(workspace_page("releases/add"), title="Winter", description="").headers["Location"]
@@ -139,7 +139,7 @@ def test_a_release_is_made_renamed_and_deleted(cast: Cast) -> None:
     assert "edgar deleted a release" in edgar.get(workspace_page("activity")).text
 
 
-def test_several_are_published_together_from_what_waits(cast: Cast, pair: Pair) -> None:
+def test_several_drafts_are_published_together_from_the_waiting_page(cast: Cast, pair: Pair) -> None:
     paula = Window.of("paula")
     assert f'formaction="{TOGETHER}"' in paula.get("/studio/waiting/").markup
     asked = paula.post(TOGETHER, chosen=values(pair))
@@ -155,7 +155,7 @@ def test_several_are_published_together_from_what_waits(cast: Cast, pair: Pair) 
     assert "paula published the release" in activity.text and "Together with the release" in activity.text
 
 
-def test_what_was_saved_meanwhile_is_not_published_together(cast: Cast, pair: Pair) -> None:
+def test_drafts_changed_meanwhile_are_not_published_together(cast: Cast, pair: Pair) -> None:
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
     paula = Window.of("paula")
     assert "It was changed since you looked." in paula.post(TOGETHER, chosen=values(pair)).text
@@ -185,7 +185,7 @@ def test_the_publish_page_publishes_an_agent_with_its_blocks(cast: Cast, pair: P
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
 
 
-def test_an_older_version_is_asked_about_as_itself(cast: Cast, pair: Pair) -> None:
+def test_publishing_an_older_version_together_publishes_that_version(cast: Cast, pair: Pair) -> None:
     AGENTS.save(cast.edgar, "writer", description="later")
     paula = Window.of("paula")
     page = paula.get(page_of(AGENTS, "publish"), version=pair.new["writer"])
@@ -197,7 +197,7 @@ def test_an_older_version_is_asked_about_as_itself(cast: Cast, pair: Pair) -> No
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
 
 
-def test_what_the_gate_refuses_is_kept_as_a_draft(cast: Cast, pair: Pair) -> None:
+def test_a_release_that_the_gate_refuses_is_stored_as_a_draft(cast: Cast, pair: Pair) -> None:
     get_editor().review_policy.set("acme", required=1)
     paula = Window.of("paula")
     sent = paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
@@ -236,7 +236,9 @@ def test_versions_are_added_from_the_menu_the_history_and_the_lists(cast: Cast, 
 
 
 @pytest.mark.parametrize(("name", "status"), [("vera", 403), ("charlie", 404)])
-def test_others_see_nothing_of_releases(cast: Cast, pair: Pair, name: str, status: int) -> None:
+def test_viewers_and_non_members_see_nothing_of_releases(
+    cast: Cast, pair: Pair, name: str, status: int
+) -> None:
     release = make(cast.edgar, *pair.items())
     publish(cast.paula, release)
     window = Window.of(name)
@@ -251,7 +253,7 @@ def test_others_see_nothing_of_releases(cast: Cast, pair: Pair, name: str, statu
         assert "Autumn" not in seen.text and "Add to release" not in seen.text
 
 
-def test_editors_prepare_and_do_not_publish_and_no_workspace_reaches_another(cast: Cast, pair: Pair) -> None:
+def test_editors_prepare_releases_without_publishing_within_their_workspace(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     edgar, charlie = Window.of("edgar"), Window.of("charlie")
     seen = edgar.get(of(release))
@@ -266,7 +268,7 @@ def test_editors_prepare_and_do_not_publish_and_no_workspace_reaches_another(cas
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
 
 
-def test_a_release_of_many_takes_as_many_queries_as_one_of_a_few(cast: Cast) -> None:
+def test_the_page_of_a_large_release_takes_as_many_queries_as_of_a_small_one(cast: Cast) -> None:
     def queries(window: Window, address: str) -> int:
         window.get(address)
         with CaptureQueriesContext(connection) as counted:
@@ -286,7 +288,7 @@ def test_a_release_of_many_takes_as_many_queries_as_one_of_a_few(cast: Cast) -> 
     assert queries(paula, RELEASES) < 25
 
 
-def test_a_choice_of_several_workspaces_is_no_release(cast: Cast, pair: Pair) -> None:
+def test_a_choice_from_several_workspaces_cannot_be_a_release(cast: Cast, pair: Pair) -> None:
     give_role("paula", "elsewhere", Role.PUBLISHER)
     elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")[
         "latestVersionId"

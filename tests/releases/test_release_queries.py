@@ -1,4 +1,4 @@
-"""Lists of releases take the same number of statements, however many there are."""
+"""Lists of releases take the same number of statements for any number of releases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from versioning.models.prompts import PromptBlockVersion
 
 def test_a_list_takes_as_many_statements_for_many_releases_as_for_some(cast: Cast, pair: Pair) -> None:
     counts = []
-    for more in (range(5), range(5, 10)):  # of few items the lengths are not asked for first
+    for more in (range(5), range(5, 10)):  # for few items, the lengths are not queried first
         for number in more:
             AGENTS.make(cast.alice, f"agent-{number}")
             PROMPT_BLOCKS.make(cast.alice, f"block-{number}")
@@ -48,9 +48,7 @@ def test_pinning_versions_takes_as_many_statements_for_many_items_as_for_two(cas
     assert counts[0] == counts[1] > 0, counts
 
 
-def test_configurations_are_read_once_for_each_kind_and_before_anything_is_locked(
-    cast: Cast, pair: Pair
-) -> None:
+def test_configurations_are_read_once_per_kind_and_before_any_lock(cast: Cast, pair: Pair) -> None:
     release = make(cast.alice, *pair.items())
     rights = LogPosition.objects.get().rights_position
     with CaptureQueriesContext(connection) as asked:
@@ -63,7 +61,7 @@ def test_configurations_are_read_once_for_each_kind_and_before_anything_is_locke
     assert LogPosition.objects.get().rights_position == rights
 
 
-def test_what_happened_to_versions_after_they_were_read_counts(cast: Cast, pair: Pair) -> None:
+def test_changes_of_versions_after_they_were_read_count(cast: Cast, pair: Pair) -> None:
     release, editor = make(cast.alice, *pair.items()), get_editor()
     ahead = read_ahead(editor, ReleaseItem.objects.filter(release=release["id"]))
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")

@@ -66,7 +66,7 @@ def side_of(said: str) -> str:
 
 
 def over_http(service: Service, read: Callable[[Api], Any], is_over: Event) -> int:
-    """Read until it is over; return how many answers there were."""
+    """Read until the end of the test; return the number of answers."""
     count = 0
     with connected(service) as api:
         while not is_over.is_set():
@@ -107,7 +107,7 @@ def test_no_reader_sees_half_of_a_release(service: Service, sides: Sides) -> Non
                 for turn in range(1, TURNS + 1):
                     release = make(publisher, *sides[turn % 2], workspace="default")
                     assert publish(publisher, release).status == 200
-                    # Whoever begins to read now sees all of it, in either process.
+                    # Reads that begin now see all of it, in either process.
                     seen = {side_of(str(api.get("/agents/writer").body)) for api in (publisher, other)}
                     seen.add(side_of(str(other.get(PROMPT_BLOCKS.url("tone")).body["content"])))
                     assert seen == {("old", "new")[turn % 2]}
@@ -118,7 +118,7 @@ def test_no_reader_sees_half_of_a_release(service: Service, sides: Sides) -> Non
         assert all(reader.result(60) > 0 for reader in readers)
 
 
-def test_releases_that_share_items_follow_each_other(service: Service) -> None:
+def test_releases_that_share_items_are_published_one_after_the_other(service: Service) -> None:
     with connected(service) as api:
         versions: dict[tuple[str, str], list[str]] = {}
         for kind, number in ((PROMPT_BLOCKS, 0), (AGENTS, 1), (PROMPT_BLOCKS, 2), (AGENTS, 3)):
@@ -146,7 +146,7 @@ def test_releases_that_share_items_follow_each_other(service: Service) -> None:
         for (path, name), made in versions.items():
             kind = AGENTS if path == AGENTS.path else PROMPT_BLOCKS
             assert api.get(kind.url(name)).body["activeVersionId"] == made[winner]
-        # Each went back to what the one before had made live.
+        # Each revert restored the state before its release.
         moves = api.get("/events", after=start, kind="agent", id="shared-1").body["events"]
         assert [one["previousVersionId"] for one in moves[1:]] == [one["versionId"] for one in moves[:-1]]
 
@@ -156,7 +156,9 @@ def publish_as(api: RemoteApi, release: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agents", "prompt-blocks"])
-def test_an_item_that_is_deleted_at_the_same_instant(service: Service, kind: Kind) -> None:
+def test_a_release_raced_by_a_deletion_is_published_completely_or_not_at_all(
+    service: Service, kind: Kind
+) -> None:
     for turn in range(5):
         names = [f"{kind.text}-{turn}-{number}" for number in range(3)]
         with connected(service) as api:
@@ -176,7 +178,7 @@ def test_an_item_that_is_deleted_at_the_same_instant(service: Service, kind: Kin
         assert set(others) == {"published" if published.status == 200 else "draft"}
 
 
-def test_a_killed_server_has_published_all_of_a_release_or_nothing(service: Service) -> None:
+def test_a_killed_server_has_published_all_of_a_release_or_none_of_it(service: Service) -> None:
     names = [f"many-{number}" for number in range(ITEMS)]
     with connected(service) as api:
         versions = {}

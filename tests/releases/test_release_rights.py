@@ -1,4 +1,4 @@
-"""Who may do what with releases: four roles, strangers, limited keys, and ids of other workspaces."""
+"""Who may do what with releases: four roles, non-members, limited keys, and ids of other workspaces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_editors_prepare_and_publishers_publish(cast: Cast, pair: Pair) -> None:
     assert cast.edgar.post(f"/releases/{release['id']}/revert").status == 201
 
 
-def test_lists_leave_out_what_may_not_be_read(cast: Cast, pair: Pair) -> None:
+def test_lists_omit_unreadable_releases(cast: Cast, pair: Pair) -> None:
     mine = make(cast.edgar, *pair.items())
     make(cast.charlie, workspace="elsewhere")
     seen = {name: getattr(cast, name).get("/releases").body for name in ("edgar", "vera", "charlie", "root")}
@@ -44,13 +44,13 @@ def test_lists_leave_out_what_may_not_be_read(cast: Cast, pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("name", ["charlie", "vera"])
-def test_nobody_makes_releases_where_they_may_not_save(cast: Cast, name: str) -> None:
+def test_creating_a_release_needs_the_right_to_save(cast: Cast, name: str) -> None:
     answer = post(getattr(cast, name))
     assert answer.status == (404 if name == "charlie" else 403)
     assert cast.alice.get("/releases").body["total"] == 0
 
 
-def test_a_workspace_holds_no_resource_of_another(cast: Cast, kind: Kind) -> None:
+def test_a_release_holds_no_resource_of_another_workspace(cast: Cast, kind: Kind) -> None:
     foreign = kind.make(cast.charlie, "theirs", workspaceId="elsewhere", autoPublish=True)
     if kind is AGENTS:
         cast.charlie.patch(kind.url("theirs"), {"visibility": "public"})
@@ -71,7 +71,7 @@ def test_keys_are_limited_to_their_role_and_workspace(cast: Cast, pair: Pair) ->
     assert (answer.status, answer.body["publishedBy"]) == (200, "alice")
 
 
-def test_a_role_that_was_lowered_since_the_check_counts(cast: Cast, pair: Pair) -> None:
+def test_a_role_lowered_after_the_check_counts(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items())
     assert check(cast.paula, release)["ok"]
     give_role("paula", "acme", "editor")
@@ -79,7 +79,7 @@ def test_a_role_that_was_lowered_since_the_check_counts(cast: Cast, pair: Pair) 
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
 
 
-def test_events_of_releases_are_for_those_who_may_read_drafts(cast: Cast, pair: Pair) -> None:
+def test_events_of_releases_need_the_right_to_read_drafts(cast: Cast, pair: Pair) -> None:
     publish(cast.paula, make(cast.edgar, *pair.items()))
     page: dict[str, Any] = {
         name: [event["type"] for event in getattr(cast, name).get("/events", type="release.*").body["events"]]
@@ -91,7 +91,7 @@ def test_events_of_releases_are_for_those_who_may_read_drafts(cast: Cast, pair: 
 
 
 @pytest.mark.parametrize("which", ["one that does not exist", "somebody else's", "a published one"])
-def test_the_selector_finds_no_release_that_is_not_an_open_one_of_mine(
+def test_the_selector_finds_only_open_releases_of_the_callers_workspaces(
     cast: Cast, pair: Pair, which: str
 ) -> None:
     release = (
@@ -108,7 +108,7 @@ def test_the_selector_finds_no_release_that_is_not_an_open_one_of_mine(
         assert cast.alice.get(path, release=release_id).status == 404, path
 
 
-def test_the_selector_needs_the_right_to_drafts(cast: Cast, pair: Pair) -> None:
+def test_the_selector_needs_the_right_to_read_drafts(cast: Cast, pair: Pair) -> None:
     cast.alice.patch(AGENTS.url("writer"), {"visibility": "public"})
     release = make(cast.paula, *pair.items())["id"]
     for path in ("/agents/writer", AGENTS.url("writer"), PROMPT_BLOCKS.url("tone")):
@@ -121,7 +121,7 @@ def test_the_selector_needs_the_right_to_drafts(cast: Cast, pair: Pair) -> None:
 
 @pytest.fixture
 def asked() -> Iterator[list[gate.PublishRequest]]:
-    """A check at the gate that lets nothing through but what is called tone."""
+    """A check at the gate that accepts only resources with the id `tone`."""
     requests: list[gate.PublishRequest] = []
 
     def refuse(request: gate.PublishRequest) -> None:
@@ -135,7 +135,7 @@ def asked() -> Iterator[list[gate.PublishRequest]]:
     gate.unregister(closed)
 
 
-def test_every_item_passes_the_gate_or_none_does(
+def test_a_release_is_published_only_if_every_item_passes_the_gate(
     cast: Cast, pair: Pair, asked: list[gate.PublishRequest]
 ) -> None:
     release = make(cast.paula, *pair.items())
@@ -148,7 +148,7 @@ def test_every_item_passes_the_gate_or_none_does(
     assert live(cast.alice, PROMPT_BLOCKS, "tone") == pair.old["tone"]
 
 
-def test_approvals_that_are_required_since_the_check_count(cast: Cast, pair: Pair) -> None:
+def test_approvals_required_after_the_check_count(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     assert check(cast.paula, release)["ok"]
     assert cast.alice.put("/workspaces/acme/review-policy", {"required": 1}).status == 200

@@ -12,7 +12,7 @@ from tests.support.served import reference
 from versioning.conf import get_framework
 
 
-def test_agents_are_served_as_they_would_be(cast: Cast, pair: Pair) -> None:
+def test_agents_are_served_as_if_the_release_were_published(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items())
     seen = cast.edgar.get("/agents/writer", release=release["id"]).body
     assert (seen["instructions"], seen["resolvedVersionId"]) == ("new\n\nnew", pair.new["writer"])
@@ -27,13 +27,13 @@ def test_agents_are_served_as_they_would_be(cast: Cast, pair: Pair) -> None:
     assert cast.vera.get("/agents/writer").body["instructions"] == seen["instructions"]
 
 
-def test_what_the_release_leaves_alone_is_what_is_live(cast: Cast, pair: Pair) -> None:
+def test_resources_outside_the_release_are_served_live(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items()[1:])
     seen = cast.edgar.get("/agents/writer", release=release["id"]).body
     assert (seen["instructions"], seen["resolvedVersionId"]) == ("old\n\nnew", pair.old["writer"])
 
 
-def test_a_release_that_is_changed_or_saved_beyond_is_served_as_it_is_now(cast: Cast, pair: Pair) -> None:
+def test_the_current_items_of_a_release_are_served_after_changes(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items())["id"]
     assert cast.edgar.get("/agents/writer", release=release).body["instructions"] == "new\n\nnew"
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newest")
@@ -44,7 +44,7 @@ def test_a_release_that_is_changed_or_saved_beyond_is_served_as_it_is_now(cast: 
     assert cast.edgar.get("/agents/writer", release=release).status == 404
 
 
-def test_what_would_be_unpublished_is_left_out(cast: Cast, pair: Pair) -> None:
+def test_blocks_that_the_release_unpublishes_are_omitted(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, item(PROMPT_BLOCKS, "tone", action="unpublish"))["id"]
     seen = cast.edgar.get("/agents/writer", release=release).body
     assert (seen["instructions"], [one["code"] for one in seen["warnings"]]) == ("old", ["block_unpublished"])
@@ -52,13 +52,13 @@ def test_what_would_be_unpublished_is_left_out(cast: Cast, pair: Pair) -> None:
     assert cast.edgar.get("/agents/writer", release=away).body["fallback"]["code"] == "no_published_version"
 
 
-def test_two_selectors_are_one_too_many(cast: Cast, pair: Pair) -> None:
+def test_a_release_cannot_be_combined_with_another_selector(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items())["id"]
     answer = cast.edgar.get("/agents/writer", release=release, status="published")
     assert (answer.status, answer.fields) == (400, ["release", "status"])
 
 
-def test_a_run_takes_sub_agents_of_the_release(cast: Cast) -> None:
+def test_a_run_uses_sub_agents_of_the_release(cast: Cast) -> None:
     agent(cast.alice, "writer", "writer old")
     agent(cast.alice, "lead", "lead old", agents={"writer": {}})
     AGENTS.make(cast.alice, "newcomer", "newcomer", model={"provider": "echo", "name": "echo"})
@@ -86,7 +86,7 @@ def test_a_run_takes_sub_agents_of_the_release(cast: Cast) -> None:
     assert noticed(viewer) == [("version_unresolved", "versions.agents.writer")]
 
 
-def test_it_selects_what_is_exported_cloned_and_run_in_python(cast: Cast, pair: Pair, settings: Any) -> None:
+def test_the_selector_applies_to_export_clone_and_python(cast: Cast, pair: Pair, settings: Any) -> None:
     release = make(cast.paula, *pair.items())["id"]
     exported = cast.edgar.request("POST", PROMPT_BLOCKS.url("tone", "export"), query={"release": release})
     assert exported.body["config"]["content"] == "new"

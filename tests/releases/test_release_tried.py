@@ -11,7 +11,7 @@ from tests.support.studio import workspace_page
 from tests.support.window import Window, page_of
 
 
-def test_the_whole_is_previewed_and_tried_before_it_is_published(cast: Cast, pair: Pair) -> None:
+def test_a_release_is_previewed_and_tried_as_a_whole(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     edgar, with_it = Window.of("edgar"), {"release": release["id"]}
     looks = [f"{page_of(AGENTS, page)}?release={release['id']}" for page in ("preview", "try")]
@@ -36,7 +36,7 @@ def test_the_whole_is_previewed_and_tried_before_it_is_published(cast: Cast, pai
     assert edgar.get(page_of(AGENTS, "preview"), **with_it).status == 404
 
 
-def test_a_release_answers_beside_what_is_live(transactional_db: None, cast: Cast) -> None:
+def test_try_shows_the_release_next_to_the_live_version(transactional_db: None, cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", "old tone", autoPublish=True)
     AGENTS.make(cast.alice, "writer", [reference("tone")], autoPublish=True, model=ECHO)
     PROMPT_BLOCKS.save(cast.edgar, "tone", "new tone")
@@ -47,7 +47,7 @@ def test_a_release_answers_beside_what_is_live(transactional_db: None, cast: Cas
         assert run("edgar", both["Live"]) == "old tone\n\nHello?"
 
 
-def test_a_release_is_scheduled_from_its_page_and_the_calendar_leads_back(cast: Cast, pair: Pair) -> None:
+def test_a_release_is_scheduled_from_its_page_and_linked_in_the_calendar(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     address, paula = workspace_page(f"releases/{release['id']}"), Window.of("paula")
     form = workspace_page(f"releases/{release['id']}/schedule")

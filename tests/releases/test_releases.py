@@ -1,4 +1,4 @@
-"""Releases over HTTP: making, changing, publishing, and what is refused."""
+"""Releases over HTTP: creating, changing, publishing, and refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.served import reference
 from versioning.conf import get_editor
 
 
-def test_a_release_publishes_all_of_it_at_one_position(cast: Cast, pair: Pair) -> None:
+def test_a_release_publishes_all_items_at_one_position(cast: Cast, pair: Pair) -> None:
     before = cast.alice.get("/events", after="now").body["next"]
     release = make(cast.edgar, *pair.items(), description="For October.")
     assert (release["state"], release["createdBy"], release["reverts"]) == ("draft", "edgar", None)
@@ -37,12 +37,10 @@ def test_a_release_publishes_all_of_it_at_one_position(cast: Cast, pair: Pair) -
     assert {event["detail"]["releaseId"] for event in events} == {release["id"]}
     assert events[2]["previousVersionId"] == pair.old["tone"]
     [one] = cast.alice.get("/events", after=before, limit=1, type="agent.*,promptBlock.*").body["events"][1:]
-    assert one["type"] == "agent.published"  # a page never parts what is at one position
+    assert one["type"] == "agent.published"  # a page never splits the events of one position
 
 
-def test_every_change_of_a_release_leaves_an_entry_and_what_changes_nothing_none(
-    cast: Cast, pair: Pair
-) -> None:
+def test_every_effective_change_of_a_release_leaves_an_entry(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     address, old = f"/releases/{release['id']}", pair.items("old")
     for change in ({"title": "Winter"}, {"description": "Cold.", "title": "Winter"}, {"items": old}):
@@ -81,7 +79,7 @@ def test_blocks_of_the_release_count_as_published(cast: Cast) -> None:
     assert live(cast.alice, AGENTS, "writer") is not None
 
 
-def test_a_block_that_the_release_unpublishes_does_not(cast: Cast, pair: Pair) -> None:
+def test_a_block_that_the_release_unpublishes_does_not_count_as_published(cast: Cast, pair: Pair) -> None:
     away = make(
         cast.paula,
         item(PROMPT_BLOCKS, "tone", action="unpublish"),
@@ -98,7 +96,7 @@ def test_a_block_that_the_release_unpublishes_does_not(cast: Cast, pair: Pair) -
     assert (live(cast.alice, AGENTS, "writer"), live(cast.alice, PROMPT_BLOCKS, "tone")) == (None, None)
 
 
-def test_one_refused_item_leaves_all_others_where_they_are(cast: Cast, pair: Pair) -> None:
+def test_one_refused_item_leaves_all_others_unpublished(cast: Cast, pair: Pair) -> None:
     AGENTS.make(cast.alice, "broken", [reference("missing")])
     before = cast.alice.get("/events", after="now").body["next"]
     release = make(cast.paula, *pair.items(), item(AGENTS, "broken"))
@@ -124,7 +122,7 @@ def test_versions_are_pinned_and_newer_ones_are_shown(cast: Cast, kind: Kind) ->
     assert live(cast.alice, kind, "writer") == pinned
 
 
-def test_what_is_gone_is_named(cast: Cast, kind: Kind) -> None:
+def test_deleted_items_are_named(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "deleted")
     kind.make(cast.alice, "renewed")
     dropped = kind.make(cast.alice, "edited")["latestVersionId"]
@@ -151,7 +149,7 @@ def test_an_empty_release_is_not_published(cast: Cast) -> None:
     assert publish(cast.paula, release).code == "release_blocked"
 
 
-def test_a_published_release_stays_as_it_is(cast: Cast, pair: Pair) -> None:
+def test_a_published_release_cannot_be_changed(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items())
     publish(cast.paula, release)
     address = f"/releases/{release['id']}"
@@ -186,7 +184,7 @@ def test_a_draft_is_changed_and_deleted(cast: Cast, pair: Pair) -> None:
     assert cast.edgar.get(address).status == 404
 
 
-def test_if_match_is_about_the_release_and_not_about_its_items(cast: Cast, pair: Pair) -> None:
+def test_if_match_covers_the_release_and_not_the_state_of_its_items(cast: Cast, pair: Pair) -> None:
     release = make(cast.edgar, *pair.items())
     address = f"/releases/{release['id']}"
     read = cast.edgar.get(address)
@@ -232,18 +230,18 @@ WRONG: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_wrong_is_named(cast: Cast, pair: Pair, wrong: str) -> None:
+def test_invalid_fields_are_named(cast: Cast, pair: Pair, wrong: str) -> None:
     body, fields = WRONG[wrong]
     answer = post(cast.edgar, **body) if "items" not in body else post(cast.edgar, *body["items"])
     assert (answer.status, answer.fields) == (400, fields), answer.body
 
 
-def test_a_version_of_another_resource_is_none_of_it(cast: Cast, pair: Pair) -> None:
+def test_a_version_of_another_resource_is_refused_as_an_item(cast: Cast, pair: Pair) -> None:
     answer = post(cast.edgar, item(AGENTS, "writer", pair.new["tone"]))
     assert (answer.status, answer.fields) == (400, ["items.0.versionId"])
 
 
-def test_reverting_goes_back_and_leaves_a_hotfix_alone(cast: Cast, pair: Pair) -> None:
+def test_reverting_restores_the_previous_versions_except_hotfixes(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, *pair.items())
     not_yet = cast.paula.post(f"/releases/{release['id']}/revert")
     assert (not_yet.status, not_yet.code) == (409, "not_published")
@@ -272,7 +270,7 @@ def test_reverting_goes_back_and_leaves_a_hotfix_alone(cast: Cast, pair: Pair) -
     assert types[-2:] == ["release.published", "release.reverted"]
 
 
-def test_reverting_unpublishes_what_was_not_live(cast: Cast, kind: Kind) -> None:
+def test_reverting_unpublishes_resources_that_were_not_live(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     release = make(cast.paula, item(kind, "writer"))
     publish(cast.paula, release)
@@ -280,7 +278,7 @@ def test_reverting_unpublishes_what_was_not_live(cast: Cast, kind: Kind) -> None
     assert (back["action"], back["versionId"], back["versionNumber"]) == ("unpublish", None, None)
 
 
-def test_reverting_publishes_again_what_was_unpublished(cast: Cast, pair: Pair) -> None:
+def test_reverting_publishes_unpublished_resources_again(cast: Cast, pair: Pair) -> None:
     release = make(cast.paula, item(AGENTS, "writer", action="unpublish"))
     publish(cast.paula, release)
     made = cast.paula.post(f"/releases/{release['id']}/revert").body
@@ -288,7 +286,7 @@ def test_reverting_publishes_again_what_was_unpublished(cast: Cast, pair: Pair) 
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
 
 
-def test_pruning_spares_what_a_draft_release_publishes(cast: Cast, kind: Kind) -> None:
+def test_pruning_retains_the_versions_of_a_draft_release(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     pinned, dropped = (kind.save(cast.alice, text=text)["latestVersionId"] for text in ("two", "three"))
     kind.save(cast.alice, text="four")

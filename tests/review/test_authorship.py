@@ -1,4 +1,4 @@
-"""Whose word counts: authors, roles and configurations, as people meet them over HTTP."""
+"""Whose verdict counts: authors, roles and configurations, over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def required(cast: Cast) -> None:
 
 
 def key_for(name: str) -> Api:
-    """Return the API as somebody sees it."""
+    """Return the API with a key of the person."""
     return Api(ApiKey.objects.issue(User.objects.get(username=name))[1])
 
 
@@ -34,12 +34,12 @@ def publish(api: Api, kind: Kind, version_id: str) -> Answer:
 
 
 def missing(cast: Cast, kind: Kind) -> int:
-    """Return how many approvals the newest version lacks; 0 if it has gone live by being asked about."""
+    """Return how many approvals the newest version lacks; 0 if this attempt published it."""
     answer = publish(cast.alice, kind, latest(cast, kind))
     return 0 if answer.status == 200 else int(answer.body["review"]["missing"])
 
 
-def test_who_saved_before_and_after_somebody_else_has_no_say(cast: Cast, kind: Kind) -> None:
+def test_an_author_of_any_version_under_review_cannot_approve(cast: Cast, kind: Kind) -> None:
     person("peter", acme="publisher")
     kind.make(cast.paula, text="one")
     kind.save(key_for("peter"), text="two")
@@ -53,12 +53,12 @@ def test_who_saved_before_and_after_somebody_else_has_no_say(cast: Cast, kind: K
     assert publish(cast.paula, kind, latest(cast, kind)).status == 200  # the author may publish, then
 
 
-def test_who_saves_after_approving_has_no_say_any_more(cast: Cast, kind: Kind) -> None:
+def test_an_approval_by_a_later_author_no_longer_counts(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, text="one")
     approve(cast.paula, ask(cast.edgar, kind))
     kind.save(cast.paula, text="two")
     kind.save(cast.edgar, text="one")
-    # Version 3 is what paula approved of, but version 2 is hers and under review with it.
+    # Version 3 equals the approved one, but version 2 is paula's and under review with it.
     assert missing(cast, kind) == 1
     assert publish(cast.alice, kind, kind.versions(cast.alice)[2]["id"]).status == 200
 
@@ -76,7 +76,7 @@ def test_an_approval_is_of_a_configuration(cast: Cast, kind: Kind) -> None:
     assert missing(cast, kind) == 0
 
 
-def test_what_was_live_needs_nobody(cast: Cast, kind: Kind) -> None:
+def test_a_version_that_was_live_needs_no_approval(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, text="one")
     approve(cast.paula, ask(cast.edgar, kind))
     first = latest(cast, kind)
@@ -88,11 +88,11 @@ def test_what_was_live_needs_nobody(cast: Cast, kind: Kind) -> None:
     assert publish(cast.alice, kind, first).status == 200  # a rollback
     assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
     assert publish(cast.alice, kind, second).status == 200
-    kind.save(cast.edgar, text="one")  # a copy of what was live is the same configuration
+    kind.save(cast.edgar, text="one")  # a copy of the formerly live version is the same configuration
     assert publish(cast.alice, kind, latest(cast, kind)).status == 200
 
 
-def test_a_label_makes_nothing_live(cast: Cast, kind: Kind) -> None:
+def test_a_released_label_does_not_exempt_a_version_from_approvals(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, text="one")
     review = ask(cast.edgar, kind)
     approve(cast.paula, review)
@@ -102,7 +102,7 @@ def test_a_label_makes_nothing_live(cast: Cast, kind: Kind) -> None:
     assert missing(cast, kind) == 1
 
 
-def test_who_asks_for_changes_stops_it(cast: Cast, kind: Kind) -> None:
+def test_a_request_for_changes_blocks_publishing(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, text="one")
     review = ask(cast.edgar, kind)
     approve(cast.paula, review)
@@ -116,7 +116,7 @@ def test_who_asks_for_changes_stops_it(cast: Cast, kind: Kind) -> None:
     assert publish(cast.paula, kind, kind.versions(cast.alice)[1]["id"]).status == 200
 
 
-def test_who_may_not_publish_any_more_does_not_count(cast: Cast, kind: Kind) -> None:
+def test_approvals_by_people_who_lost_the_right_to_publish_do_not_count(cast: Cast, kind: Kind) -> None:
     for lose in [
         lambda: give_role("paula", "acme", "editor"),
         lambda: Membership.objects.get(user__username="paula").delete(),
@@ -142,7 +142,7 @@ def test_superusers_count_everywhere_and_are_authors_too(cast: Cast, kind: Kind)
     assert publish(cast.root, kind, latest(cast, kind)).code == "review_required"
 
 
-def test_a_key_speaks_for_its_owner_and_no_louder_than_it_may(cast: Cast, kind: Kind) -> None:
+def test_a_verdict_by_a_key_is_its_owners_within_the_limits_of_the_key(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, text="one")
     review = ask(cast.edgar, kind)
     assert say(key_of("paula", workspace="acme", role="editor"), review, "approve").status == 403
@@ -152,7 +152,7 @@ def test_a_key_speaks_for_its_owner_and_no_louder_than_it_may(cast: Cast, kind: 
     assert missing(cast, kind) == 1  # both were paula
 
 
-def test_a_policy_counts_from_the_moment_at_which_it_changes(cast: Cast, kind: Kind) -> None:
+def test_a_changed_policy_applies_immediately(cast: Cast, kind: Kind) -> None:
     person("peter", acme="publisher")
     kind.make(cast.edgar, text="one")
     review = ask(cast.edgar, kind)
@@ -174,7 +174,7 @@ def no_trick(cast: Cast, kind: Kind) -> None:
 
 
 def rename(cast: Cast, kind: Kind) -> None:
-    """Call the author's account something else."""
+    """Rename the account of the author."""
     User.objects.filter(username="paula").update(username="paula.2")
 
 
@@ -192,7 +192,7 @@ def forget_everything(cast: Cast, kind: Kind) -> None:
     Event.objects.all()._raw_delete("default")  # as prune_events does, in time
 
 
-def test_moving_the_pointer_makes_no_author_a_judge(cast: Cast, kind: Kind) -> None:
+def test_an_author_cannot_approve_even_after_publishing_a_rollback(cast: Cast, kind: Kind) -> None:
     for trick in [no_trick, rename, delete_the_draft, forget_everything]:
         with undone():
             require_approvals(0)
@@ -210,7 +210,7 @@ def test_moving_the_pointer_makes_no_author_a_judge(cast: Cast, kind: Kind) -> N
             assert publish(cast.paula, kind, third).code == "review_required"
             approve(cast.alice, review)
             assert publish(cast.paula, kind, third).status == 200
-            # Whoever saved what came before something that was live has a say in what comes after that.
+            # The author of a version from before a live one may judge later versions.
             kind.save(cast.edgar, text="four")
             approve(cast.paula, ask(cast.edgar, kind))
             assert publish(cast.paula, kind, latest(cast, kind)).status == 200

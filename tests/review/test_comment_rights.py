@@ -20,7 +20,7 @@ from versioning.domain.access import Role
 
 
 def statuses(api: Api, comment: dict[str, Any], new: dict[str, Any]) -> set[int]:
-    """Return how somebody is answered who tries everything with a comment, and to write one."""
+    """Return the statuses of all requests about a comment, including writing a new one."""
     path = f"/comments/{comment['id']}"
     answers = [
         api.get(path),
@@ -34,7 +34,7 @@ def statuses(api: Api, comment: dict[str, Any], new: dict[str, Any]) -> set[int]
     return {answer.status for answer in answers}
 
 
-def test_whoever_may_not_read_drafts_sees_no_comments(cast: Cast, kind: Kind) -> None:
+def test_callers_without_the_right_to_read_drafts_see_no_comments(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.alice)
     comment, new = say(cast.edgar, made, kind), body_of(made, kind)
     limited = [
@@ -72,7 +72,7 @@ def test_editors_publishers_admins_and_their_keys_may_write(cast: Cast, kind: Ki
     assert change(limited, said[1], body="By the owner's key.").status == 200
 
 
-def test_the_right_to_one_s_own_comment_ends_with_the_role(cast: Cast) -> None:
+def test_the_right_to_change_an_own_comment_ends_with_the_role(cast: Cast) -> None:
     made = AGENTS.make(cast.alice, autoPublish=True)
     comment = say(cast.edgar, made)
     give_role("edgar", "acme", "viewer")
@@ -87,7 +87,7 @@ def test_lists_show_every_workspace_of_the_caller_and_no_other(cast: Cast) -> No
     assert (listed(cast.edgar), listed(cast.charlie)) == (["acme"], ["elsewhere"])
     assert listed(key_of("both")) == listed(cast.root) == ["acme", "elsewhere"]
     assert listed(key_of("both", workspace="acme")) == ["acme"]
-    # A comment of another workspace cannot be replied to, nor told from one that does not exist.
+    # A comment of another workspace is answered like a missing one, also as a parent.
     ours = cast.edgar.get("/stored/agents/ours", status="draft").body
     [theirs] = cast.charlie.get("/comments").body["comments"]
     answers = [
@@ -108,7 +108,7 @@ def developer(db: None) -> Api:
 
 
 @pytest.mark.parametrize("source", ["database", "code"])
-def test_comments_on_overrides_outlive_them(
+def test_comments_on_overrides_remain_after_the_override_is_deleted(
     developer: Api, cast: Cast, settings: Any, tmp_path: Path, source: str
 ) -> None:
     define(settings, tmp_path, source=source)
@@ -116,7 +116,7 @@ def test_comments_on_overrides_outlive_them(
     comment = say(developer, made, field="instructions", line=2)
     assert comment["quote"] == "two"
     AGENTS.publish(developer, "answers", made["latestVersionId"])
-    assert statuses(cast.edgar, comment, body_of(made)) == {403}  # everybody reads the agent
+    assert statuses(cast.edgar, comment, body_of(made)) == {403}  # every caller may read the agent
     reply = say(developer, made, parent=comment["id"])
     assert developer.delete(AGENTS.url("answers")).status == 200
     assert [one["id"] for one in developer.get("/comments", id="answers").body["comments"]] == [
@@ -142,7 +142,7 @@ def test_a_file_that_no_row_describes_is_commented_on(developer: Api, folder: Fo
     assert developer.get(f"/comments/{answer.body['id']}").body == answer.body
 
 
-def test_comments_on_what_the_code_no_longer_defines_are_gone(
+def test_comments_on_an_agent_that_the_code_no_longer_defines_are_hidden(
     developer: Api, settings: Any, tmp_path: Path
 ) -> None:
     define(settings, tmp_path, source="database")
@@ -155,7 +155,7 @@ def test_comments_on_what_the_code_no_longer_defines_are_gone(
     assert developer.get(f"/comments/{comment['id']}").status == 404
 
 
-def test_a_later_agent_of_an_id_in_another_workspace_has_no_comments_of_the_earlier(cast: Cast) -> None:
+def test_an_agent_with_a_reused_id_has_no_comments_of_the_earlier_one(cast: Cast) -> None:
     comment = say(cast.edgar, AGENTS.make(cast.alice))
     assert cast.alice.delete(AGENTS.url("writer")).status == 200
     made = AGENTS.make(cast.charlie)
@@ -166,7 +166,7 @@ def test_a_later_agent_of_an_id_in_another_workspace_has_no_comments_of_the_earl
 
 def test_a_thousand_comments_take_as_many_queries_as_five(cast: Cast) -> None:
     made = PROMPT_BLOCKS.make(cast.alice)
-    for _ in range(5):  # of fewer the lengths are not asked for first
+    for _ in range(5):  # for fewer, the lengths are not queried first
         say(cast.alice, made, PROMPT_BLOCKS)
     about = {"kind": "promptBlock", "id": "writer", "versionId": made["latestVersionId"], "perPage": 1000}
 

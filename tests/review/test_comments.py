@@ -1,4 +1,4 @@
-"""Comments: what is said of a version, a field, a line; threads, and what outlives what."""
+"""Comments on a version, a field, a line; threads; and comments after deletions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE = "<b>&amp;</b> \u202etxet\u202c \U0001f9d1\u200d\U0001f680 {{ name }} '
 
 
 def events_of(api: Api) -> list[tuple[str, str | None, str]]:
-    """Return the events about comments: the type, who did it, and which comment."""
+    """Return the events about comments: type, actor and comment."""
     found = api.get("/events", type="comment.*").body["events"]
     return [(event["type"], event["actor"]["id"], event["detail"]["commentId"]) for event in found]
 
@@ -71,7 +71,7 @@ def test_the_newest_is_last_and_lists_are_narrowed_and_paged(cast: Cast) -> None
         assert cast.edgar.get("/comments", **query).fields == list(query)
 
 
-def test_a_place_in_the_version_is_kept(alice: Api) -> None:
+def test_a_comment_stores_its_place_in_the_version(alice: Api) -> None:
     for place, quote in [
         ({"field": "name"}, None),
         ({"field": "instructions"}, None),
@@ -89,7 +89,7 @@ def test_a_place_in_the_version_is_kept(alice: Api) -> None:
             assert {name: comment[name] for name in expected} == expected
 
 
-def test_what_is_wrong_is_named_and_nothing_is_kept(alice: Api) -> None:
+def test_an_invalid_comment_is_refused_by_field_and_not_stored(alice: Api) -> None:
     for more, field in [
         ({"field": "prompt"}, "field"),
         ({"field": "description"}, "field"),
@@ -124,11 +124,11 @@ def test_what_is_wrong_is_named_and_nothing_is_kept(alice: Api) -> None:
             assert answer.fields in (
                 [field],
                 ["body"],
-            )  # what no JSON may hold is wrong with the body as a whole
+            )  # text that JSON cannot hold is a problem of the body as a whole
             assert listed(alice) == [] and events_of(alice) == []
 
 
-def test_the_text_comes_back_as_it_was_written(alice: Api) -> None:
+def test_the_text_of_a_comment_is_returned_unchanged(alice: Api) -> None:
     made = AGENTS.make(alice)
     for text in (HOSTILE, "x" * 10_000, "\U0001f680" * 10_000, "a\r\nb\n\n  c  "):
         comment = say(alice, made, body=text, quote=text[:1000])
@@ -136,9 +136,7 @@ def test_the_text_comes_back_as_it_was_written(alice: Api) -> None:
         assert alice.get(f"/comments/{comment['id']}").body == comment
 
 
-def test_a_long_line_is_quoted_by_its_beginning_also_where_all_of_it_is_stored(
-    cast: Cast, kind: Kind
-) -> None:
+def test_a_long_line_is_quoted_by_its_beginning_even_if_stored_in_full(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.alice, text="\U0001f680" * 1500 + "the end")
     comment = say(cast.edgar, made, kind, field=kind.text, line=1)
     assert comment["quote"] == "\U0001f680" * 1000
@@ -148,7 +146,7 @@ def test_a_long_line_is_quoted_by_its_beginning_also_where_all_of_it_is_stored(
     assert listed_one["quote"] == comment["quote"]
 
 
-def test_a_version_of_another_resource_is_missing(cast: Cast) -> None:
+def test_a_comment_on_a_version_of_another_resource_is_a_404(cast: Cast) -> None:
     made = AGENTS.make(cast.alice)
     other = AGENTS.make(cast.alice, "other")
     for wrong in (other["latestVersionId"], str(uuid4()), "latest"):
@@ -161,7 +159,7 @@ def test_a_version_of_another_resource_is_missing(cast: Cast) -> None:
 # Threads
 
 
-def test_a_thread_is_flat_and_resolved_as_a_whole_by_whoever_may_save(cast: Cast) -> None:
+def test_a_thread_is_flat_and_resolved_as_a_whole_with_the_right_to_save(cast: Cast) -> None:
     made = AGENTS.make(cast.alice)
     first = say(cast.paula, made, body="first")
     reply = say(cast.edgar, made, body="reply", parent=first["id"])
@@ -182,7 +180,7 @@ def test_every_change_of_a_comment_leaves_an_entry_without_its_text(cast: Cast, 
     made = kind.make(cast.alice)
     first = say(cast.paula, made, kind, body="secret")
     reply = say(cast.edgar, made, kind, body="secret", parent=first["id"])
-    for _twice in range(2):  # what changes nothing leaves nothing
+    for _twice in range(2):  # a request without effect leaves no entry
         change(cast.edgar, reply, body="more secret")
         change(cast.edgar, reply, resolved=True)
     change(cast.edgar, first, resolved=False)
@@ -221,13 +219,13 @@ def test_only_the_author_changes_and_deletes_a_comment(cast: Cast) -> None:
     changed = change(cast.edgar, comment, body="Why not?").body
     assert (changed["body"], changed["createdAt"]) == ("Why not?", comment["createdAt"])
     assert changed["updatedAt"] >= comment["updatedAt"]
-    assert change(cast.edgar, comment).body == changed  # nothing was asked for
+    assert change(cast.edgar, comment).body == changed  # no change was requested
     assert cast.edgar.delete(f"/comments/{comment['id']}").body["success"] is True
     assert cast.edgar.delete(f"/comments/{comment['id']}").status == 404
     assert listed(cast.alice) == []
 
 
-def test_replies_outlive_the_comment_that_began_the_thread(cast: Cast) -> None:
+def test_replies_remain_after_the_first_comment_is_deleted(cast: Cast) -> None:
     made = AGENTS.make(cast.alice, text=TEXT)
     first = say(cast.edgar, made, field="instructions", line=2)
     replies = [
@@ -246,10 +244,10 @@ def test_replies_outlive_the_comment_that_began_the_thread(cast: Cast) -> None:
     assert listed(cast.alice) == ["r1"]
 
 
-# What outlives what
+# Comments after deletions
 
 
-def test_comments_of_a_deleted_account_stay_nobody_s(cast: Cast) -> None:
+def test_comments_of_a_deleted_account_remain_and_cannot_be_edited(cast: Cast) -> None:
     comment = say(cast.edgar, AGENTS.make(cast.alice))
     User.objects.get(username="edgar").delete()
     assert cast.alice.get(f"/comments/{comment['id']}").body == comment
@@ -259,7 +257,7 @@ def test_comments_of_a_deleted_account_stay_nobody_s(cast: Cast) -> None:
     assert change(cast.alice, comment, resolved=True).status == 200
 
 
-def test_comments_on_a_deleted_version_stay_with_its_number(cast: Cast) -> None:
+def test_comments_on_a_deleted_version_remain_with_its_number(cast: Cast) -> None:
     made = AGENTS.make(cast.alice, text=TEXT, autoPublish=True)
     draft = AGENTS.save(cast.edgar, text="New.")
     comment = say(cast.edgar, draft, field="instructions", line=1)
@@ -275,7 +273,7 @@ def test_comments_on_a_deleted_version_stay_with_its_number(cast: Cast) -> None:
     assert len(listed(cast.alice, id="writer")) == 2 and made["latestVersionId"] != draft["latestVersionId"]
 
 
-def test_a_deleted_resource_takes_its_comments_with_it(cast: Cast, kind: Kind) -> None:
+def test_deleting_a_resource_deletes_its_comments(cast: Cast, kind: Kind) -> None:
     comment = say(cast.edgar, kind.make(cast.alice), kind)
     [other] = {AGENTS, PROMPT_BLOCKS} - {kind}
     kept = say(cast.edgar, other.make(cast.alice), other, body="kept")
@@ -289,7 +287,7 @@ def test_a_deleted_resource_takes_its_comments_with_it(cast: Cast, kind: Kind) -
 # Python
 
 
-def test_python_has_the_same_verbs_and_the_application_is_no_person(cast: Cast) -> None:
+def test_python_has_the_same_verbs_and_comments_of_the_application_have_no_author(cast: Cast) -> None:
     made = AGENTS.make(cast.alice)
     comments, edgar = get_editor().comments, User.objects.get(username="edgar")
     own = comments.add("agent", "writer", made["latestVersionId"], body="From a program.")

@@ -1,4 +1,4 @@
-"""Comments in the studio, without scripts: beside fields, on later versions, as threads; who may see them."""
+"""Comments in the studio, without scripts: at fields, on later versions, as threads; who may see them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def comments(cast: Cast) -> list[dict[str, Any]]:
     return list(cast.alice.get("/comments").body["comments"])
 
 
-def test_a_comment_stands_below_its_field_on_every_page_of_the_version(cast: Cast, kind: Kind) -> None:
+def test_a_comment_is_shown_below_its_field_on_every_page_of_the_version(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, text="Old.", autoPublish=True)
     made, edgar = kind.save(cast.alice, text=TEXT), Visitor("edgar")
     back = version_page(kind, made)
@@ -69,7 +69,9 @@ def test_a_comment_stands_below_its_field_on_every_page_of_the_version(cast: Cas
     assert "All in all?" in part(edgar.get(back), "comments")
 
 
-def test_a_comment_stands_beside_a_review_and_its_event_leads_to_the_thread(cast: Cast, kind: Kind) -> None:
+def test_a_comment_is_shown_on_the_review_page_and_its_event_links_to_the_thread(
+    cast: Cast, kind: Kind
+) -> None:
     kind.make(cast.alice, text="Old.", autoPublish=True)
     made = kind.save(cast.edgar, text=TEXT)
     review = cast.edgar.post("/reviews", {"resource": reference(kind)}).body["id"]
@@ -80,7 +82,7 @@ def test_a_comment_stands_beside_a_review_and_its_event_leads_to_the_thread(cast
     assert page_of(kind, f"comments/{comment['id']}") in activity
 
 
-def test_words_of_a_block_are_found_in_it(cast: Cast) -> None:
+def test_a_quote_is_located_in_its_instruction_block(cast: Cast) -> None:
     blocks = [{"type": "text", "content": "Hello."}, {"type": "prompt_block", "content": TEXT}]
     made = AGENTS.make(cast.alice, text=blocks)  # type: ignore[arg-type]
     write(Visitor("edgar"), AGENTS, made, "When?", field="instructions", quote="Never   lie.")
@@ -94,7 +96,7 @@ def test_words_of_a_block_are_found_in_it(cast: Cast) -> None:
     assert "Instructions, block 2, line 4" in page
 
 
-def test_what_is_open_is_seen_on_later_versions_and_outdated_when_its_words_are_gone(
+def test_open_comments_appear_on_later_versions_and_are_outdated_without_their_quote(
     cast: Cast, kind: Kind
 ) -> None:
     first = kind.make(cast.alice, text=TEXT)
@@ -119,7 +121,7 @@ def test_what_is_open_is_seen_on_later_versions_and_outdated_when_its_words_are_
     assert {kept["versionNumber"], gone["versionNumber"]} == {1}
 
 
-def test_comments_on_a_deleted_version_name_it_and_lead_nowhere(cast: Cast) -> None:
+def test_comments_on_a_deleted_version_name_it_without_a_link(cast: Cast) -> None:
     AGENTS.make(cast.alice, text=TEXT, autoPublish=True)
     draft = AGENTS.save(cast.edgar, text="New.")
     say(cast.edgar, draft, field="instructions", line=1)
@@ -131,7 +133,7 @@ def test_comments_on_a_deleted_version_name_it_and_lead_nowhere(cast: Cast) -> N
     assert f"versions/{draft['latestVersionId']}" not in page.content.decode()
 
 
-def test_comments_on_a_file_are_seen_on_it_and_on_the_draft_after_it(folder: Folder, db: None) -> None:
+def test_comments_on_a_file_are_shown_on_it_and_on_the_next_draft(folder: Folder, db: None) -> None:
     person("ada", default=Role.ADMIN)
     ada, api = Visitor("ada"), key_of("ada")
     folder.put({"instructions": TEXT})
@@ -170,7 +172,7 @@ def test_threads_are_answered_resolved_reopened_edited_and_deleted(cast: Cast, k
     assert listed(cast.alice) == ["answer"]
 
 
-def test_what_cannot_be_said_is_shown_again(cast: Cast) -> None:
+def test_an_invalid_comment_is_shown_again_with_the_problem(cast: Cast) -> None:
     for typed, said in [
         ({"body": " \n"}, "Write something first."),
         ({"body": "x" * 10_001}, "up to 10000 characters"),
@@ -188,7 +190,7 @@ def test_what_cannot_be_said_is_shown_again(cast: Cast) -> None:
             assert typed["body"].strip() in answer.content.decode() and listed(cast.alice) == []
 
 
-def test_a_reply_that_cannot_be_said_is_shown_again(cast: Cast) -> None:
+def test_an_invalid_reply_is_shown_again(cast: Cast) -> None:
     comment = say(cast.edgar, AGENTS.make(cast.alice))
     for do in ("reply", "edit"):
         answer = act(Visitor("edgar"), AGENTS, comment, do, body="y" * 10_001)
@@ -197,7 +199,7 @@ def test_a_reply_that_cannot_be_said_is_shown_again(cast: Cast) -> None:
     assert listed(cast.alice) == ["Why?"]
 
 
-def test_hostile_text_is_shown_as_it_is(cast: Cast, kind: Kind) -> None:
+def test_hostile_text_is_escaped(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.alice, text=HOSTILE)
     say(cast.edgar, made, kind, body=HOSTILE, field=kind.text, line=1)
     long = say(cast.edgar, made, kind, body="y" * 10_000)
@@ -208,7 +210,7 @@ def test_hostile_text_is_shown_as_it_is(cast: Cast, kind: Kind) -> None:
     assert "y" * 10_000 in page.content.decode()
 
 
-def test_viewers_and_strangers_see_and_do_nothing(cast: Cast, kind: Kind) -> None:
+def test_viewers_and_non_members_neither_see_nor_change_comments(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.alice, text=TEXT, autoPublish=True)
     if kind is AGENTS:
         cast.alice.patch(kind.url("writer"), {"visibility": "public"})
@@ -240,7 +242,7 @@ def test_a_thread_is_found_under_its_own_resource_only(cast: Cast) -> None:
     assert not comments(cast)[0]["resolved"]
 
 
-def test_a_form_leads_to_no_other_host(cast: Cast) -> None:
+def test_a_form_redirects_to_no_other_host(cast: Cast) -> None:
     made = AGENTS.make(cast.alice)
     for elsewhere in ("https://example.org/studio/", "//example.org", "/api/agents"):
         answer = write(Visitor("edgar"), AGENTS, made, "Why?", next=elsewhere)

@@ -1,6 +1,7 @@
 """Every door and the policy: without approvals nothing happens at all, with them each door opens.
 
-`tests/editor/test_gate.py` finds code that goes past the gate; `tests/support/doors.py` lists the doors.
+`tests/editor/test_gate.py` finds code that bypasses the gate; tests/support/doors.py lists
+the ways to publish.
 """
 
 from __future__ import annotations
@@ -29,32 +30,34 @@ REASON = "The customer waits."
 
 @pytest.fixture
 def draft(cast: Cast, kind: Kind) -> str:
-    """A draft of edgar's, beside what is live, where one approval is required."""
+    """A draft by edgar over a live version, where one approval is required."""
     draft = make_draft(cast, kind)
     require_approvals(1)
     return draft
 
 
 def state() -> list[Any]:
-    """Return all that could have changed."""
+    """Return all state that could have changed."""
     reviews = [sorted(model.objects.values_list(), key=str) for model in (PublishedConfiguration, Review)]
     return [*everything(), *reviews]
 
 
 def live(cast: Cast, kind: Kind) -> set[str]:
-    """Return the texts that a reader is served of anything, by any name."""
+    """Return all texts that a reader is served, by any selector."""
     found = [cast.vera.get(kind.url("writer"), **selector) for selector in ({}, {"label": "stable"})]
     found += [cast.vera.get(kind.url("writer"), label="beta"), cast.vera.get(kind.url("new"))]
     return {answer.body[kind.text] for answer in found if answer.status == 200}
 
 
 def refused(answer: Answer) -> dict[str, Any]:
-    """Return what a refusal says of the review."""
+    """Return the part of a refusal about the review."""
     assert (answer.status, answer.code) == (403, "review_required")
     return dict(answer.body["review"])
 
 
-def test_a_door_of_the_api_is_closed_until_somebody_approves(cast: Cast, kind: Kind, draft: str) -> None:
+def test_no_way_to_publish_over_the_api_works_without_the_approval(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     for door in OVER_HTTP:
         with undone():
             before = state()
@@ -68,14 +71,16 @@ def test_a_door_of_the_api_is_closed_until_somebody_approves(cast: Cast, kind: K
                 assert state() == before
             approve(cast.paula, review)
             answer = OVER_HTTP[door](cast, kind, draft, None)
-            if door == "create":  # nobody has approved of what is not there
+            if door == "create":  # a missing resource has no approvals
                 assert refused(answer)
             else:
                 assert (answer.status, DRAFT in live(cast, kind)) == (200, True)
                 assert Review.objects.open().exists() == ("label" in door)
 
 
-def test_an_admin_opens_a_door_of_the_api_with_a_reason(cast: Cast, kind: Kind, draft: str) -> None:
+def test_an_admin_may_publish_in_every_way_over_the_api_with_a_reason(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     for door in OVER_HTTP:
         with undone():
             assert OVER_HTTP[door](cast, kind, draft, REASON).status in {200, 201}
@@ -93,11 +98,13 @@ def test_an_admin_opens_a_door_of_the_api_with_a_reason(cast: Cast, kind: Kind, 
 
 
 def versions(cast: Cast, kind: Kind, door: str) -> list[dict[str, Any]]:
-    """Return the versions of what a door is about."""
+    """Return the versions of the resource that a way to publish is about."""
     return kind.versions(cast.alice, "new" if door == "create" else "writer")
 
 
-def test_nobody_else_bypasses_and_admins_not_where_nobody_may(cast: Cast, kind: Kind, draft: str) -> None:
+def test_only_admins_bypass_a_review_and_only_if_the_policy_allows_it(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     for door in OVER_HTTP:
         with undone():
             before = state()
@@ -109,7 +116,7 @@ def test_nobody_else_bypasses_and_admins_not_where_nobody_may(cast: Cast, kind: 
             assert (answer.status, answer.code, state()) == (403, "forbidden", before)
 
 
-def test_a_bypass_has_a_reason(cast: Cast, kind: Kind) -> None:
+def test_a_bypass_needs_a_reason(cast: Cast, kind: Kind) -> None:
     for door in OVER_HTTP:
         for given, field in [
             ("  ", "bypassReview.reason"),
@@ -124,20 +131,20 @@ def test_a_bypass_has_a_reason(cast: Cast, kind: Kind) -> None:
                 assert (answer.status, answer.fields, state()) == (400, [field], before)
 
 
-def test_a_bypass_is_a_reason_and_nothing_else(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_bypass_accepts_only_a_reason(cast: Cast, kind: Kind, draft: str) -> None:
     for given in [None, True, {}, {"reason": None}, {"reason": "x", "by": "root"}]:
         answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {"bypassReview": given})
         assert answer.status == 400
         assert all(field.startswith("bypassReview") for field in answer.fields)
 
 
-def test_publishing_takes_nothing_else(cast: Cast, kind: Kind, draft: str) -> None:
+def test_publishing_accepts_no_other_options(cast: Cast, kind: Kind, draft: str) -> None:
     for name in ("endEverything", "reason", "autoPublish"):
         answer = cast.alice.post(kind.url("writer", "versions", draft, "activate"), {name: True})
         assert (answer.status, answer.fields) == (400, [name])
 
 
-def test_a_door_of_python_is_no_exemption(cast: Cast, kind: Kind, draft: str) -> None:
+def test_no_way_to_publish_in_python_works_without_the_approval(cast: Cast, kind: Kind, draft: str) -> None:
     for door in IN_PYTHON:
         with undone():
             before = state()
@@ -165,7 +172,9 @@ def test_python_bypasses_with_a_reason_where_admins_may(cast: Cast, kind: Kind, 
             assert (entry.actor, entry.detail["reason"], DRAFT in live(cast, kind)) == ("", REASON, True)
 
 
-def test_a_door_of_the_studio_is_closed_until_somebody_approves(cast: Cast, kind: Kind, draft: str) -> None:
+def test_no_way_to_publish_in_the_studio_works_without_the_approval(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     for door in IN_THE_STUDIO:
         with undone():
             before = state()
@@ -183,14 +192,14 @@ def test_an_admin_publishes_in_the_studio_with_a_reason(cast: Cast, kind: Kind, 
     assert (entry.actor, entry.detail["reason"], live(cast, kind)) == ("alice", REASON, {DRAFT, "one"})
 
 
-def test_what_needs_no_bypass_is_none(cast: Cast, kind: Kind, draft: str) -> None:
+def test_an_unnecessary_bypass_is_not_recorded(cast: Cast, kind: Kind, draft: str) -> None:
     approve(cast.paula, ask(cast.edgar, kind))
     assert OVER_HTTP["activate"](cast, kind, draft, REASON).status == 200
     assert kind.versions(cast.alice)[0]["bypassedBy"] is None
     assert not Event.objects.filter(type="review.bypassed").exists()
 
 
-def test_a_review_is_named_by_its_bypass_and_ends_with_it(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_bypass_names_the_open_review_and_ends_it(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
     assert OVER_HTTP["activate"](cast, kind, draft, REASON).status == 200
     [entry] = Event.objects.filter(type="review.bypassed")
@@ -198,13 +207,13 @@ def test_a_review_is_named_by_its_bypass_and_ends_with_it(cast: Cast, kind: Kind
     assert cast.edgar.get(f"/reviews/{review['id']}").body["state"] == "published"
 
 
-def test_without_a_policy_every_door_is_open(cast: Cast, kind: Kind) -> None:
+def test_without_a_policy_every_way_to_publish_works(cast: Cast, kind: Kind) -> None:
     draft = make_draft(cast, kind)
     for door in (OVER_HTTP[name] for name in OVER_HTTP):
         assert door(cast, kind, draft, None).status in {200, 201}
 
 
-def test_new_resources_are_drafts_unless_somebody_asks(cast: Cast, kind: Kind, draft: str) -> None:
+def test_with_a_policy_new_resources_are_drafts_by_default(cast: Cast, kind: Kind, draft: str) -> None:
     made = cast.alice.post(kind.path, kind.body(id="fresh"))
     assert (made.status, made.body["status"]) == (201, "draft")
     require_approvals(0)
@@ -215,7 +224,7 @@ def test_new_resources_are_drafts_unless_somebody_asks(cast: Cast, kind: Kind, d
 # Files
 
 
-def test_an_override_file_is_written_with_approvals_alone(cast: Cast, folder: Folder, settings: Any) -> None:
+def test_an_override_file_is_written_only_with_approvals(cast: Cast, folder: Folder, settings: Any) -> None:
     define(settings, folder.root)
     editor = get_editor()
     draft = editor.agent.update("answers", instructions="two", publish=False).version
@@ -236,7 +245,7 @@ def test_an_override_file_is_written_with_approvals_alone(cast: Cast, folder: Fo
     )
     editor.agent.publish("answers", draft.version_id)
     assert folder.config() == {"instructions": "two"}
-    # What the file held was live, so it may come back: nobody has to approve of a rollback.
+    # The content of the file was live, so it may come back: a rollback needs no approval.
     [by_hand] = [
         one
         for one in editor.agent.versions("answers").versions
@@ -247,7 +256,7 @@ def test_an_override_file_is_written_with_approvals_alone(cast: Cast, folder: Fo
     assert folder.config() == {"instructions": "by hand"}
 
 
-def test_a_file_that_was_unpublished_may_come_back(cast: Cast, folder: Folder, settings: Any) -> None:
+def test_an_unpublished_file_may_be_restored(cast: Cast, folder: Folder, settings: Any) -> None:
     define(settings, folder.root)
     editor = get_editor()
     folder.put({"instructions": "by hand"})
@@ -258,7 +267,7 @@ def test_a_file_that_was_unpublished_may_come_back(cast: Cast, folder: Folder, s
     assert folder.config() == {"instructions": "by hand"}
 
 
-def test_importing_overrides_is_no_exemption(cast: Cast, folder: Folder, settings: Any) -> None:
+def test_importing_overrides_needs_the_approvals_too(cast: Cast, folder: Folder, settings: Any) -> None:
     define(settings, folder.root, source="database")
     folder.put({"instructions": "by hand"})
     get_editor().review_policy.set(settings.EDITOR_CODE_WORKSPACE, required=1)

@@ -49,7 +49,7 @@ def require(api: RemoteApi, count: int) -> None:
 
 @pytest.fixture
 def api(live_service: Service) -> Iterator[RemoteApi]:
-    """The admin of `default`, where nothing is required afterwards."""
+    """The admin of `default`, where no approval is required after the test."""
     with connected(live_service) as connection:
         yield connection
         require(connection, 0)
@@ -64,7 +64,7 @@ def keys(live_service: Service) -> dict[str, str]:
 
 @pytest.fixture
 def review(api: RemoteApi, keys: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """A review of a draft of `four-eyes-2`, which is named after whoever publishes it."""
+    """A review of a draft of `four-eyes-2`, which is named after its publisher."""
     AGENTS.make(api, "four-eyes-2")
     yield ask(api, AGENTS, "four-eyes-2")
     api.delete(AGENTS.url("four-eyes-2"))
@@ -107,14 +107,14 @@ def publish(live_service: Service, tmp_path: Path, keys: dict[str, str], review:
         (1, ROLE, "review_required"),
     ],
 )
-def test_what_changes_before_the_commit_counts(
+def test_changes_before_the_commit_count(
     publish: Publish, api: RemoteApi, required: int, change: str, code: str | None
 ) -> None:
     require(api, required)
     assert (publish(change), active(api) is None) == ({"code": code}, code is not None)
 
 
-def test_two_last_approvals_at_the_same_instant_both_count(
+def test_two_concurrent_last_approvals_both_count(
     live_service: Service, api: RemoteApi, keys: dict[str, str], review: dict[str, Any]
 ) -> None:
     require(api, 2)

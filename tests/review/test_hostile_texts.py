@@ -1,4 +1,4 @@
-"""Texts that no JSON carries but Python and forms do: refused by the name of the field, nothing saved."""
+"""Texts that Python and forms can carry but JSON cannot: refused by field, nothing saved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def user(name: str) -> User:
 
 
 @NOT_STORABLE
-def test_what_is_said_in_reviews(cast: Cast, kind: Kind, text: str) -> None:
+def test_invalid_texts_of_reviews_and_verdicts_are_refused(cast: Cast, kind: Kind, text: str) -> None:
     draft, reviews = make_draft(cast, kind), get_editor().reviews
     with pytest.raises(Invalid, match="message"):
         reviews.ask(reference(kind)["kind"], "writer", message=text, by=user("edgar"))
@@ -35,7 +35,7 @@ def test_what_is_said_in_reviews(cast: Cast, kind: Kind, text: str) -> None:
 
 
 @NOT_STORABLE
-def test_why_a_review_is_bypassed(cast: Cast, kind: Kind, text: str) -> None:
+def test_invalid_reasons_for_a_bypass_are_refused(cast: Cast, kind: Kind, text: str) -> None:
     draft = make_draft(cast, kind)
     require_approvals(1)
     before = Event.objects.count()
@@ -44,7 +44,7 @@ def test_why_a_review_is_bypassed(cast: Cast, kind: Kind, text: str) -> None:
     assert Event.objects.count() == before
 
 
-def test_why_a_review_is_bypassed_in_the_studio(cast: Cast, kind: Kind) -> None:
+def test_invalid_reasons_for_a_bypass_are_refused_in_the_studio(cast: Cast, kind: Kind) -> None:
     draft = make_draft(cast, kind)
     require_approvals(1)
     before = Event.objects.count()

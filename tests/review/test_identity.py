@@ -1,4 +1,4 @@
-"""A configuration is what it is with the very resources that it names: a namesake makes another one of it."""
+"""A configuration includes the resources that it refers to: another one with the same id changes it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ both = pytest.mark.parametrize("what", NAMING)
 
 @pytest.fixture(autouse=True)
 def mine(cast: Cast) -> None:
-    """A workspace of paula's own, who is a publisher of acme; nothing is required there."""
+    """A separate workspace of paula, a publisher of acme; no approval is required there."""
     Workspace.objects.make("mine", "Mine")
     give_role("paula", "mine", "admin")
 
 
 def make_writer(cast: Cast, what: str, *, live: bool = False) -> str:
-    """Make `tone`, and `writer`, which names it; return the version. Then one approval is required."""
+    """Make `tone`, and `writer`, which refers to it; return the version. Then require one approval."""
     kind, fields = NAMING[what]
     kind.make(cast.alice, "tone", "kind words", autoPublish=True)
     version = str(AGENTS.make(cast.edgar, **fields)["latestVersionId"])
@@ -46,7 +46,7 @@ def make_writer(cast: Cast, what: str, *, live: bool = False) -> str:
 
 
 def swap(cast: Cast, what: str, workspace: str = "mine") -> None:
-    """Let paula delete `tone`, and publish a namesake with words of her own; in acme alice approves."""
+    """Let paula delete `tone`, and publish another one with the same id; in acme alice approves."""
     kind, _ = NAMING[what]
     assert cast.paula.delete(kind.url("tone")).status == 200
     made = kind.make(cast.paula, "tone", "paula's words", workspaceId=workspace)
@@ -93,7 +93,7 @@ DOORS: dict[str, Callable[[Cast, str], Answer]] = {
 
 
 def state() -> list[Any]:
-    """Return all that could have changed, with what is granted."""
+    """Return all state that could have changed, with the grants."""
     grants: list[Any] = [BlockReference, SubAgentReference]
     return [*everything()[:-1], *(sorted(one.objects.values_list(), key=str) for one in grants)]
 
@@ -101,7 +101,7 @@ def state() -> list[Any]:
 @both
 @pytest.mark.parametrize(("workspace", "live"), [("mine", True), ("acme", False)], ids=["live", "approved"])
 @pytest.mark.parametrize("door", DOORS)
-def test_what_was_live_or_approved_is_not_with_a_namesake(
+def test_approvals_do_not_hold_after_a_referenced_resource_was_replaced(
     cast: Cast, what: str, workspace: str, door: str, live: bool
 ) -> None:
     version = make_writer(cast, what, live=live)
@@ -122,11 +122,11 @@ def test_what_was_live_or_approved_is_not_with_a_namesake(
 
 
 @both
-def test_the_same_without_a_swap_goes_live(cast: Cast, what: str) -> None:
+def test_approvals_hold_while_the_referenced_resource_is_the_same(cast: Cast, what: str) -> None:
     version = make_writer(cast, what)
     approve(cast.alice, ask(cast.edgar, AGENTS))
     kind, _ = NAMING[what]
-    later = kind.save(cast.paula, "tone", "other words")["latestVersionId"]  # the very same resource
+    later = kind.save(cast.paula, "tone", "other words")["latestVersionId"]  # the same resource
     approve(cast.alice, ask(cast.paula, kind, "tone"))
     kind.publish(cast.paula, "tone", later)
     assert activate(cast, version).status == 200
@@ -137,7 +137,7 @@ def test_the_same_without_a_swap_goes_live(cast: Cast, what: str) -> None:
 
 
 @both
-def test_new_approvals_are_of_the_namesake(cast: Cast, what: str) -> None:
+def test_new_approvals_cover_the_replaced_resource(cast: Cast, what: str) -> None:
     version = make_writer(cast, what)
     review = approve(cast.alice, ask(cast.edgar, AGENTS))
     assert (review["state"], review["missing"]) == ("approved", 0)
@@ -153,7 +153,7 @@ def test_new_approvals_are_of_the_namesake(cast: Cast, what: str) -> None:
     assert activate(cast, version).code == "review_required"
 
 
-def test_what_is_named_and_comes_later_was_not_approved(cast: Cast) -> None:
+def test_approvals_do_not_cover_a_resource_that_is_created_later(cast: Cast) -> None:
     make_writer(cast, "a sub-agent")
     assert cast.paula.delete(AGENTS.url("tone")).status == 200
     version = AGENTS.save(cast.edgar, text="two")["latestVersionId"]
@@ -161,12 +161,12 @@ def test_what_is_named_and_comes_later_was_not_approved(cast: Cast) -> None:
     AGENTS.make(cast.paula, "tone", workspaceId="mine", autoPublish=True)
     assert activate(cast, version).code == "review_required"
     assert cast.paula.delete(AGENTS.url("tone")).status == 200
-    assert activate(cast, version).status == 200  # nobody has come in its place
+    assert activate(cast, version).status == 200  # no other agent has its id now
     AGENTS.make(cast.paula, "tone", workspaceId="mine", autoPublish=True)
     assert activate(cast, version).code == "review_required"
 
 
-def test_who_asked_for_changes_is_heard_by_the_configuration_alone(cast: Cast) -> None:
+def test_a_request_for_changes_applies_only_to_its_configuration(cast: Cast) -> None:
     person("peter", acme="publisher")
     version = make_writer(cast, "a block")
     review = ask(cast.edgar, AGENTS)
@@ -177,7 +177,7 @@ def test_who_asked_for_changes_is_heard_by_the_configuration_alone(cast: Cast) -
 
 
 @both
-def test_a_schedule_made_before_publishes_no_namesake(cast: Cast, what: str) -> None:
+def test_an_earlier_schedule_does_not_publish_a_replaced_reference(cast: Cast, what: str) -> None:
     version = make_writer(cast, what)
     approve(cast.alice, ask(cast.edgar, AGENTS))
     made = scheduled(cast.paula, AGENTS, version)
@@ -186,7 +186,9 @@ def test_a_schedule_made_before_publishes_no_namesake(cast: Cast, what: str) -> 
     assert (done["state"], done["code"]) == ("failed", "review_required")
 
 
-def test_what_a_file_held_reaches_its_own_workspace_alone(cast: Cast, folder: Folder, settings: Any) -> None:
+def test_content_of_a_file_gets_no_access_to_other_workspaces(
+    cast: Cast, folder: Folder, settings: Any
+) -> None:
     settings.EDITOR_CODE_WORKSPACE = "acme"
     define(settings, folder.root)
     editor = get_editor()
@@ -196,6 +198,6 @@ def test_what_a_file_held_reaches_its_own_workspace_alone(cast: Cast, folder: Fo
     editor.review_policy.set("acme", required=1, bypass="nobody")
     copy = editor.agent.restore("answers", editor.agent.find("answers").active.version_id).version
     swap(cast, "a block")
-    assert editor.agent.find("answers").active.version_id == copy.version_id  # it is what the file says
+    assert editor.agent.find("answers").active.version_id == copy.version_id  # equals the file
     with pytest.raises(Forbidden, match="approval"):
         editor.agent.publish("answers", copy.version_id)

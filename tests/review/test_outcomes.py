@@ -27,14 +27,14 @@ def resource_of(kind: Kind, resource_id: str = "writer") -> Any:
 
 
 def asked(kind: Kind, number: int | None = None) -> Any:
-    """Return a version of `writer` as it is judged before it goes live; the latest by default."""
+    """Return the request to publish a version of `writer`; the latest by default."""
     resource = resource_of(kind)
     version = resource.versions.get(number=number) if number else resource.latest
     return judged_version(resource, version, target_of(resource, get_editor().code))
 
 
 def say(kind: Kind, who: str, verdict: str = "approve", number: int | None = None) -> None:
-    """Store what somebody says of a version, in the review that is open."""
+    """Store a person's verdict on a version, in the open review."""
     one = asked(kind, number)
     about = {"kind": one.target.kind, "resource_id": one.target.id, "identity": one.target.identity}
     of = {"version_id": one.version_id, "version_number": one.number, "digest": one.digest}
@@ -56,7 +56,7 @@ def outcome(kind: Kind, number: int | None = None) -> Outcome:
 
 
 def authors(kind: Kind, number: int | None = None) -> set[str]:
-    """Return who has no say in a version."""
+    """Return the authors of a version, whose verdicts do not count."""
     accounts = User.objects.filter(pk__in=outcome(kind, number).authors)
     return set(accounts.values_list("username", flat=True))
 
@@ -91,7 +91,7 @@ def test_an_approval_counts_and_a_later_verdict_replaces_it(cast: Cast, kind: Ki
     assert found.counting == {Verdict.objects.filter(author__username="alice").last().pk}
 
 
-def test_whose_verdict_does_not_count(cast: Cast, kind: Kind) -> None:
+def test_verdicts_without_the_right_to_publish_or_by_authors_do_not_count(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     require()
     for who in ("edgar", "vera", "charlie"):
@@ -109,7 +109,7 @@ def test_whose_verdict_does_not_count(cast: Cast, kind: Kind) -> None:
     assert outcome(kind).missing == 1
 
 
-def test_who_saved_anything_since_what_is_live_has_no_say(cast: Cast, kind: Kind) -> None:
+def test_authors_since_the_live_version_cannot_approve(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     kind.save(cast.paula, text="two")
     kind.save(cast.alice, text="three")
@@ -120,7 +120,7 @@ def test_who_saved_anything_since_what_is_live_has_no_say(cast: Cast, kind: Kind
     assert (authors(kind), authors(kind, 1)) == ({"alice"}, {"alice"})
 
 
-def test_deleting_a_draft_leaves_its_author_one(cast: Cast, kind: Kind) -> None:
+def test_the_author_of_a_deleted_draft_remains_an_author(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     draft = kind.save(cast.paula, text="two")["latestVersionId"]
     kind.save(cast.edgar, text="two and a half")
@@ -128,7 +128,7 @@ def test_deleting_a_draft_leaves_its_author_one(cast: Cast, kind: Kind) -> None:
     assert authors(kind) == {"edgar", "paula"}
 
 
-def test_a_resource_with_the_id_of_a_deleted_one_begins_anew(cast: Cast, kind: Kind) -> None:
+def test_a_resource_with_a_reused_id_has_no_review_history(cast: Cast, kind: Kind) -> None:
     kind.make(cast.paula)
     say(kind, "alice")
     assert cast.alice.delete(kind.url("writer")).status == 200
@@ -137,7 +137,7 @@ def test_a_resource_with_the_id_of_a_deleted_one_begins_anew(cast: Cast, kind: K
     assert (authors(kind), outcome(kind).missing) == ({"edgar"}, 1)
 
 
-def test_an_override_begins_anew_where_one_configuration_was_live_by_two_versions(
+def test_a_recreated_override_needs_approvals_except_for_configurations_once_live(
     cast: Cast, settings: Any, tmp_path: Any
 ) -> None:
     settings.EDITOR_CODE_WORKSPACE = "acme"
@@ -155,7 +155,7 @@ def test_an_override_begins_anew_where_one_configuration_was_live_by_two_version
     assert save_and_publish("one") == 200  # it was live before
 
 
-def test_what_was_live_before_is_free(cast: Cast, kind: Kind) -> None:
+def test_a_configuration_that_was_live_before_needs_no_approval(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     require()
     one = asked(kind)
@@ -166,7 +166,7 @@ def test_what_was_live_before_is_free(cast: Cast, kind: Kind) -> None:
     assert not outcome(kind).is_allowed
 
 
-def test_many_are_answered_in_the_statements_of_one(
+def test_many_outcomes_take_as_many_statements_as_one(
     cast: Cast, kind: Kind, django_assert_num_queries: Any
 ) -> None:
     require()

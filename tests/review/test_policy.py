@@ -1,4 +1,4 @@
-"""The policy of a workspace: who reads it, who changes it, and what the log says."""
+"""The policy of a workspace: who reads it, who changes it, and its entries in the log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from versioning.models.accounts import account
 POLICY = "/workspaces/acme/review-policy"
 
 
-def test_without_one_nothing_is_required(cast: Cast) -> None:
+def test_without_a_policy_no_approval_is_required(cast: Cast) -> None:
     answer = cast.vera.get(POLICY)
     assert (answer.status, answer.body) == (200, {"required": 0, "bypass": "admin"})
 
 
-def test_members_read_it_admins_change_it_and_strangers_find_nothing(cast: Cast) -> None:
+def test_members_read_the_policy_admins_change_it_and_non_members_find_nothing(cast: Cast) -> None:
     body = {"required": 2, "bypass": "nobody"}
     for name in ("vera", "edgar", "paula"):
         assert getattr(cast, name).get(POLICY).status == 200
@@ -41,7 +41,7 @@ def test_members_read_it_admins_change_it_and_strangers_find_nothing(cast: Cast)
     assert cast.alice.request("DELETE", POLICY).status == 405
 
 
-def test_what_is_absent_takes_its_default(cast: Cast) -> None:
+def test_absent_members_of_a_policy_take_their_defaults(cast: Cast) -> None:
     cast.alice.put(POLICY, {"required": 2, "bypass": "nobody"})
     assert cast.alice.put(POLICY, {"required": 1}).body == {"required": 1, "bypass": "admin"}
     assert cast.alice.put(POLICY, {"bypass": "nobody"}).body == {"required": 0, "bypass": "nobody"}
@@ -83,7 +83,7 @@ def test_python_refuses_the_same(cast: Cast) -> None:
     assert policies.set("acme", required=1).required == policies.get("acme").required == 1
 
 
-def test_a_change_is_logged_and_what_is_none_is_not(cast: Cast) -> None:
+def test_only_effective_changes_of_the_policy_are_logged(cast: Cast) -> None:
     def changes() -> list[Any]:
         return list(Event.objects.filter(type="workspace.updated").values_list("actor", "detail"))
 

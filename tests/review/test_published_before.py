@@ -1,4 +1,4 @@
-"""The migration that remembers what was published before reviews were there."""
+"""The migration that records what was published before reviews existed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HISTORY: Any = import_module("review.migrations.0004_history")
 
 
 def remembered(kind: Kind) -> set[tuple[uuid.UUID, str]]:
-    """Run the migration anew, twice, and return (identity, digest) of what it remembers."""
+    """Run the migration again, twice, and return (identity, digest) of the recorded configurations."""
     PublishedConfiguration.objects.all().delete()
     MIGRATION.remember(apps, None)
     MIGRATION.remember(apps, None)
@@ -29,7 +29,9 @@ def remembered(kind: Kind) -> set[tuple[uuid.UUID, str]]:
     return set(rows.values_list("identity", "digest"))
 
 
-def test_what_is_live_and_what_the_log_says_was_is_remembered(cast: Cast, kind: Kind, settings: Any) -> None:
+def test_live_versions_and_published_versions_of_the_log_are_recorded(
+    cast: Cast, kind: Kind, settings: Any
+) -> None:
     settings.EDITOR_CODE_WORKSPACE = "elsewhere"
     kind.make(cast.alice, text="earlier", autoPublish=True)
     assert cast.alice.delete(kind.url("writer")).status == 200
@@ -42,12 +44,12 @@ def test_what_is_live_and_what_the_log_says_was_is_remembered(cast: Cast, kind: 
     digests = dict(resource.versions.values_list("number", "digest"))
     expected = {(resource.uuid, digests[number]) for number in (1, 2, 3)}
     assert remembered(kind) == expected
-    # What nothing is known of any more cannot be remembered; what is live is.
+    # Forgotten versions cannot be recorded; live ones are.
     Event.objects.filter(type__endswith="published")._raw_delete("default")
     assert remembered(kind) == {(resource.uuid, digests[3])}
 
 
-def test_what_is_live_where_code_lives_is_remembered_of_the_code_too(
+def test_live_versions_in_the_workspace_of_the_code_are_recorded_for_the_code_too(
     cast: Cast, kind: Kind, settings: Any
 ) -> None:
     settings.EDITOR_CODE_WORKSPACE = "acme"
@@ -58,7 +60,7 @@ def test_what_is_live_where_code_lives_is_remembered_of_the_code_too(
 
 
 def history() -> list[Any]:
-    """Return all that reviews know of the past."""
+    """Return all history that reviews use."""
     about = ("kind", "resource_id", "identity", "number")
     published = PublishedConfiguration.objects.values_list(*about, "digest", "named")
     deleted = DeletedVersion.objects.values_list(*about, "author_id")
@@ -68,7 +70,7 @@ def history() -> list[Any]:
 
 
 def forget() -> None:
-    """Leave what the release before stored: each configuration once, and no more of it than its digest."""
+    """Reduce the data to that of the previous release: each configuration once, with only its digest."""
     seen = set()
     for row in PublishedConfiguration.objects.order_by("pk"):
         if (row.identity, row.digest) in seen:
@@ -79,7 +81,7 @@ def forget() -> None:
     DeletedVersion.objects.all().delete()
 
 
-def test_an_upgrade_finds_what_would_have_been_kept(cast: Cast, kind: Kind) -> None:
+def test_an_upgrade_reconstructs_the_same_history(cast: Cast, kind: Kind) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     text = [{"type": "prompt_block_ref", "id": "tone"}] if kind is AGENTS else "one"
     first = kind.make(cast.alice, text=text, autoPublish=True)["activeVersionId"]
@@ -98,7 +100,7 @@ def test_an_upgrade_finds_what_would_have_been_kept(cast: Cast, kind: Kind) -> N
         assert history() == kept
 
 
-def test_an_upgrade_trusts_no_namesake(cast: Cast) -> None:
+def test_an_upgrade_does_not_trust_replaced_references(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     AGENTS.make(cast.alice, text=[{"type": "prompt_block_ref", "id": "tone"}], autoPublish=True)
     approve(cast.paula, ask(cast.alice, AGENTS))

@@ -1,4 +1,4 @@
-"""Whatever people do, in whatever order: exactly what the rule allows goes live."""
+"""Random actions in random order: exactly the versions that the rule allows go live."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Step = tuple[str, str, Any]
 
 @dataclass
 class Model:
-    """The rule as anybody would say it."""
+    """The rule in its simplest form."""
 
     required: int = 0
     live: int | None = None
@@ -78,7 +78,7 @@ class Model:
 
 
 class World:
-    """The editor, where the same is done."""
+    """The editor, in which the same actions are performed."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind, self.verbs, self.editor = kind, verbs(kind), get_editor()
@@ -127,7 +127,7 @@ class World:
         Event.objects.all()._raw_delete("default")
 
     def swap(self, _: str, __: int) -> None:
-        """Put a namesake in the place of the block."""
+        """Replace the block by another one with the same id."""
         if self.kind is AGENTS:
             blocks = self.editor.prompt
             if PromptBlock.objects.filter(pk="tone").exists():
@@ -202,7 +202,7 @@ def test_exactly_what_the_rule_allows_goes_live(
         world = World(kind)
         for step in done:
             world.do(*step)
-        # Where everybody approves of everything, all that matters is who saved what.
+        # If all people approve all versions, only the authors matter.
         world.policy("", required)
         for number in order:
             for who in PEOPLE:

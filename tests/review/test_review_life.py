@@ -1,4 +1,4 @@
-"""What becomes of a review: moved, outdated, published, closed, and gone with what it is about."""
+"""The life of a review: moved, outdated, published, closed, and deleted with what it is about."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_verdicts_count_for_an_equal_configuration(cast: Cast, kind: Kind) -> No
     assert [one["verdict"] for one in read(cast.edgar, review)["verdicts"]] == ["approve"]
 
 
-def test_reviewers_are_members_and_may_leave(cast: Cast, kind: Kind) -> None:
+def test_reviewers_are_members_and_may_leave_the_workspace(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     person("lea", acme="publisher")
     for names, wrong in (
@@ -91,7 +91,7 @@ def test_reviewers_are_members_and_may_leave(cast: Cast, kind: Kind) -> None:
     assert requests(cast.edgar)[1:] == [{"reviewId": review["id"], "reviewers": [], "fields": ["reviewers"]}]
 
 
-def test_a_change_that_changes_nothing_leaves_nothing(cast: Cast, kind: Kind) -> None:
+def test_a_change_without_effect_leaves_no_entry(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     review = ask(cast.edgar, kind, reviewers=["paula"])
     for body in ({}, {"reviewers": ["paula"]}, {"versionId": review["versionId"]}):
@@ -105,7 +105,7 @@ def test_a_change_that_changes_nothing_leaves_nothing(cast: Cast, kind: Kind) ->
         assert cast.edgar.patch(path(review), body).code == "review_closed"
 
 
-def test_what_is_no_request_is_refused_and_named(cast: Cast, kind: Kind) -> None:
+def test_the_refusal_of_an_invalid_review_names_the_field(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     about = {"resource": reference(kind)}
     for body, wrong in (
@@ -137,7 +137,7 @@ def test_what_is_no_request_is_refused_and_named(cast: Cast, kind: Kind) -> None
     assert say(cast.paula, review, "approve", body=None).status == 200
 
 
-def test_another_resources_version_is_unknown(cast: Cast, kind: Kind) -> None:
+def test_a_version_of_another_resource_is_unknown(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     other = kind.make(cast.edgar, "other")["latestVersionId"]
     assert cast.edgar.post(REVIEWS, {"resource": reference(kind), "versionId": other}).status == 404
@@ -203,7 +203,7 @@ def test_a_review_whose_version_is_deleted_can_be_moved_to_a_newer_one(cast: Cas
     assert approve(cast.paula, moved)["state"] == "approved"
 
 
-def test_pruning_leaves_a_review_to_be_moved(cast: Cast, kind: Kind, settings: Any) -> None:
+def test_a_review_can_be_moved_after_its_version_was_pruned(cast: Cast, kind: Kind, settings: Any) -> None:
     settings.EDITOR_KEEP_VERSIONS = 1
     kind.make(cast.edgar)
     review = ask(cast.edgar, kind)
@@ -214,7 +214,7 @@ def test_pruning_leaves_a_review_to_be_moved(cast: Cast, kind: Kind, settings: A
     assert cast.edgar.patch(path(review), {"versionId": newest}).status == 200
 
 
-def test_a_deleted_resource_takes_its_reviews_with_it(cast: Cast, kind: Kind) -> None:
+def test_deleting_a_resource_deletes_its_reviews(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     review = ask(cast.edgar, kind, reviewers=["paula"])
     approve(cast.paula, review)
@@ -227,7 +227,7 @@ def test_a_deleted_resource_takes_its_reviews_with_it(cast: Cast, kind: Kind) ->
     cast.edgar.delete(kind.url("writer"))
 
 
-def test_who_deletes_an_account_keeps_what_it_said(cast: Cast, kind: Kind) -> None:
+def test_verdicts_of_a_deleted_account_remain_and_do_not_count(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     person("lea", acme="publisher")
     review = ask(key_of("lea"), kind, reviewers=["lea"])
@@ -250,7 +250,9 @@ def home(cast: Cast) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_the_override_of_an_agent_in_code_is_reviewed(cast: Cast, settings: Any, tmp_path: Any) -> None:
+def test_an_override_of_a_code_defined_agent_can_be_reviewed(
+    cast: Cast, settings: Any, tmp_path: Any
+) -> None:
     define(settings, tmp_path / "overrides", source="database")
     nothing = cast.edgar.post(REVIEWS, {"resource": reference(AGENTS, "answers")})
     assert (nothing.status, nothing.code) == (404, "no_override")
@@ -264,7 +266,7 @@ def test_the_override_of_an_agent_in_code_is_reviewed(cast: Cast, settings: Any,
 
 
 @pytest.mark.usefixtures("home")
-def test_an_override_that_is_a_file_keeps_its_reviews(cast: Cast, folder: Folder) -> None:
+def test_an_override_file_retains_its_reviews(cast: Cast, folder: Folder) -> None:
     folder.put({"instructions": "by hand"})
     record = cast.edgar.get(AGENTS.url("answers")).body
     file = ask(cast.edgar, AGENTS, "answers")
@@ -296,7 +298,7 @@ def test_a_file_that_changes_under_a_review_outdates_it(cast: Cast, folder: Fold
     assert cast.edgar.patch(path(review), {"state": "closed"}).body["state"] == "closed"
 
 
-def test_roles_are_those_of_the_moment(cast: Cast, kind: Kind) -> None:
+def test_current_roles_count(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     review = ask(cast.edgar, kind)
     give_role("edgar", "acme", "viewer")

@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 BEGUN, SECOND = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), datetime.timedelta(seconds=1)
 FEW, MANY = 4, 150
-# A list by state asks twice what the configurations name now: verdicts are about exactly that. And a page of
-# more than a few asks first how long its texts are.
+# A list by state queries twice which resources the configurations refer to now, as verdicts depend on that. A
+# page of more than a few queries the lengths of its texts first.
 MOST = 28
 """What a page of reviews may take, authentication included."""
 
@@ -54,7 +54,7 @@ def test_a_list_is_narrowed(cast: Cast) -> None:
     assert listed(cast.edgar, author="me") == [block["id"], agent["id"]]
 
 
-def test_a_list_is_narrowed_by_the_state_of_the_moment(cast: Cast, kind: Kind) -> None:
+def test_a_list_is_narrowed_by_the_current_state(cast: Cast, kind: Kind) -> None:
     require_approvals(2)
     reviews = {
         name: ask_about(cast.edgar, kind, name) for name in ("open", "one", "two", "changes", "closed")
@@ -105,7 +105,7 @@ def test_a_list_has_pages(cast: Cast) -> None:
     ("name", "value"),
     [("state", "pending"), ("reviewer", "paula"), ("author", ""), ("kind", "workflow"), ("perPage", "1001")],
 )
-def test_a_filter_that_does_not_exist_is_named(alice: Api, name: str, value: str) -> None:
+def test_an_unknown_filter_is_named(alice: Api, name: str, value: str) -> None:
     answer = alice.get(REVIEWS, **{name: value})
     assert (answer.status, answer.fields) == (400, [name])
 
@@ -154,14 +154,14 @@ def statements(read: Callable[[], Any]) -> int:
     return len(captured)
 
 
-def test_a_list_takes_the_same_statements_however_many_there_are(cast: Cast) -> None:
+def test_a_list_takes_the_same_statements_for_any_number_of_reviews(cast: Cast) -> None:
     reads: list[Callable[[], Any]] = [
         lambda: cast.paula.get(REVIEWS, perPage=1000),
         lambda: cast.paula.get(REVIEWS, perPage=1000, state="approved", reviewer="me"),
     ]
     insert(0, FEW)
     for read in reads:
-        read()  # the first read of a process asks for more
+        read()  # the first read of a process takes more queries
     few = [statements(read) for read in reads]
     insert(FEW, MANY)
     assert [statements(read) for read in reads] == few

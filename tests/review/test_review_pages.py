@@ -1,4 +1,4 @@
-"""The pages about reviews: asking, giving verdicts, and what others pages say of it."""
+"""The pages about reviews: requests, verdicts, and their traces on other pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMES = ("alice", "paula", "edgar", "vera", "charlie")
 
 @pytest.fixture
 def draft(cast: Cast, kind: Kind) -> str:
-    """A draft of edgar's over what alice published."""
+    """A draft by edgar over a version published by alice."""
     kind.make(cast.alice, autoPublish=True)
     return str(kind.save(cast.edgar, changeMessage="Say it better")["latestVersionId"])
 
@@ -45,7 +45,9 @@ def review_page(kind: Kind, review: dict[str, Any], page: str = "review", resour
     return page_of(kind, page, resource_id, review["id"])
 
 
-def test_asking_leads_to_the_review_which_says_who_has_to_look(cast: Cast, kind: Kind, draft: str) -> None:
+def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     require(1)
     edgar = Window.of("edgar")
     form = edgar.get(page_of(kind, "review_ask"), version=draft)
@@ -80,7 +82,9 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     assert read(cast.edgar, review)["missing"] == 1
 
 
-def test_nobody_decides_on_their_own_changes_or_without_the_right(cast: Cast, kind: Kind, draft: str) -> None:
+def test_verdicts_on_own_changes_or_without_the_right_are_not_offered_or_accepted(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     kind.save(cast.paula, text="three")
     review = ask(cast.edgar, kind)
     verdict = review_page(kind, review, "review_verdict")
@@ -91,9 +95,7 @@ def test_nobody_decides_on_their_own_changes_or_without_the_right(cast: Cast, ki
     assert read(cast.alice, review)["verdicts"] == []
 
 
-def test_a_verdict_on_a_version_that_is_under_review_no_more_is_not_given(
-    cast: Cast, kind: Kind, draft: str
-) -> None:
+def test_a_verdict_on_a_version_no_longer_under_review_is_refused(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
     newer = kind.save(cast.edgar, text="three")["latestVersionId"]
     edgar, paula = Window.of("edgar"), Window.of("paula")
@@ -107,7 +109,7 @@ def test_a_verdict_on_a_version_that_is_under_review_no_more_is_not_given(
     assert "about version 3 by now" in paula.get(review_page(kind, review), seen=draft).text
 
 
-def test_people_are_asked_later_and_a_review_is_closed(cast: Cast, kind: Kind, draft: str) -> None:
+def test_reviewers_can_be_added_later_and_a_review_can_be_closed(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
     change = review_page(kind, review, "review_change")
     edgar = Window.of("edgar")
@@ -117,12 +119,12 @@ def test_people_are_asked_later_and_a_review_is_closed(cast: Cast, kind: Kind, d
     edgar.post(change, do="close")
     seen = edgar.get(review_page(kind, review))
     assert "Closed" in seen.text and 'value="close"' not in seen.markup
-    # What is live by now does not matter to one that is over.
+    # A version that is live by now does not affect a finished review.
     kind.publish(cast.alice, "writer", draft)
     assert edgar.get(review_page(kind, review)).status == 200
 
 
-def test_every_page_about_a_draft_leads_to_the_review(cast: Cast, kind: Kind, draft: str) -> None:
+def test_every_page_about_a_draft_links_to_the_review(cast: Cast, kind: Kind, draft: str) -> None:
     edgar = Window.of("edgar")
     asking = page_of(kind, "review_ask")
     pages = {
@@ -149,7 +151,7 @@ def press(person: Person, kind: Kind, text: str, then: str) -> Any:
     return person.post(kind, person.form(kind) | {field: text, "then": then})
 
 
-def test_saving_goes_on_to_the_review_and_moves_the_open_one(cast: Cast, kind: Kind) -> None:
+def test_saving_can_lead_to_a_review_and_moves_an_open_one(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     sent = press(Person("edgar"), kind, "two", "review")
     latest = kind.versions(cast.edgar)[0]["id"]
@@ -160,7 +162,7 @@ def test_saving_goes_on_to_the_review_and_moves_the_open_one(cast: Cast, kind: K
     assert read(cast.edgar, review)["versionNumber"] == 3
 
 
-def test_what_is_said_after_a_save_offers_the_next_step(cast: Cast, kind: Kind) -> None:
+def test_the_message_after_a_save_offers_the_next_step(cast: Cast, kind: Kind) -> None:
     for name, count, is_offered in [("paula", 0, False), ("paula", 1, True), ("edgar", 0, True)]:
         with undone():
             kind.make(cast.alice, autoPublish=True)
@@ -172,7 +174,7 @@ def test_what_is_said_after_a_save_offers_the_next_step(cast: Cast, kind: Kind) 
             assert (page_of(kind, "review_ask") in said[0]) == is_offered
 
 
-def test_drafts_in_lists_say_what_they_miss(cast: Cast, kind: Kind, draft: str) -> None:
+def test_drafts_in_lists_show_their_missing_approvals(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
     alice = Window.of("alice")
     waiting = alice.get("/studio/waiting/")
@@ -183,7 +185,7 @@ def test_drafts_in_lists_say_what_they_miss(cast: Cast, kind: Kind, draft: str) 
     assert "Needs one more" not in alice.get("/studio/waiting/").text
 
 
-def test_the_history_says_who_approved_and_the_activity_leads_to_the_review(
+def test_the_history_shows_verdicts_and_the_activity_links_to_the_review(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     review = ask(cast.edgar, kind, reviewers=["paula"])
@@ -197,15 +199,13 @@ def test_the_history_says_who_approved_and_the_activity_leads_to_the_review(
         assert edgar.get(page).links.count(address) == 3
 
 
-def test_what_waits_stands_on_the_home_page_and_in_the_list_until_it_is_done(
-    cast: Cast, kind: Kind, draft: str
-) -> None:
+def test_waiting_reviews_are_listed_on_the_home_page_until_done(cast: Cast, kind: Kind, draft: str) -> None:
     kind.make(cast.edgar, "other")
     review = ask(cast.edgar, kind, message="Look, please")
     ask(cast.alice, kind, "other", reviewers=["edgar"])
     heading = "Waits for your review · "
     counts = {name: Window.of(name).get("/studio/").text.partition(heading)[2][:1] for name in NAMES}
-    # edgar is asked, but about his own text; alice asked for the other one herself.
+    # edgar is a reviewer, but of his own text; alice requested the other one herself.
     assert counts == {"alice": "1", "paula": "2", "edgar": "", "vera": "", "charlie": ""}
     paula = Window.of("paula")
     assert "Look, please" in paula.get(REVIEWS, show="waiting").text
@@ -219,7 +219,7 @@ def test_what_waits_stands_on_the_home_page_and_in_the_list_until_it_is_done(
     assert "Look, please" in paula.get(REVIEWS, show="all").text
 
 
-def test_an_editor_who_was_asked_is_done_when_they_have_commented(cast: Cast, kind: Kind) -> None:
+def test_a_review_is_done_for_an_editor_after_a_comment(cast: Cast, kind: Kind) -> None:
     version = kind.make(cast.alice)["latestVersionId"]
     ask(cast.alice, kind, reviewers=["edgar"])
     edgar = Window.of("edgar")
@@ -230,24 +230,24 @@ def test_an_editor_who_was_asked_is_done_when_they_have_commented(cast: Cast, ki
     assert "Waits for your review" not in edgar.get("/studio/").text
 
 
-def test_the_bell_rings_for_who_is_asked_and_for_who_asked(cast: Cast, kind: Kind, draft: str) -> None:
+def test_reviewers_and_requesters_get_notifications(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind, reviewers=["paula"])
-    assert told() == {"paula": ["requested"]}
+    assert notified() == {"paula": ["requested"]}
     approve(cast.paula, review)
     say(cast.alice, review, "requestChanges")
     cast.edgar.patch(f"/reviews/{review['id']}", {"state": "closed"})
-    assert told() == {
+    assert notified() == {
         "paula": ["closed", "changesRequested", "requested"],
         "edgar": ["changesRequested", "approved"],
     }
-    # Without names, everybody who may approve is asked; alice hears of nothing that was before.
+    # Without reviewers, all people who may approve are asked; alice gets no earlier notifications.
     ask(cast.edgar, kind)
-    assert told()["alice"] == ["requested"] and told()["paula"][0] == "requested"
-    assert set(told()) == {"alice", "paula", "edgar"}
+    assert notified()["alice"] == ["requested"] and notified()["paula"][0] == "requested"
+    assert set(notified()) == {"alice", "paula", "edgar"}
 
 
-def told() -> dict[str, list[str]]:
-    """Return what the bell tells people of reviews, the newest first."""
+def notified() -> dict[str, list[str]]:
+    """Return people's notifications about reviews, the newest first."""
     found = {}
     for name in NAMES:
         caller = caller_for(User.objects.get(username=name))
@@ -256,7 +256,7 @@ def told() -> dict[str, list[str]]:
     return {name: types for name, types in found.items() if types}
 
 
-def test_viewers_and_strangers_see_nothing_of_it(cast: Cast, kind: Kind, draft: str) -> None:
+def test_viewers_and_non_members_see_nothing_of_a_review(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind, message="Secret plans", reviewers=["paula"])
     say(cast.paula, review, "requestChanges", body="Secret doubts")
     own = [review_page(kind, review), page_of(kind, "review_ask"), REVIEWS, POLICY]
@@ -277,7 +277,7 @@ def test_viewers_and_strangers_see_nothing_of_it(cast: Cast, kind: Kind, draft: 
     assert read(cast.alice, review)["state"] == "changesRequested"
 
 
-def test_a_review_is_found_at_its_own_resource_only(cast: Cast, draft: str, kind: Kind) -> None:
+def test_a_review_is_found_only_under_its_own_resource(cast: Cast, draft: str, kind: Kind) -> None:
     review = ask(cast.edgar, kind)
     kind.make(cast.charlie, "theirs", workspaceId="elsewhere")
     other = PROMPT_BLOCKS if kind is AGENTS else AGENTS
@@ -294,14 +294,16 @@ def test_a_review_is_found_at_its_own_resource_only(cast: Cast, draft: str, kind
     assert other_ask.status == 404
 
 
-def test_only_members_can_be_asked_and_what_was_typed_stays(cast: Cast, kind: Kind, draft: str) -> None:
+def test_only_members_can_be_reviewers_and_the_typed_text_is_shown_again(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     sent = Window.of("edgar").post(
         page_of(kind, "review_ask"), version=draft, message="Please look", reviewers="charlie"
     )
     assert sent.status == 400 and "Please look" in sent.text and not Review.objects.exists()
 
 
-def test_the_policy_is_read_by_those_who_work_here_and_changed_by_admins(cast: Cast) -> None:
+def test_editors_read_the_policy_and_admins_change_it(cast: Cast) -> None:
     alice, edgar = Window.of("alice"), Window.of("edgar")
     assert "Versions need no approval here" in edgar.get(POLICY).text
     alice.post(POLICY, required="2", bypass="nobody")
@@ -318,7 +320,7 @@ def test_the_policy_is_read_by_those_who_work_here_and_changed_by_admins(cast: C
     assert get_editor().review_policy.get("acme").required == 2
 
 
-def test_a_review_outlives_its_version_and_the_role_of_who_was_asked(
+def test_a_review_is_shown_after_its_version_was_deleted_and_a_reviewer_demoted(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     kind.save(cast.edgar, text="three")
@@ -335,7 +337,7 @@ def test_a_review_outlives_its_version_and_the_role_of_who_was_asked(
     assert 'value="approve"' not in Window.of("alice").get(review_page(kind, review)).markup
 
 
-def test_an_admin_publishes_without_a_review_and_the_history_says_so(
+def test_an_admin_publishes_without_a_review_and_the_history_shows_that(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     require(1)
@@ -358,7 +360,9 @@ def test_an_admin_publishes_without_a_review_and_the_history_says_so(
     assert 'id="bypass-reason"' not in alice.get(publish).markup
 
 
-def test_publish_buttons_say_what_is_missing_until_nothing_is(cast: Cast, kind: Kind, draft: str) -> None:
+def test_publish_buttons_are_disabled_and_show_the_missing_approvals(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     require(2)
     give_role("edgar", "acme", "publisher")
     kind.save(cast.edgar, text="three")
@@ -378,7 +382,7 @@ def button_of(markup: str) -> str:
     return found[0]
 
 
-def test_an_open_edit_page_gets_its_button_when_the_last_approval_comes(
+def test_an_open_edit_page_enables_publishing_after_the_last_approval(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     require(1)
@@ -395,7 +399,7 @@ def test_an_open_edit_page_gets_its_button_when_the_last_approval_comes(
     assert "has changed since you opened it" not in fragment.text
 
 
-def test_a_bulk_report_says_what_is_missing(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_bulk_report_shows_missing_approvals(cast: Cast, kind: Kind, draft: str) -> None:
     paula = Window.of("paula")
     chosen = f"{reference(kind)['kind']}:writer:{draft}"
     asked = paula.post("/studio/publish/", chosen=chosen)
@@ -433,7 +437,7 @@ def queries_of(window: Window, address: str) -> int:
     return len(queries)
 
 
-def test_the_override_of_an_agent_in_code_is_reviewed_like_any_other(cast: Cast, folder: Folder) -> None:
+def test_an_override_of_a_code_defined_agent_is_reviewed_like_any_other(cast: Cast, folder: Folder) -> None:
     for name, role in (("edgar", "editor"), ("paula", "publisher"), ("alice", "admin")):
         give_role(name, "default", role)
     get_editor().review_policy.set("default", required=1)
@@ -455,7 +459,7 @@ def test_the_override_of_an_agent_in_code_is_reviewed_like_any_other(cast: Cast,
     assert paula.get(page_of(AGENTS, "review_ask", "team/lead")).status == 404
 
 
-def test_a_publisher_of_today_hears_of_what_nobody_was_named_for(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_new_publisher_is_notified_of_reviews_without_reviewers(cast: Cast, kind: Kind, draft: str) -> None:
     ask(cast.edgar, kind)
     news = []
     for role in ("editor", "publisher"):

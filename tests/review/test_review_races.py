@@ -1,4 +1,4 @@
-"""What people do to a review at the same moment, before a server: each as if one came after the other."""
+"""Concurrent actions on a review, on a server: each as if one came after the other."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Home:
             assert ann.put(f"/workspaces/{HOME}/review-policy", {"required": 1}).status == 200
 
     def as_(self, name: str, act: Callable[[RemoteApi], Answer]) -> Job:
-        """Return what somebody does on a connection that is anybody's."""
+        """Return an action that a person performs on any connection."""
 
         def job(api: RemoteApi) -> Answer:
             api.key = self.keys[name]
@@ -62,7 +62,7 @@ def home(live_service: Service) -> Home:
 
 
 class Round:
-    """Resources of both kinds, all with a review of a draft by ed, about which things happen at once."""
+    """Resources of both kinds, all with a review of a draft by ed, as the subjects of concurrent actions."""
 
     def __init__(self, home: Home, ed: RemoteApi, *, asked: bool = True) -> None:
         self.home = home
@@ -95,14 +95,14 @@ class Round:
 
 @pytest.fixture
 def ed(home: Home) -> Any:
-    """The editor, who saves and asks."""
+    """The editor, who saves and requests reviews."""
     with connected(home.service, home.keys["ed"]) as connection:
         yield connection
 
 
 @pytest.fixture
 def pat(home: Home) -> Any:
-    """A publisher, who looks at what came of it."""
+    """A publisher, who checks the results."""
     with connected(home.service, home.keys["pat"]) as connection:
         yield connection
 
@@ -139,12 +139,12 @@ def outcomes(answers: Sequence[Answer]) -> tuple[Any, ...]:
     return tuple(map(outcome, answers))
 
 
-def test_of_two_who_ask_one_succeeds(home: Home, ed: RemoteApi) -> None:
+def test_one_of_two_concurrent_requests_for_a_review_succeeds(home: Home, ed: RemoteApi) -> None:
     answers = Round(home, ed, asked=False).both(("ed", asks), ("pat", asks))
     assert {Counter(map(outcome, both)) == {201: 1, "review_open": 1} for both in answers.values()} == {True}
 
 
-def test_both_last_approvals_count(home: Home, ed: RemoteApi) -> None:
+def test_both_concurrent_last_approvals_count(home: Home, ed: RemoteApi) -> None:
     raced = Round(home, ed)
     answers = raced.both(("pia", approves), ("rita", approves))
     assert {outcomes(both) for both in answers.values()} == {(200, 200)}
@@ -164,7 +164,9 @@ def test_a_withdrawal_and_a_publish_do_not_both_succeed(home: Home, ed: RemoteAp
         assert state == ("open" if both[0].status == 200 else "published")
 
 
-def test_a_publish_needs_the_approval_before_it(home: Home, ed: RemoteApi, pat: RemoteApi) -> None:
+def test_a_concurrent_publication_needs_the_approval_before_it(
+    home: Home, ed: RemoteApi, pat: RemoteApi
+) -> None:
     raced = Round(home, ed)
     answers = raced.both(("pat", approves), ("rita", publishes))
     for subject, both in answers.items():
@@ -173,7 +175,7 @@ def test_a_publish_needs_the_approval_before_it(home: Home, ed: RemoteApi, pat: 
         assert raced.types(pat, subject, "approved", "published") == expected
 
 
-def test_no_verdict_comes_after_the_end(home: Home, ed: RemoteApi, pat: RemoteApi) -> None:
+def test_no_verdict_is_accepted_after_a_concurrent_end(home: Home, ed: RemoteApi, pat: RemoteApi) -> None:
     raced = Round(home, ed)
     answers = raced.both(("pat", approves), ("ed", closes))
     for subject, both in answers.items():
@@ -182,7 +184,7 @@ def test_no_verdict_comes_after_the_end(home: Home, ed: RemoteApi, pat: RemoteAp
         assert raced.types(pat, subject, "approved", "closed") == expected
 
 
-def test_no_review_is_left_of_what_is_deleted_meanwhile(home: Home, ed: RemoteApi) -> None:
+def test_no_review_of_a_concurrently_deleted_resource_remains(home: Home, ed: RemoteApi) -> None:
     raced = Round(home, ed, asked=False)
     answers = raced.both(("ed", asks), ("pat", deletes))
     assert {outcomes(both) for both in answers.values()} <= {(201, 200), ("not_found", 200)}
@@ -191,7 +193,7 @@ def test_no_review_is_left_of_what_is_deleted_meanwhile(home: Home, ed: RemoteAp
     }
 
 
-def test_a_role_that_is_lost_before_the_commit_gives_no_verdict(
+def test_a_verdict_is_refused_if_the_role_is_lost_before_the_commit(
     home: Home, ed: RemoteApi, tmp_path: Path
 ) -> None:
     name = "hal"

@@ -1,4 +1,4 @@
-"""Who may do what with reviews: four roles, strangers, limited keys, and ids that exist elsewhere."""
+"""Who may do what with reviews: four roles, non-members, limited keys, and ids that exist elsewhere."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def stored() -> list[Any]:
 
 @pytest.fixture
 def review(cast: Cast, kind: Kind) -> Review_:
-    """A review of something published, which viewers can read, with a draft that nobody of the cast saved."""
+    """A review of a published resource, which viewers can read, with a draft by an outsider of the cast."""
     by = "edda"
     User.objects.create_user(by)
     give_role(by, "acme", "publisher")
@@ -62,7 +62,7 @@ def review(cast: Cast, kind: Kind) -> Review_:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_role_may_do_what_the_table_says(cast: Cast, review: Review_, route: str) -> None:
+def test_roles_have_the_rights_in_the_table(cast: Cast, review: Review_, route: str) -> None:
     before = stored()
     for name in ORDER[: ORDER.index(LEAST[route])]:
         answer = ROUTES[route](getattr(cast, name), review)
@@ -77,7 +77,7 @@ def test_a_role_may_do_what_the_table_says(cast: Cast, review: Review_, route: s
         assert ROUTES[route](getattr(cast, name), review).status == 200, name
 
 
-def test_asking_needs_the_right_to_save(cast: Cast, kind: Kind) -> None:
+def test_requesting_a_review_needs_the_right_to_save(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, autoPublish=False)
     body = {"resource": reference(kind)}
     before = stored()
@@ -93,7 +93,7 @@ def test_asking_needs_the_right_to_save(cast: Cast, kind: Kind) -> None:
     assert cast.edgar.post(REVIEWS, body).status == 201
 
 
-def test_who_reads_a_public_agent_reads_none_of_its_reviews(cast: Cast) -> None:
+def test_readers_of_a_public_agent_cannot_read_its_reviews(cast: Cast) -> None:
     made = AGENTS.make(cast.paula, visibility="public", autoPublish=True)
     review = ask(cast.edgar, AGENTS)
     assert made["visibility"] == "public"
@@ -103,7 +103,7 @@ def test_who_reads_a_public_agent_reads_none_of_its_reviews(cast: Cast) -> None:
     assert listed(cast.charlie) == []
 
 
-def test_lists_leave_out_what_may_not_be_read(cast: Cast, review: Review_) -> None:
+def test_lists_omit_unreadable_reviews(cast: Cast, review: Review_) -> None:
     theirs = AGENTS.make(cast.charlie, "theirs")
     other = ask(cast.charlie, AGENTS, "theirs")
     assert theirs["workspaceId"] == "elsewhere"
@@ -131,7 +131,7 @@ def test_lists_leave_out_what_may_not_be_read(cast: Cast, review: Review_) -> No
         ({"workspace": "elsewhere"}, 404, 404),
     ],
 )
-def test_a_key_does_no_more_than_its_limits(
+def test_a_limited_key_is_limited_for_reviews_too(
     cast: Cast, review: Review_, limits: dict[str, str], reads: int, judges: int
 ) -> None:
     give_role("paula", "elsewhere", "admin")
@@ -143,7 +143,7 @@ def test_a_key_does_no_more_than_its_limits(
         assert [one["by"] for one in answer.body["verdicts"]] == ["paula"]
 
 
-def test_a_person_has_one_verdict_whatever_key_they_use(cast: Cast, review: Review_) -> None:
+def test_verdicts_by_different_keys_count_once_per_person(cast: Cast, review: Review_) -> None:
     require_approvals(2)
     approve(cast.paula, review)
     again = say(key_of("paula", workspace="acme"), review, "approve", body="By a key.").body
@@ -151,19 +151,19 @@ def test_a_person_has_one_verdict_whatever_key_they_use(cast: Cast, review: Revi
     assert (again["missing"], again["state"]) == (1, "open")
 
 
-def test_no_verdict_comes_from_who_saved_by_a_key(cast: Cast, kind: Kind) -> None:
+def test_an_author_who_saved_with_a_key_cannot_approve(cast: Cast, kind: Kind) -> None:
     kind.make(key_of("paula"))
     review = ask(cast.edgar, kind)
     assert say(cast.paula, review, "approve").code == "own_change"
 
 
-def test_an_id_of_a_review_has_one_spelling(cast: Cast, review: Review_) -> None:
+def test_other_spellings_of_a_review_id_are_not_found(cast: Cast, review: Review_) -> None:
     for spelling in (review["id"].upper(), review["id"].replace("-", ""), "1", "%00", "\N{SNOWMAN}"):
         for route in ROUTES.values():
             assert route(cast.alice, {**review, "id": spelling}).status == 404
 
 
-def test_the_application_asks_and_closes_but_gives_no_verdict(cast: Cast, kind: Kind) -> None:
+def test_the_application_requests_and_closes_reviews_but_gives_no_verdicts(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.edgar)
     reviews = get_editor().reviews
     review = reviews.ask(reference(kind)["kind"], "writer", message="Look.")
@@ -185,7 +185,7 @@ def test_the_application_asks_and_closes_but_gives_no_verdict(cast: Cast, kind: 
     assert reviews.change(review.id, is_closed=True).state == "closed"
 
 
-def test_a_counting_verdict_counts_no_more_when_the_role_is_lost(cast: Cast, review: Review_) -> None:
+def test_a_verdict_no_longer_counts_after_the_role_is_lost(cast: Cast, review: Review_) -> None:
     require_approvals(1)
     approve(cast.paula, review)
     assert read(cast.alice, review)["state"] == "approved"

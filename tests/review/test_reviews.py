@@ -1,4 +1,4 @@
-"""Asking for a review, and verdicts: the table of the contract, over HTTP."""
+"""Requesting reviews, and verdicts: the table of the contract, over HTTP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.reviews import REVIEWS, approve, ask, path, read, reference, 
 pytestmark = pytest.mark.django_db
 
 
-def test_who_may_save_asks_for_a_review_of_the_latest_version(cast: Cast, kind: Kind) -> None:
+def test_editors_request_a_review_of_the_latest_version(cast: Cast, kind: Kind) -> None:
     made = kind.make(cast.edgar)
     answer = cast.edgar.post(
         REVIEWS, {"resource": reference(kind), "message": " Please look. ", "reviewers": ["paula", "alice"]}
@@ -92,11 +92,11 @@ def test_verdicts_are_refused(cast: Cast, kind: Kind) -> None:
     assert read(cast.alice, review)["verdicts"] == []
 
 
-def test_who_approves_is_named_by_the_event(cast: Cast, kind: Kind) -> None:
+def test_the_event_names_the_approver(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     review = ask(cast.edgar, kind, reviewers=["paula"])
     approve(cast.paula, review)
-    approve(cast.paula, review)  # what changes nothing leaves nothing
+    approve(cast.paula, review)  # a request without effect leaves no entry
     events = cast.edgar.get("/events", type="review.*").body["events"]
     assert [(one["type"], one["actor"]["id"], one["detail"]) for one in events] == [
         ("review.requested", "edgar", {"reviewId": review["id"], "reviewers": ["paula"]}),

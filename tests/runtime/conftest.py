@@ -14,7 +14,7 @@ from versioning.runtime import Agent, Framework
 
 @pytest.fixture
 def store() -> MemoryStore:
-    """Where overrides and stored agents are put."""
+    """The store of overrides and stored agents."""
     return MemoryStore()
 
 

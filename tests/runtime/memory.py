@@ -38,7 +38,7 @@ class Stored:
 
 @dataclass
 class MemoryStore:
-    """Serves what was put into it, by the rules of the contract."""
+    """Serves its stored agents and overrides, by the rules of the contract."""
 
     stored: dict[str, Stored] = field(default_factory=dict)
     code: dict[str, CodeAgent] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class MemoryStore:
         return self._assembled(agent_id, version, selector, fallback)
 
     def consistently(self, read: Callable[[], Any]) -> Any:
-        """Return what it returns: nothing changes meanwhile."""
+        """Return the result of the call: nothing changes meanwhile."""
         return read()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:

@@ -58,7 +58,7 @@ Model = Callable[[Request], Reply]
 
 @dataclass
 class ModelServer:
-    """What the server was asked, and whether a client left it waiting."""
+    """The requests of the server, and whether a client disconnected while it was waiting."""
 
     model: Model = lambda request: Says("Hello there.")
     requests: list[Request] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Agents and frameworks: how they are made, found, and left alone."""
+"""Agents and frameworks: how they are created and found, and that they are immutable."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ async def fetch(url: str) -> str:
 
 
 def inspect(thread: threading.Thread) -> str:
-    """Take what no model can send."""
+    """Accept a type that no model can send."""
     return thread.name
 
 
 def asks(ask: Callable[[], str]) -> str:
-    """Take what pydantic can check, and no model can send."""
+    """Accept a type that pydantic can check, and no model can send."""
     return ask()
 
 
@@ -47,7 +47,7 @@ def agent(**changes: Any) -> Agent:
     return CodeAgentFactory(**{"id": "a", "name": "A", "instructions": "text", **changes})
 
 
-def test_an_agent_tells_the_editor_what_its_code_says() -> None:
+def test_an_agent_describes_its_code_to_the_editor() -> None:
     made: CodeAgent = agent(
         description="d",
         tools=[add, fetch],
@@ -67,7 +67,7 @@ def test_an_agent_tells_the_editor_what_its_code_says() -> None:
     )
 
 
-def test_what_can_never_work_is_refused_at_once() -> None:
+def test_an_invalid_definition_is_refused_immediately() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"id": ""}, "id"),
         ({"id": "a/versions"}, "reserved"),
@@ -92,7 +92,7 @@ def test_what_can_never_work_is_refused_at_once() -> None:
             agent(**changes)
 
 
-def test_nothing_changes_an_agent_once_it_is_made() -> None:
+def test_an_agent_is_immutable() -> None:
     model, instructions = dict(ECHO), [{"type": "text", "content": "one"}]
     made: Any = agent(model=model, instructions=instructions)
     model["name"] = "other"
@@ -105,7 +105,7 @@ def test_nothing_changes_an_agent_once_it_is_made() -> None:
         made.model["name"] = "other"
 
 
-def test_an_editor_learns_of_all_agents_and_tools(store: MemoryStore) -> None:
+def test_an_editor_receives_all_agents_and_tools(store: MemoryStore) -> None:
     inner = agent(id="inner")
     framework = Framework(agents=[agent(agents=[inner])], tools=[add], editor=store)
     assert (list(store.code), store.tools) == (["a", "inner"], ["add"])
@@ -149,7 +149,7 @@ def test_without_a_selector_the_registered_object_itself_is_returned(
     assert asyncio.run(framework.aget_agent_by_id("writer")) is writer
 
 
-def test_with_a_selector_it_is_a_copy_and_the_registered_one_stays_as_it_was(
+def test_with_a_selector_a_copy_is_returned_and_the_registered_agent_is_unchanged(
     framework: Framework, writer: Agent, store: MemoryStore
 ) -> None:
     assert framework.get_agent_by_id("writer", status="draft").instructions == "writer in code"
@@ -170,15 +170,13 @@ def test_with_a_selector_it_is_a_copy_and_the_registered_one_stays_as_it_was(
     assert writer.generate("hello").text == "writer in code\n\nhello"
 
 
-def test_agents_that_are_only_stored_are_found_too(framework: Framework, store: MemoryStore) -> None:
+def test_stored_agents_are_found_too(framework: Framework, store: MemoryStore) -> None:
     store.put("poet", "poet 1", "poet 2", active=1)
     assert framework.get_agent_by_id("poet").instructions == "poet 1"
     assert asyncio.run(framework.aget_agent_by_id("poet", status="draft")).instructions == "poet 2"
 
 
-def test_a_thread_of_the_event_loop_lets_go_of_the_store_and_no_other_does(
-    framework: Framework, store: MemoryStore
-) -> None:
+def test_only_threads_of_the_event_loop_release_the_store(framework: Framework, store: MemoryStore) -> None:
     store.put("poet", "poet 1", active=1, model=ECHO)
     framework.get_agent_by_id("poet").generate("hello")
     assert store.closed == []
@@ -190,7 +188,9 @@ def test_a_thread_of_the_event_loop_lets_go_of_the_store_and_no_other_does(
     assert store.closed == store.threads and len(store.closed) == 3
 
 
-def test_what_cannot_be_found_is_an_error(framework: Framework, store: MemoryStore) -> None:
+def test_a_missing_or_unreadable_agent_or_version_is_an_error(
+    framework: Framework, store: MemoryStore
+) -> None:
     store.put("writer", "writer 1")
     store.put("poet", "poet 1", "poet 2", active=1)
     cases: list[tuple[str, dict[str, Any], type[Exception]]] = [

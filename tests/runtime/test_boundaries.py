@@ -1,4 +1,4 @@
-"""What the runtime needs of its process: no Django, no thread before the first run, none after a fork."""
+"""The runtime needs no Django, no thread before the first run, and none after a fork."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_runtime_runs_without_django_and_starts_a_thread_only_for_a_run() ->
     )
 
 
-def test_a_forked_process_has_a_loop_of_its_own() -> None:
+def test_a_forked_process_has_its_own_loop() -> None:
     run(
         f"""{FRAMEWORK}
 import os
@@ -53,7 +53,7 @@ assert agent.generate('again').text
     )
 
 
-def test_reasons_hold_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_contain_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for secret in ("sk-proj-abc_DEF-123", "sk-abcd****wxyz", "plain-secret-of-the-environment"):
         for text in ("{}", "key {} is wrong", "Authorization: Bearer {}", '{{"key": "{}"}}'):
             monkeypatch.setenv("SOME_API_KEY", "plain-secret-of-the-environment")

@@ -1,4 +1,4 @@
-"""What a call may hold, and how what is wrong with it is named."""
+"""The arguments of a call, and how invalid ones are named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def agent(**changes: Any) -> Agent:
     return made
 
 
-def test_messages_come_in_several_forms() -> None:
+def test_messages_are_accepted_in_several_forms() -> None:
     for messages in (
         "hello",
         {"role": "user", "content": "hello"},

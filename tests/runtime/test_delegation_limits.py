@@ -1,4 +1,4 @@
-"""Delegation that would go on for ever is stopped, and the names of its tools."""
+"""Endless delegation is stopped; and the names of delegation tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from versioning.runtime import Agent, DelegationStopped, Framework
 from versioning.runtime.delegation import MAX_DEPTH, tool_name
 
 
-def test_delegation_in_a_circle_is_stopped_and_the_run_goes_on(store: MemoryStore) -> None:
+def test_circular_delegation_is_stopped_and_the_run_continues(store: MemoryStore) -> None:
     store.put("ping", "ping", active=1, agents={"pong": {}})
     store.put("pong", "pong", active=1, agents={"ping": {}})
     result = Framework(editor=store).generate("ping", "hello")
@@ -19,7 +19,7 @@ def test_delegation_in_a_circle_is_stopped_and_the_run_goes_on(store: MemoryStor
     assert [(notice.code, notice.message) for notice in result.warnings] == [("delegation_stopped", stopped)]
 
 
-def test_delegation_too_deep_is_stopped_and_the_run_goes_on(store: MemoryStore) -> None:
+def test_too_deep_delegation_is_stopped_and_the_run_continues(store: MemoryStore) -> None:
     for level in range(MAX_DEPTH + 2):
         store.put(f"level{level}", f"text {level}", active=1, agents={f"level{level + 1}": {}})
     result = Framework(editor=store).generate("level0", "hello")
@@ -35,8 +35,8 @@ def test_too_many_model_requests_are_an_error_that_names_the_chain(lead: Agent) 
     assert refusal.value.chain == ("lead", "writer")
 
 
-def test_exactly_as_many_model_requests_as_are_allowed_are_made() -> None:
-    for limit in (2, 3):  # it is asked twice, and its sub-agent once
+def test_exactly_the_allowed_number_of_model_requests_is_made() -> None:
+    for limit in (2, 3):  # its model is called twice, and that of its sub-agent once
         writer = CodeAgentFactory(id="writer")
         lead = CodeAgentFactory(id="lead", agents=[writer])
         Framework(agents=[lead], request_limit=limit)

@@ -82,7 +82,7 @@ def test_a_failure_after_the_start_is_an_event_and_the_last_one(
         assert KEY not in json.dumps(events)
 
 
-def test_a_secret_of_the_environment_is_hidden_even_where_it_does_not_look_like_a_key(
+def test_a_secret_of_the_environment_is_hidden_even_if_it_does_not_look_like_a_key(
     agent: Agent, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEARCH_TOKEN", "correct horse")
@@ -108,7 +108,7 @@ def test_a_failing_sub_agent_fails_the_run(model_server: ModelServer) -> None:
         lead.generate("hello")
 
 
-def test_a_tool_that_raises_is_an_error_that_tells_no_secret(agent: Agent, model_server: ModelServer) -> None:
+def test_a_tool_that_raises_is_an_error_without_secrets(agent: Agent, model_server: ModelServer) -> None:
     model_server.model = lambda request: Calls("explode", {})
     with pytest.raises(ToolFailed, match="ValueError") as failure:
         agent.generate("hello")

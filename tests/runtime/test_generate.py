@@ -1,4 +1,4 @@
-"""What a run takes and answers, on the echo model."""
+"""The arguments and results of a run, on the echo model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_unknown_option_is_a_type_error() -> None:
         agent().generate("hello", **options)
 
 
-def test_instructions_of_the_call_replace_those_of_the_called_agent_alone(
+def test_instructions_of_the_call_replace_only_those_of_the_called_agent(
     lead: Agent, framework: Framework
 ) -> None:
     result = lead.generate("hello", instructions="other")
@@ -99,7 +99,7 @@ def test_an_agent_without_a_model_is_an_error_and_a_sub_agent_without_one_a_warn
     assert [(notice.code, notice.field) for notice in result.warnings] == [("no_model", "agents.mute")]
 
 
-def test_a_provider_without_its_key_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_without_its_key_names_the_missing_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ProviderUnavailable, match="OPENAI_API_KEY") as refusal:

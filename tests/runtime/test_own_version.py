@@ -25,7 +25,7 @@ def version(framework: Framework, **call: Any) -> str | None:
     return framework.generate("writer", "hello", **call).resolved_versions["writer"]
 
 
-def test_every_place_can_select_it(framework: Framework, writer: Agent) -> None:
+def test_every_place_can_select_the_version_of_the_called_agent(framework: Framework, writer: Agent) -> None:
     assert version(framework) == "writer-2"
     for selector, expected in (
         ({"status": "draft"}, "writer-3"),
@@ -42,7 +42,7 @@ def test_every_place_can_select_it(framework: Framework, writer: Agent) -> None:
     assert (result.text, result.resolved_versions) == ("writer in code\n\nhello", {"writer": None})
 
 
-def test_two_places_at_once_are_refused_and_both_are_named(framework: Framework) -> None:
+def test_selecting_in_two_places_is_refused_and_both_are_named(framework: Framework) -> None:
     for places in list(combinations(["entry", "self", "query"], 2)):
         versions: dict[str, Any] = {}
         if "entry" in places:
@@ -55,7 +55,7 @@ def test_two_places_at_once_are_refused_and_both_are_named(framework: Framework)
         assert [issue.field for issue in refusal.value.issues] == [names[place] for place in places]
 
 
-def test_a_called_agent_or_version_that_is_not_there_is_not_found(framework: Framework) -> None:
+def test_a_missing_agent_or_version_is_not_found(framework: Framework) -> None:
     for selector in ({"versionId": "writer-9"}, {"versionId": "poet-1"}, {"label": "red"}):
         with pytest.raises(NotFound):
             version(framework, versions={"self": selector})
@@ -88,7 +88,7 @@ def test_self_is_not_passed_down(store: MemoryStore, lead: Agent, framework: Fra
     assert result.resolved_versions == {"lead": "lead-2", "writer": "writer-2"}
 
 
-def test_what_the_framework_defaults_to_is_for_sub_agents(writer: Agent, store: MemoryStore) -> None:
+def test_defaults_of_the_framework_apply_to_sub_agents_only(writer: Agent, store: MemoryStore) -> None:
     framework = Framework(
         agents=[writer], editor=store, versions={"agents": {"writer": DRAFT_ENTRY}, "self": DRAFT_ENTRY}
     )

@@ -11,7 +11,7 @@ from tests.runtime.memory import MemoryStore
 from tests.support.factories import CodeAgentFactory
 from versioning.runtime import Agent, Framework, RequestContext
 
-# Weakest first; each place selects a version of its own.
+# Weakest first; each place selects another version.
 PLACES = ("framework", "request context", "body", "call")
 PUBLISHED = "writer-5"
 
@@ -30,7 +30,7 @@ def supervising(store: MemoryStore, depth: int, versions: dict[str, Any] | None)
     return Framework(agents=[lead], editor=store, versions=versions)
 
 
-def test_the_strongest_place_that_says_anything_counts(store: MemoryStore) -> None:
+def test_the_strongest_place_with_a_selector_counts(store: MemoryStore) -> None:
     for depth, present in product([1, 3], product([False, True], repeat=len(PLACES))):
         given = {name: selecting(name) if here else None for name, here in zip(PLACES, present, strict=True)}
         framework = supervising(store, depth, given["framework"])
@@ -54,7 +54,7 @@ def test_entries_for_different_agents_come_from_different_places(store: MemorySt
     assert result.resolved_versions == {"lead": None, "writer": "writer-2", "editor": "editor-2"}
 
 
-def test_the_default_status_of_the_request_counts_above_that_of_the_framework_alone(
+def test_the_default_status_of_the_request_overrides_only_that_of_the_framework(
     store: MemoryStore,
 ) -> None:
     framework = supervising(store, 1, {"agents": {"writer": {"versionId": "writer-1"}}})
@@ -67,7 +67,7 @@ def test_the_default_status_of_the_request_counts_above_that_of_the_framework_al
     assert result.resolved_versions["writer"] == "writer-1"
 
 
-def test_requests_at_once_in_threads_keep_their_versions_apart(store: MemoryStore) -> None:
+def test_concurrent_requests_in_threads_do_not_mix_their_versions(store: MemoryStore) -> None:
     framework = supervising(store, 2, None)
     store.put("writer", *(f"text {number}." for number in range(1, 21)), active=20)
 
@@ -80,7 +80,7 @@ def test_requests_at_once_in_threads_keep_their_versions_apart(store: MemoryStor
         assert all(pool.map(ask, range(1, 21)))
 
 
-def test_requests_at_once_on_one_loop_keep_their_versions_apart(store: MemoryStore) -> None:
+def test_concurrent_requests_on_one_loop_do_not_mix_their_versions(store: MemoryStore) -> None:
     framework = supervising(store, 2, None)
     store.put("writer", *(f"text {number}." for number in range(1, 21)), active=20)
 

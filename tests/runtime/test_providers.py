@@ -50,7 +50,7 @@ def nothing_is_configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking a host up or connecting to it fails the test, even where the code would go on without."""
+    """Resolving a host or connecting to it fails the test, even if the code would ignore the error."""
 
     def refused(*arguments: Any) -> Any:
         raise BaseException(f"the network was asked: {arguments}")  # noqa: TRY002  nobody handles this one
@@ -85,7 +85,7 @@ def test_no_provider_runs_without_configuration() -> None:
 
 
 @pytest.mark.usefixtures("offline")
-def test_a_provider_with_all_its_variables_is_there_or_says_what_to_install() -> None:
+def test_a_fully_configured_provider_is_available_or_names_the_missing_package() -> None:
     for provider, variables in ALTERNATIVES:
         for missing in variables:  # one of them is not set, or empty
             for value in (None, " "):
@@ -103,7 +103,7 @@ def test_a_provider_with_all_its_variables_is_there_or_says_what_to_install() ->
 
 
 @pytest.mark.usefixtures("offline")
-def test_an_address_that_was_stored_as_the_name_of_a_model_is_not_asked(
+def test_a_url_stored_as_the_name_of_a_model_is_never_requested(
     store: MemoryStore, framework: Framework
 ) -> None:
     for provider, name in (("huggingface", "http://10.0.0.1/v1"), ("openai", "a b"), ("echo", "a\n")):
@@ -119,7 +119,7 @@ def test_developers_may_name_a_model_as_they_like(model_server: ModelServer) -> 
     assert agent.generate("hello").text == "file://my model"
 
 
-def test_the_documentation_has_the_table() -> None:
+def test_the_documentation_contains_the_table() -> None:
     page = (ROOT / "docs/runtime.md").read_text()
     rows = re.findall(r"^\| (`[a-z].*?) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     documented = {

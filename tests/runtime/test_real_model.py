@@ -63,7 +63,7 @@ def tool_results(request: Request) -> list[str]:
 
 
 def once(call: Calls) -> Model:
-    """Return a model that calls the tool and then says what it gave."""
+    """Return a model that calls the tool and then answers with its result."""
 
     def model(request: Request) -> Reply:
         results = tool_results(request)
@@ -91,7 +91,7 @@ Ask = Callable[..., str]
 
 
 @ASK
-def test_the_model_is_asked_with_instructions_and_message(
+def test_the_model_receives_instructions_and_message(
     agent: Agent, model_server: ModelServer, ask: Ask
 ) -> None:
     assert ask(agent) == "Hello there."
@@ -113,7 +113,7 @@ def test_tools_are_called(agent: Agent, model_server: ModelServer, ask: Ask) -> 
         assert ask(agent) == f"It gave {result}"
 
 
-def test_an_override_describes_tools_anew_and_adds_those_of_the_framework(
+def test_an_override_changes_descriptions_of_tools_and_adds_tools_of_the_framework(
     model_server: ModelServer, store: MemoryStore
 ) -> None:
     made = Agent(id="a", name="A", instructions="text", model=OPENAI, tools=[add])
@@ -134,7 +134,7 @@ def test_an_override_describes_tools_anew_and_adds_those_of_the_framework(
 
 
 @ASK
-def test_delegation_goes_over_a_tool(model_server: ModelServer, store: MemoryStore, ask: Ask) -> None:
+def test_delegation_is_a_tool_call(model_server: ModelServer, store: MemoryStore, ask: Ask) -> None:
     def model(request: Request) -> Reply:
         if "You help." in system_of(request):
             return Says(f"helped with {request['messages'][-1]['content']}")
@@ -154,7 +154,7 @@ def test_delegation_goes_over_a_tool(model_server: ModelServer, store: MemorySto
     assert "tools" not in model_server.requests[1]
 
 
-def test_settings_reach_the_model_and_those_of_the_call_win(model_server: ModelServer) -> None:
+def test_settings_reach_the_model_and_those_of_the_call_take_precedence(model_server: ModelServer) -> None:
     stored = {"modelSettings": {"temperature": 0.1, "topP": 0.5, "unheard": 1}}
     made = Agent(id="a", name="A", instructions="text", model=OPENAI, default_options=stored)
     Framework(agents=[made])
@@ -173,7 +173,7 @@ def test_a_conversation_reaches_the_model_in_order(agent: Agent, model_server: M
     assert "Be brief." in system_of(request) and "Be kind." in system_of(request)
 
 
-def test_wrong_arguments_are_told_to_the_model_which_may_try_again(
+def test_wrong_tool_arguments_are_reported_to_the_model_which_may_retry(
     agent: Agent, model_server: ModelServer
 ) -> None:
     def model(request: Request) -> Reply:
@@ -196,7 +196,7 @@ def test_a_model_that_keeps_calling_tools_is_stopped(model_server: ModelServer) 
     assert [one["result"] for one in result.tool_results] == [2, 2, 2]
 
 
-def test_no_model_is_asked_before_every_version_is_resolved(model_server: ModelServer) -> None:
+def test_no_model_is_called_before_every_version_is_resolved(model_server: ModelServer) -> None:
     lead = Agent(id="lead", name="Lead", instructions="You lead.", model=OPENAI, agents=["nobody"])
     Framework(agents=[lead])
     with pytest.raises(VersionUnresolved):
@@ -204,7 +204,7 @@ def test_no_model_is_asked_before_every_version_is_resolved(model_server: ModelS
     assert model_server.requests == []
 
 
-def test_a_changed_key_takes_effect_at_once(
+def test_a_changed_key_takes_effect_immediately(
     agent: Agent, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent.generate("hello")

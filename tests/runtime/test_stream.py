@@ -18,12 +18,12 @@ from versioning.runtime.runner import background_loop
 from versioning.runtime.streaming import Event
 
 OPENAI = {"provider": "openai", "name": "small"}
-SOON = 5  # seconds; what has to happen within one is given more, because machines are busy
+SOON = 5  # seconds; waits that should take one get more, because machines are busy
 
 
 @pytest.fixture
 def slow(model_server: ModelServer) -> Agent:
-    """An agent whose model says two words and falls silent."""
+    """An agent whose model sends two words and falls silent."""
     model_server.model = lambda request: FallsSilent("first words")
     agent = Agent(id="slow", name="Slow", instructions="slow", model=OPENAI)
     Framework(agents=[agent])
@@ -63,7 +63,7 @@ def test_the_events_of_a_run_come_in_order(lead: Agent, framework: Framework) ->
     assert kinds(asyncio.run(collected(lead, "hello"))) == STEPS_WITH_A_DELEGATION
 
 
-def test_the_payloads_say_what_the_answer_of_generate_says(lead: Agent, framework: Framework) -> None:
+def test_the_payloads_match_the_answer_of_generate(lead: Agent, framework: Framework) -> None:
     events = [event for event in lead.stream("hello there") if event]
     payloads: dict[str, dict[str, Any]] = {event["type"]: event["payload"] for event in events}
     answer = lead.generate("hello there").as_dict()
@@ -88,7 +88,7 @@ def test_a_limit_of_steps_ends_the_stream_with_tool_calls(lead: Agent, framework
     ("agent_id", "messages", "error"),
     [("mute", "hello", NoModel), ("keyless", "hello", ProviderUnavailable), ("lead", "", Invalid)],
 )
-def test_what_is_wrong_with_a_call_is_raised_when_the_stream_is_made(
+def test_errors_of_a_call_are_raised_when_the_stream_is_created(
     monkeypatch: pytest.MonkeyPatch, lead: Agent, agent_id: str, messages: str, error: type[Exception]
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -110,7 +110,7 @@ def test_what_is_wrong_with_a_call_is_raised_when_the_stream_is_made(
             asyncio.run(broken())
 
 
-def test_versions_are_resolved_when_the_stream_is_made(
+def test_versions_are_resolved_when_the_stream_is_created(
     lead: Agent, framework: Framework, store: MemoryStore
 ) -> None:
     with pytest.raises(NotFound):
@@ -122,7 +122,7 @@ def test_versions_are_resolved_when_the_stream_is_made(
     assert text.endswith("writer 1\n\nhello")
 
 
-def test_the_first_words_come_while_the_model_is_busy_and_closing_stops_its_call(
+def test_the_first_words_arrive_while_the_model_is_busy_and_closing_stops_its_call(
     slow: Agent, model_server: ModelServer
 ) -> None:
     stream = slow.stream("hello")
@@ -144,9 +144,7 @@ def test_closing_the_asynchronous_stream_stops_the_model_call(slow: Agent, model
     assert asyncio.run(listen_and_leave())
 
 
-def test_cancelling_the_task_that_listens_stops_the_model_call(
-    slow: Agent, model_server: ModelServer
-) -> None:
+def test_cancelling_the_consuming_task_stops_the_model_call(slow: Agent, model_server: ModelServer) -> None:
     async def listen() -> None:
         await collected(slow, "hello")
 
@@ -161,7 +159,9 @@ def test_cancelling_the_task_that_listens_stops_the_model_call(
     assert asyncio.run(cancel())
 
 
-def test_a_stream_that_is_closed_first_asks_no_model(slow: Agent, model_server: ModelServer) -> None:
+def test_a_stream_closed_before_its_first_event_calls_no_model(
+    slow: Agent, model_server: ModelServer
+) -> None:
     async def close_first() -> list[Event | None]:
         stream = slow.astream("hello")
         await stream.aclose()
@@ -172,7 +172,7 @@ def test_a_stream_that_is_closed_first_asks_no_model(slow: Agent, model_server: 
     assert model_server.requests == []
 
 
-def test_a_silent_model_gives_heartbeats(slow: Agent, model_server: ModelServer) -> None:
+def test_heartbeats_are_sent_while_a_model_is_silent(slow: Agent, model_server: ModelServer) -> None:
     stream = slow.stream("hello", heartbeat=0.05)
     events = [next(stream) for _ in range(12)]
     stream.close()

@@ -16,7 +16,7 @@ UNKNOWN = {"versionId": "gone"}
 
 
 def ask(framework: Framework, agent_id: str, *, by: Caller = EDITOR, **versions: Any) -> Result:
-    """Ask as REST does, with `versions` in the body."""
+    """Run an agent as REST does, with `versions` in the body."""
     return framework.generate(agent_id, "hello", request_context=RequestContext.of({}, versions, by=by))
 
 
@@ -96,10 +96,10 @@ def test_an_unreadable_sub_agent_looks_like_a_missing_one_for_every_selector(sto
         assert len(told) == 1
 
 
-def test_a_selector_for_what_takes_no_part_is_listed(boss: Framework) -> None:
+def test_a_selector_for_an_agent_that_takes_no_part_is_listed(boss: Framework) -> None:
     result = ask(boss, "boss", by=STRANGER, agents={"other": DRAFT})
     assert codes(result) == [("version_not_applied", "versions.agents.other")]
-    assert result.text.endswith("helper 1\n\nhello")  # as part of what is published
+    assert result.text.endswith("helper 1\n\nhello")  # as part of the published agent
 
 
 def test_sub_agents_of_a_draft_run_only_for_their_readers(store: MemoryStore, boss: Framework) -> None:
@@ -112,7 +112,7 @@ def test_sub_agents_of_a_draft_run_only_for_their_readers(store: MemoryStore, bo
     assert codes(result) == [("agent_unavailable", "agents.helper")]
 
 
-def test_a_default_of_the_framework_opens_no_door_for_a_draft(store: MemoryStore) -> None:
+def test_a_default_of_the_framework_grants_a_draft_no_sub_agents(store: MemoryStore) -> None:
     store.put("helper", "helper 1", "helper 2", active=1, workspace="elsewhere")
     store.granted.add("helper")
     store.put("boss", "boss 1", "boss 2", active=1, agents={"helper": {}})
@@ -122,20 +122,20 @@ def test_a_default_of_the_framework_opens_no_door_for_a_draft(store: MemoryStore
     assert "helper" not in ask(framework, "boss", self=DRAFT).resolved_versions
 
 
-def test_what_runs_as_part_of_one_agent_does_not_run_for_another_that_names_it(store: MemoryStore) -> None:
+def test_a_sub_agent_granted_to_one_agent_does_not_run_for_another(store: MemoryStore) -> None:
     store.put("secret", "secret 1", active=1, workspace="elsewhere")
     store.granted.add("secret")
     store.put("helper", "helper 1", active=1, agents={"secret": {}})
     store.put("boss", "boss 1", "boss 2", active=1, agents={"secret": {}, "helper": {}})
     result = ask(Framework(editor=store), "boss", self=DRAFT)
-    # The echo model asks the first sub-agent it has: that of the draft is not there, that of `helper` is.
+    # The echo model calls the first sub-agent: that of the draft is missing, that of `helper` is available.
     assert result.text == "boss 2\n\nhello\n\nThe agent 'secret' is not available."
     assert result.resolved_versions == {"boss": "boss-2", "helper": "helper-1", "secret": "secret-1"}
     assert codes(result) == [("agent_unavailable", "agents.secret")]
     assert ask(Framework(editor=store), "helper").text.endswith("secret 1\n\nhello")
 
 
-def test_a_draft_of_a_sub_agent_opens_no_door_either(store: MemoryStore) -> None:
+def test_a_draft_of_a_sub_agent_grants_no_sub_agents_either(store: MemoryStore) -> None:
     store.put("secret", "secret 1", active=1)
     store.put("helper", "helper 1", "helper 2", active=1, public=True, agents={"secret": {}})
     store.put("boss", "boss 1", active=1, public=True, agents={"helper": {}})
@@ -214,7 +214,7 @@ def test_strict_refuses_without_an_editor(lead: Agent) -> None:
     assert ask(framework, "lead", agents={"writer": DRAFT}, strict=False).text
 
 
-def test_every_agent_is_looked_up_once_however_many_ways_lead_to_it(store: MemoryStore) -> None:
+def test_every_agent_is_looked_up_once_per_run(store: MemoryStore) -> None:
     store.put("deep", "deep", active=1)
     store.put("left", "left", active=1, agents={"deep": {}})
     store.put("right", "right", active=1, agents={"deep": {}, "top": {}})
@@ -223,7 +223,7 @@ def test_every_agent_is_looked_up_once_however_many_ways_lead_to_it(store: Memor
     assert sorted(agent_id for agent_id, _ in store.served[1:]) == ["deep", "left", "right", "top"]
 
 
-def test_a_stored_sub_agent_tells_what_it_fell_back_to(store: MemoryStore) -> None:
+def test_a_stored_sub_agent_reports_its_fallback(store: MemoryStore) -> None:
     store.put("helper", "helper 1")
     store.put("boss", "boss 1", agents={"helper": {}})
     result = ask(Framework(editor=store), "boss")

@@ -1,4 +1,4 @@
-"""The `versions` of a request: what it may hold, and how several merge."""
+"""The `versions` of a request: its shape, and how several are merged."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_selector_holds_exactly_one_key_and_a_problem_names_the_agent() -> Non
         assert fields_of({"self": selector}) == ["versions.self"]
 
 
-def test_all_problems_are_named_at_once() -> None:
+def test_all_problems_are_named_together() -> None:
     assert fields_of({"self": 1}, field="requestContext.versions") == ["requestContext.versions.self"]
     value = {"agents": {"a": {}, "b": {"status": "no"}}, "defaultStatus": "all", "strict": "yes", "agent": {}}
     assert fields_of(value) == [
@@ -80,7 +80,7 @@ def test_wrong_types_are_refused() -> None:
         assert fields_of(value) == [field]
 
 
-def test_maps_merge_agent_by_agent_and_the_last_one_wins() -> None:
+def test_maps_are_merged_per_agent_and_the_last_takes_precedence() -> None:
     weak = VersionsMap.parse(
         {"agents": {"a": {"label": "x"}, "b": {"label": "x"}}, "strict": True, "defaultStatus": "draft"}
     )
@@ -125,7 +125,7 @@ def test_a_signature_can_be_any_text() -> None:
             sent.opened(b"key")
 
 
-def test_without_an_editor_no_lock_is_known() -> None:
+def test_without_an_editor_locks_are_refused() -> None:
     writer = Agent(
         id="writer", name="Writer", instructions="code", model={"provider": "echo", "name": "echo"}
     )

@@ -1,4 +1,4 @@
-"""How tests schedule, and move the clock: by moving rows."""
+"""Helpers to schedule versions, and to let time pass by changing rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
 
 
 def ahead(hours: float = 24) -> str:
-    """Return a whole minute that is so many hours ahead."""
+    """Return a whole minute this many hours ahead."""
     there = timezone.now() + datetime.timedelta(hours=hours)
     return there.replace(second=0, microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def ask(api: Api, kind: Kind, version_id: str | None, resource_id: str = "writer", **more: Any) -> Answer:
-    """Ask to schedule a version, for tomorrow unless something else is said."""
+    """Send a request to schedule a version, by default for tomorrow."""
     when = {} if "localTime" in more else {"runAt": ahead()}
     body = {"resource": reference(kind, resource_id), "versionId": version_id, **when, **more}
     return api.post("/schedules", {name: value for name, value in body.items() if value is not None})
@@ -41,13 +41,13 @@ def scheduled(api: Api, kind: Kind, version_id: str | None, **more: Any) -> dict
 
 
 def pass_time(schedule: dict[str, Any], late: datetime.timedelta = datetime.timedelta()) -> None:
-    """Let the time of a schedule come, and pass by so much."""
+    """Let the time of a schedule come, and pass by this much."""
     now = timezone.now() - late
     Schedule.objects.filter(pk=schedule["id"], state="scheduled").update(run_at=now, due_at=now)
 
 
 def run_due() -> None:
-    """Let a worker look once."""
+    """Let a worker check for due schedules once."""
     runner = running.Runner()
     runner.run_versions()
     runner.run_releases()
@@ -56,7 +56,7 @@ def run_due() -> None:
 def run(
     schedule: dict[str, Any], api: Api, late: datetime.timedelta = datetime.timedelta()
 ) -> dict[str, Any]:
-    """Let the time of a schedule come, let a worker look, and return the schedule."""
+    """Let the time of a schedule come, let a worker run it, and return the schedule."""
     pass_time(schedule, late)
     run_due()
     return dict(api.get(f"/schedules/{schedule['id']}").body)

@@ -35,19 +35,19 @@ def draft(cast: Cast, kind: Kind, first: str) -> str:
 
 
 def require(cast: Cast, number: int) -> None:
-    """Let the workspace require so many approvals."""
+    """Let the workspace require this many approvals."""
     assert cast.alice.put("/workspaces/acme/review-policy", {"required": number}).status == 200
 
 
 def approve(cast: Cast, kind: Kind, version: str, by: Api) -> None:
-    """Ask for a review of a version, and approve of it."""
+    """Request a review of a version, and approve it."""
     review = cast.edgar.post("/reviews", {"resource": reference(kind), "versionId": version}).body
     verdict = {"versionId": version, "verdict": "approve"}
     assert by.post(f"/reviews/{review['id']}/verdicts", verdict).status == 200
 
 
 def codes(api: Api, schedule: dict[str, Any]) -> list[str]:
-    """Return what would keep a schedule from happening; the list says the same as the schedule."""
+    """Return the codes of a schedule's problems, which the list shows too."""
     problems = api.get(f"/schedules/{schedule['id']}").body["problems"]
     [listed] = [one for one in api.get("/schedules").body["schedules"] if one["id"] == schedule["id"]]
     assert listed["problems"] == problems
@@ -67,7 +67,7 @@ def _leave(cast: Cast, kind: Kind) -> None:
 
 
 def _lose_the_version(cast: Cast, kind: Kind) -> None:
-    """Only rows can do that: what is scheduled is kept. A version in a file or in Git can be lost."""
+    """Delete the row: the editor retains scheduled versions, but those in files or in Git can be lost."""
     Schedule.objects.update(version_id="00000000-0000-4000-8000-000000000000")
 
 
@@ -97,7 +97,7 @@ def _mend(cast: Cast, kind: Kind) -> None:
         ),
     ],
 )
-def test_what_it_says_before_is_what_comes_of_it(
+def test_the_predicted_problem_is_the_reason_of_the_failure(
     cast: Cast, kind: Kind, draft: str, happens: Callable[[Cast, Kind], None], problem: tuple[str, str]
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
@@ -109,7 +109,7 @@ def test_what_it_says_before_is_what_comes_of_it(
     assert (over["code"], over["problems"]) == (problem[0], [])
 
 
-def test_it_is_said_at_once_and_every_problem_of_it(cast: Cast, kind: Kind, draft: str) -> None:
+def test_all_problems_are_reported_from_the_beginning(cast: Cast, kind: Kind, draft: str) -> None:
     require(cast, 1)
     made = scheduled(cast.paula, kind, draft)
     assert [one["code"] for one in made["problems"]] == ["review_required"]
@@ -120,9 +120,7 @@ def test_it_is_said_at_once_and_every_problem_of_it(cast: Cast, kind: Kind, draf
     assert cast.paula.delete(f"/schedules/{made['id']}").body["problems"] == []
 
 
-def test_an_approval_settles_it_and_force_settles_what_else_is_live(
-    cast: Cast, kind: Kind, draft: str
-) -> None:
+def test_an_approval_and_force_resolve_the_problems(cast: Cast, kind: Kind, draft: str) -> None:
     require(cast, 1)
     made = scheduled(cast.paula, kind, draft, force=True)
     approve(cast, kind, draft, by=cast.alice)
@@ -130,14 +128,14 @@ def test_an_approval_settles_it_and_force_settles_what_else_is_live(
     assert codes(cast.edgar, made) == []
 
 
-def test_the_end_of_a_pair_is_judged_in_the_state_after_its_beginning(
+def test_the_end_of_a_pair_is_checked_in_the_state_after_its_beginning(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     require(cast, 1)
     begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
     end = {"id": begin["pairedWith"]}
     assert (codes(cast.edgar, begin), codes(cast.edgar, end)) == (["review_required"], [])
-    # Of a version that follows the first half, only what is new since that is under review.
+    # For the second half of a pair, only the changes since the first half are under review.
     third = str(kind.save(cast.alice, text="three")["latestVersionId"])
     onwards = scheduled(cast.paula, kind, third, runAt=ahead(30), expects=draft)
     Schedule.objects.filter(pk=end["id"]).delete()
@@ -145,7 +143,7 @@ def test_the_end_of_a_pair_is_judged_in_the_state_after_its_beginning(
     assert codes(cast.edgar, onwards) == []
 
 
-def test_going_back_to_what_is_live_passes_the_gate_as_well(cast: Cast) -> None:
+def test_the_gate_applies_to_going_back_to_the_live_version_too(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.paula, "tone", autoPublish=True)
     refers = [{"type": "prompt_block_ref", "id": "tone"}]
     first = AGENTS.make(cast.paula, "writer", refers, autoPublish=True)["activeVersionId"]
@@ -159,7 +157,9 @@ def test_going_back_to_what_is_live_passes_the_gate_as_well(cast: Cast) -> None:
     assert run(end, cast.paula)["code"] == "unpublished_blocks"
 
 
-def test_unpublishing_asks_for_the_right_and_for_what_is_live(cast: Cast, kind: Kind, first: str) -> None:
+def test_scheduled_unpublishing_needs_no_approvals_but_the_expected_live_version(
+    cast: Cast, kind: Kind, first: str
+) -> None:
     made = scheduled(cast.paula, kind, None, action="unpublish")
     require(cast, 5)
     assert codes(cast.edgar, made) == []
@@ -168,7 +168,7 @@ def test_unpublishing_asks_for_the_right_and_for_what_is_live(cast: Cast, kind: 
     assert codes(cast.edgar, made) == ["edit_conflict"]
 
 
-def test_a_release_says_what_its_check_says_to_whoever_scheduled_it(cast: Cast) -> None:
+def test_a_scheduled_release_reports_the_problems_of_its_check(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.paula, "tone")
     drafts = [AGENTS.make(cast.paula, "writer", [{"type": "prompt_block_ref", "id": "tone"}])]
     items = [{"resource": reference(AGENTS), "versionId": one["latestVersionId"]} for one in drafts]
@@ -187,8 +187,8 @@ def test_a_release_says_what_its_check_says_to_whoever_scheduled_it(cast: Cast) 
     assert codes(cast.edgar, made) == ["not_allowed"]
 
 
-def test_nothing_is_said_of_blocks_that_the_reader_may_not_know(cast: Cast) -> None:
-    """Charlie's block is known to whoever schedules, and not to who reads: its absence looks the same."""
+def test_problems_do_not_reveal_blocks_that_the_reader_cannot_read(cast: Cast) -> None:
+    """Charlie's block is readable for the author, and not for the reader: its absence looks the same."""
     PROMPT_BLOCKS.make(cast.charlie, "secret", workspaceId="elsewhere", autoPublish=False)
     person("both", acme="publisher", elsewhere="editor")
     both = key_of("both")
@@ -203,7 +203,9 @@ def test_nothing_is_said_of_blocks_that_the_reader_may_not_know(cast: Cast) -> N
     assert messages == ["The prompt block '…' is not published."] * 4
 
 
-def test_a_page_of_many_takes_as_many_statements_as_of_two(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_page_of_many_schedules_takes_as_many_statements_as_of_two(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     require(cast, 1)
     PROMPT_BLOCKS.make(cast.paula, "tone")
     counts = []
@@ -223,7 +225,7 @@ def test_a_page_of_many_takes_as_many_statements_as_of_two(cast: Cast, kind: Kin
     assert counts[1:] == counts[1:2] * 5, counts
 
 
-def test_its_author_hears_when_that_changes_and_when_it_failed(cast: Cast, kind: Kind, draft: str) -> None:
+def test_the_author_is_notified_of_new_problems_and_failures(cast: Cast, kind: Kind, draft: str) -> None:
     require(cast, 1)
     made = scheduled(cast.paula, kind, draft)  # which says so at once
 

@@ -1,4 +1,4 @@
-"""What comes of a schedule when its time has come."""
+"""Running schedules that are due."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def draft(cast: Cast, kind: Kind, first: str) -> str:
 
 
 def events_of(cast: Cast) -> list[tuple[str, str | None, str]]:
-    """Return the newest events, newest first: their types, who made them, and how."""
+    """Return the newest events, newest first: type, actor and interface."""
     found = cast.alice.get("/events", before=10**9, limit=4).body["events"]
     return [(one["type"], one["actor"]["id"], one["actor"]["via"]) for one in found]
 
 
-def test_it_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+def test_a_schedule_goes_live_at_its_time_and_once(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
     run_due()
     assert (live(cast.paula, kind), made["state"], made["expects"]) == (first, "scheduled", first)
@@ -64,7 +64,7 @@ def test_unpublishing_can_be_scheduled(cast: Cast, kind: Kind, first: str) -> No
     assert (done["state"], done["versionId"], live(cast.paula, kind)) == ("done", None, None)
 
 
-def test_a_pair_is_live_from_until(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+def test_a_pair_is_live_between_its_two_times(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
     end = cast.edgar.get(f"/schedules/{begin['pairedWith']}").body
     assert (end["pairedWith"], end["expects"], end["versionId"]) == (begin["id"], draft, first)
@@ -84,7 +84,7 @@ def test_the_end_of_a_pair_does_not_undo_a_hotfix(cast: Cast, kind: Kind, first:
     assert (ended["state"], ended["code"], live(cast.paula, kind)) == ("failed", "edit_conflict", hotfix)
 
 
-def test_whoever_cancels_the_beginning_cancels_the_end(
+def test_cancelling_the_beginning_of_a_pair_cancels_the_end(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
@@ -98,7 +98,7 @@ def test_whoever_cancels_the_beginning_cancels_the_end(
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_hotfix_between_is_not_overwritten_unless_forced(
+def test_a_hotfix_made_meanwhile_is_overwritten_only_with_force(
     cast: Cast, kind: Kind, draft: str, *, force: bool
 ) -> None:
     made = scheduled(cast.paula, kind, draft, force=force)
@@ -109,7 +109,7 @@ def test_a_hotfix_between_is_not_overwritten_unless_forced(
     assert done["error"] is None if force else "gone live" in done["error"]
 
 
-def test_late_by_an_hour_it_runs_and_by_a_week_it_is_missed(
+def test_a_schedule_runs_an_hour_late_and_is_missed_a_week_late(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     missed = run(scheduled(cast.paula, kind, draft), cast.paula, 7 * 24 * HOUR)
@@ -119,7 +119,9 @@ def test_late_by_an_hour_it_runs_and_by_a_week_it_is_missed(
     assert live(cast.paula, kind) == draft
 
 
-def test_who_may_not_publish_any_more_does_not(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+def test_schedules_of_authors_who_lost_the_right_to_publish_fail(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
     demoted, left, off = (scheduled(cast.paula, kind, draft) for _ in range(3))
     paula, acme = User.objects.get(username="paula"), Workspace.objects.get(pk="acme")
     give_role("paula", "acme", "editor")
@@ -132,12 +134,12 @@ def test_who_may_not_publish_any_more_does_not(cast: Cast, kind: Kind, first: st
     assert (codes, live(cast.alice, kind)) == (["not_allowed"] * 3, first)
 
 
-def test_the_policy_of_that_moment_counts(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+def test_the_policy_at_the_time_of_running_counts(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
     cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
     refused = run(made, cast.paula)
     assert (refused["state"], refused["code"], live(cast.paula, kind)) == ("failed", "review_required", first)
-    made = scheduled(cast.paula, kind, draft)  # before anybody approved
+    made = scheduled(cast.paula, kind, draft)  # before any approval
     review = cast.edgar.post("/reviews", {"resource": reference(kind), "versionId": draft}).body
     verdict = {"versionId": draft, "verdict": "approve"}
     assert cast.paula.post(f"/reviews/{review['id']}/verdicts", verdict).status == 200
@@ -145,7 +147,7 @@ def test_the_policy_of_that_moment_counts(cast: Cast, kind: Kind, first: str, dr
     assert live(cast.paula, kind) == draft
 
 
-def test_a_block_that_is_unpublished_by_then_keeps_its_agent_from_going_live(cast: Cast) -> None:
+def test_a_block_unpublished_meanwhile_makes_the_schedule_of_its_agent_fail(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.paula, "tone", autoPublish=True)
     agent = AGENTS.make(cast.paula, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
     made = scheduled(cast.paula, AGENTS, agent["latestVersionId"])
@@ -153,7 +155,7 @@ def test_a_block_that_is_unpublished_by_then_keeps_its_agent_from_going_live(cas
     assert run(made, cast.paula)["code"] == "unpublished_blocks"
 
 
-def test_with_the_resource_go_its_schedules_and_no_namesake_inherits_them(
+def test_deleting_a_resource_ends_its_schedules_even_if_the_id_is_reused(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
@@ -166,7 +168,7 @@ def test_with_the_resource_go_its_schedules_and_no_namesake_inherits_them(
     assert live(cast.paula, kind) is None
 
 
-def test_a_version_that_is_scheduled_stays(
+def test_a_scheduled_version_is_retained(
     cast: Cast, kind: Kind, first: str, draft: str, settings: Any
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
@@ -183,7 +185,7 @@ def test_a_version_that_is_scheduled_stays(
 def test_a_fault_delays_one_schedule_and_no_other(
     cast: Cast, kind: Kind, draft: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    """An error of the database may be of one schedule, too: a lock that somebody holds, a slow statement."""
+    """An error of the database may affect one schedule, too: a held lock, a slow statement."""
     bad = scheduled(cast.paula, kind, draft)
     other = kind.make(cast.paula, "other")["latestVersionId"]
     good = scheduled(cast.paula, kind, other, resource_id="other")
@@ -205,7 +207,7 @@ def test_a_fault_delays_one_schedule_and_no_other(
     assert not Schedule.objects.due().exists()
 
 
-def test_what_is_moved_to_another_time_during_a_fault_waits_for_that_time(
+def test_a_schedule_moved_during_a_fault_waits_for_its_new_time(
     cast: Cast, kind: Kind, first: str, draft: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
@@ -223,7 +225,7 @@ def test_what_is_moved_to_another_time_during_a_fault_waits_for_that_time(
     assert live(cast.paula, kind) == first
 
 
-def test_workspaces_take_turns_and_what_is_single_comes_before_releases(
+def test_workspaces_take_turns_and_single_versions_run_before_releases(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     due = [("acme", None)] * 3 + [("acme", uuid4())] * 3 + [("elsewhere", uuid4()), ("elsewhere", None)]
@@ -253,16 +255,20 @@ def test_workspaces_take_turns_and_what_is_single_comes_before_releases(
     ]  # fmt: skip
 
 
-def test_nine_in_berlin_stays_nine_when_a_law_moves_the_clocks(cast: Cast, kind: Kind, draft: str) -> None:
+def test_nine_in_berlin_stays_nine_when_the_rules_of_the_zone_change(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     made = scheduled(cast.paula, kind, draft, localTime="2028-07-03T09:00", timeZone="Europe/Berlin")
     assert made["runAt"] == "2028-07-03T07:00:00.000Z"
-    earlier = datetime.datetime(2028, 7, 3, 8, tzinfo=datetime.UTC)  # as if the rules had been others
+    earlier = datetime.datetime(
+        2028, 7, 3, 8, tzinfo=datetime.UTC
+    )  # as if the rules of the zone had been different
     Schedule.objects.update(run_at=earlier, due_at=earlier)
     follow_time_zones()
     assert cast.paula.get(f"/schedules/{made['id']}").body["runAt"] == "2028-07-03T07:00:00.000Z"
 
 
-def test_a_release_goes_live_at_its_time_unless_something_of_it_was_mended(cast: Cast) -> None:
+def test_a_release_goes_live_at_its_time_unless_an_item_has_a_hotfix(cast: Cast) -> None:
     old = {
         kind: str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
         for kind in (AGENTS, PROMPT_BLOCKS)
@@ -294,7 +300,7 @@ CHANGES: dict[str, Ask] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_only_who_may_publish_changes_or_deletes_what_goes_live_by_itself(
+def test_changing_or_deleting_a_scheduled_release_needs_the_right_to_publish(
     cast: Cast, kind: Kind, draft: str, what: str
 ) -> None:
     items = [{"resource": reference(kind), "versionId": draft}]
@@ -314,8 +320,8 @@ def test_only_who_may_publish_changes_or_deletes_what_goes_live_by_itself(
     assert CHANGES[what](cast.edgar, cancelled, others) == 200
 
 
-def test_whoever_changes_a_scheduled_release_lends_nobody_s_rights(cast: Cast) -> None:
-    """Alice is a member of `secret`, too; what Paula puts into the release shows nothing of it."""
+def test_items_added_to_a_scheduled_release_do_not_get_the_rights_of_its_scheduler(cast: Cast) -> None:
+    """Alice is a member of `secret`, too; the item that Paula adds to the release shows nothing of it."""
     Workspace.objects.create(id="secret", name="Secret")
     give_role(User.objects.get(username="alice"), "secret", Role.ADMIN)
     PROMPT_BLOCKS.make(cast.alice, "quiet", text="top secret", workspaceId="secret", autoPublish=True)
@@ -333,7 +339,7 @@ def test_whoever_changes_a_scheduled_release_lends_nobody_s_rights(cast: Cast) -
     assert "top secret" not in str(cast.paula.get("/agents/writer").body)
 
 
-def test_a_release_that_is_deleted_takes_its_schedules(cast: Cast, kind: Kind, draft: str) -> None:
+def test_deleting_a_release_ends_its_schedules(cast: Cast, kind: Kind, draft: str) -> None:
     items = [{"resource": reference(kind), "versionId": draft}]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
     made = cast.paula.post("/schedules", {"releaseId": release["id"], "runAt": ahead()}).body
@@ -341,6 +347,6 @@ def test_a_release_that_is_deleted_takes_its_schedules(cast: Cast, kind: Kind, d
     assert cast.paula.get(f"/schedules/{made['id']}").body["code"] == "gone"
 
 
-def test_asking_does_not_ask_the_gate(cast: Cast, kind: Kind, draft: str) -> None:
+def test_creating_a_schedule_does_not_ask_the_gate(cast: Cast, kind: Kind, draft: str) -> None:
     cast.alice.put("/workspaces/acme/review-policy", {"required": 5})
     assert ask(cast.paula, kind, draft).status == 201

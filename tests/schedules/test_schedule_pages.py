@@ -1,4 +1,4 @@
-"""The pages about schedules: making one, the strip, the calendar, and who sees what."""
+"""The pages about schedules: the form, the strip, the calendar, and rights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def send(window: Window, kind: Kind, version: str, live_now: str, **typed: str) 
     return window.post(page_of(kind, "schedule"), **given)
 
 
-def test_a_version_is_scheduled_and_the_pages_say_so(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     paula = Window.of("paula")
     for page in (
         page_of(kind, "publish"),
@@ -67,7 +67,7 @@ def test_a_version_is_scheduled_and_the_pages_say_so(cast: Cast, kind: Kind, fir
     assert f'name="time_zone"  value="{ZONE}"' in paula.get(page_of(kind, "schedule")).markup
 
 
-def test_a_time_that_exists_twice_or_never_is_said_to(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+def test_an_ambiguous_or_nonexistent_time_is_reported(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     paula = Window.of("paula")
     refused = send(paula, kind, draft, first, local_time="2027-03-28T02:30", time_zone=ZONE)
     assert refused.status == 400 and "Does not exist in Europe/Berlin" in refused.text
@@ -79,14 +79,14 @@ def test_a_time_that_exists_twice_or_never_is_said_to(cast: Cast, kind: Kind, fi
     assert "02:30 exists twice that night" in paula.get(page_of(kind, "history")).text
 
 
-def test_until_makes_the_pair_and_what_follows_expects_it(
+def test_until_makes_a_pair_and_later_schedules_expect_its_versions(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     paula = Window.of("paula")
     send(paula, kind, draft, first, until=local(48), then=first)
     begin, end = Schedule.objects.order_by("run_at")
     assert (end.follows, end.version_id) == (begin, first)
-    # What is scheduled between the two follows what will be live by then, and keeps the end from happening.
+    # A schedule between the two expects the version that is live by then, and makes the end fail.
     newest = kind.save(cast.edgar, text="three")["latestVersionId"]
     send(paula, kind, newest, first, local_time=local(36))
     between = Schedule.objects.exclude(pk__in=[begin.pk, end.pk]).get()
@@ -95,7 +95,7 @@ def test_until_makes_the_pair_and_what_follows_expects_it(
     assert shown.count("As things stand it will fail") == 1
 
 
-def test_whoever_saw_something_else_live_is_asked_again(
+def test_a_form_with_an_outdated_live_version_is_shown_again(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     kind.publish(cast.paula, "writer", kind.save(cast.paula, text="mended")["latestVersionId"])
@@ -104,7 +104,7 @@ def test_whoever_saw_something_else_live_is_asked_again(
     assert not Schedule.objects.exists()
 
 
-def test_a_hotfix_is_warned_of_and_what_failed_says_why(
+def test_a_hotfix_is_shown_as_a_warning_and_a_failure_with_its_reason(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
@@ -117,14 +117,14 @@ def test_a_hotfix_is_warned_of_and_what_failed_says_why(
     shown = paula.get(page).text
     assert "Version 2 did not go live" in shown
     assert "Something else has gone live since this was scheduled." in shown
-    # Whoever scheduled it finds it on the home page, and nobody else.
+    # Only its author finds it on the home page.
     homes = [Window.of(name).get("/studio/").text for name in ("paula", "edgar", "charlie")]
     assert ["was to go live" in home for home in homes] == [True, False, False]
     kind.publish(cast.paula, "writer", draft)
     assert "did not go live" not in paula.get(page).text
 
 
-def test_it_gets_another_time_and_is_cancelled(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_schedule_is_moved_and_cancelled(cast: Cast, kind: Kind, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft, localTime="2027-12-24T09:00", timeZone=ZONE)
     paula, address = Window.of("paula"), workspace_page(f"schedules/{made['id']}")
     back = page_of(kind, "history")
@@ -142,7 +142,7 @@ def test_it_gets_another_time_and_is_cancelled(cast: Cast, kind: Kind, draft: st
     assert "It is too late: this schedule is cancelled." in paula.get(CALENDAR).text
 
 
-def test_publishers_schedule_editors_look_and_others_see_nothing(
+def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     made = scheduled(cast.paula, kind, draft)
@@ -161,7 +161,7 @@ def test_publishers_schedule_editors_look_and_others_see_nothing(
             window.get(CALENDAR),
         )
         assert tuple(one.status for one in found) == statuses, name
-    # Nor by the workspace that somebody belongs to.
+    # Nor by the workspace of a person.
     assert Window.of("charlie").get(workspace_page(f"schedules/{made['id']}", "elsewhere")).status == 404
     edgar, vera = (Window.of(name) for name in ("edgar", "vera"))
     seen = edgar.get(page_of(kind, "change"))
@@ -172,7 +172,7 @@ def test_publishers_schedule_editors_look_and_others_see_nothing(
     assert Schedule.objects.get().state == "scheduled"
 
 
-def test_the_calendar_shows_what_is_to_come_and_what_came(cast: Cast, kind: Kind, draft: str) -> None:
+def test_the_calendar_shows_planned_and_past_events(cast: Cast, kind: Kind, draft: str) -> None:
     scheduled(cast.paula, kind, draft, runAt=ahead(30))
     done = run(scheduled(cast.paula, kind, draft, force=True), cast.paula)
     edgar = Window.of("edgar")
@@ -184,14 +184,14 @@ def test_the_calendar_shows_what_is_to_come_and_what_came(cast: Cast, kind: Kind
         assert "version 1 went live" in shown
         assert shown.count("version 2") == (1 if f"{timezone.now() + 30 * HOUR:%Y-%m}" != month else 2)
     assert done["state"] == "done"
-    # Days are those of the zone that is asked for, and the time says which.
+    # Days are those of the requested zone, which is shown with the time.
     seen = edgar.get(CALENDAR, zone="Asia/Tokyo")
     assert "Asia/Tokyo" in seen.text
     assert 'value="Asia/Tokyo"' in edgar.get(CALENDAR).markup
     assert edgar.get(CALENDAR, month="2026-13", zone="Mars/Base").status == 200
 
 
-def test_a_release_is_scheduled_and_its_parts_say_so(cast: Cast) -> None:
+def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     drafts = {kind: kind.make(cast.paula)["latestVersionId"] for kind in (AGENTS, PROMPT_BLOCKS)}
     items = [{"resource": reference(kind), "versionId": drafts[kind]} for kind in drafts]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
@@ -215,7 +215,7 @@ def test_a_release_is_scheduled_and_its_parts_say_so(cast: Cast) -> None:
     assert paula.get(workspace_page(f"releases/{drafts[AGENTS]}/schedule")).status == 404
 
 
-def test_where_no_worker_runs_the_pages_say_since_when(cast: Cast, kind: Kind, draft: str) -> None:
+def test_pages_say_since_when_no_worker_runs(cast: Cast, kind: Kind, draft: str) -> None:
     scheduled(cast.paula, kind, draft)
     paula = Window.of("paula")
     pages = (page_of(kind, "history"), page_of(kind, "schedule"), CALENDAR)
@@ -226,7 +226,7 @@ def test_where_no_worker_runs_the_pages_say_since_when(cast: Cast, kind: Kind, d
     assert all("No worker has run since 5 minutes ago" in paula.get(page).text for page in pages)
 
 
-def test_the_activity_tells_it(cast: Cast, kind: Kind, draft: str) -> None:
+def test_schedules_appear_in_the_activity(cast: Cast, kind: Kind, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
     cast.paula.patch(f"/schedules/{made['id']}", {"runAt": ahead(30)})
     run(made, cast.paula)
@@ -250,7 +250,7 @@ def queries(window: Window, address: str, **query: str) -> int:
     return len(captured)
 
 
-def test_the_number_of_queries_does_not_depend_on_how_much_is_scheduled(
+def test_the_number_of_queries_does_not_depend_on_the_number_of_schedules(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
     other = AGENTS if kind is PROMPT_BLOCKS else PROMPT_BLOCKS
@@ -271,7 +271,7 @@ def test_the_number_of_queries_does_not_depend_on_how_much_is_scheduled(
         )
 
     def fewest() -> list[int]:
-        # Of two visits: now and then one also makes a cached answer anew.
+        # The smaller of two visits: sometimes one also renews a cached answer.
         return [min(queries(paula, page, **query) for _ in range(2)) for page, query in pages]
 
     add()
@@ -283,7 +283,7 @@ def test_the_number_of_queries_does_not_depend_on_how_much_is_scheduled(
     assert fewest() == before
 
 
-def test_zones_are_those_of_places() -> None:
+def test_only_zones_of_places_are_offered() -> None:
     zones = offered()
     assert zones[0] == "UTC" and {"Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires"} <= set(
         zones
@@ -291,7 +291,7 @@ def test_zones_are_those_of_places() -> None:
     assert not [one for one in zones if one.startswith(("Etc/", "posix/"))]
 
 
-def test_all_pages_show_times_in_the_zone_that_the_person_used_last_and_name_it(
+def test_all_pages_show_and_name_the_zone_that_the_person_used_last(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
     paula, edgar = Window.of("paula"), Window.of("edgar")
@@ -311,9 +311,7 @@ def test_all_pages_show_times_in_the_zone_that_the_person_used_last_and_name_it(
     assert "at 00:30 Asia/Kolkata" in edgar.get(page_of(kind, "history")).text
 
 
-def test_wherever_it_says_that_something_goes_live_it_says_what_is_missing(
-    cast: Cast, kind: Kind, draft: str
-) -> None:
+def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, draft: str) -> None:
     cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
     paula = Window.of("paula")
     form = paula.get(page_of(kind, "schedule"), version=draft)
@@ -340,7 +338,7 @@ def test_wherever_it_says_that_something_goes_live_it_says_what_is_missing(
         assert "will fail" not in paula.get(page).text.lower(), page
 
 
-def test_a_release_says_what_is_missing_of_each_part(cast: Cast) -> None:
+def test_a_scheduled_release_shows_the_problems_of_each_item(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.paula, "tone")
     AGENTS.make(cast.paula, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
     items = [{"resource": reference(AGENTS)}]
@@ -359,7 +357,7 @@ def test_a_release_says_what_is_missing_of_each_part(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize("late", [0, 7 * 24])
-def test_what_did_not_happen_is_scheduled_again_as_it_was(
+def test_a_failed_or_missed_schedule_can_be_repeated_with_the_same_values(
     cast: Cast, kind: Kind, draft: str, late: int
 ) -> None:
     made = scheduled(cast.paula, kind, draft, force=True, localTime="2027-12-24T09:00", timeZone="Asia/Tokyo")

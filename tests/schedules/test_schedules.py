@@ -1,4 +1,4 @@
-"""Schedules over HTTP: what is taken, who may ask, and what lists show."""
+"""Schedules over HTTP: validation, rights, and lists."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture
 def draft(cast: Cast, kind: Kind) -> str:
-    """A version of a resource of which nothing is live."""
+    """A version of an unpublished resource."""
     return str(kind.make(cast.edgar)["latestVersionId"])
 
 
-def test_a_schedule_says_what_is_to_happen(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_schedule_has_the_requested_members(cast: Cast, kind: Kind, draft: str) -> None:
     answer = ask(cast.paula, kind, draft, localTime="2027-12-24T09:00", timeZone="Europe/Berlin")
     assert answer.status == 201
     made = answer.body
@@ -50,7 +50,7 @@ def test_a_schedule_says_what_is_to_happen(cast: Cast, kind: Kind, draft: str) -
     }
 
 
-def test_a_time_that_exists_twice_is_said_to(cast: Cast, kind: Kind, draft: str) -> None:
+def test_an_ambiguous_time_is_marked(cast: Cast, kind: Kind, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft, localTime="2027-10-31T02:30", timeZone="Europe/Berlin")
     assert (made["ambiguous"], made["runAt"]) == (True, "2027-10-31T00:30:00.000Z")
 
@@ -93,7 +93,7 @@ def test_a_problem_is_named_and_nothing_is_scheduled(
     assert cast.paula.get("/schedules").body["total"] == 0
 
 
-def test_another_time_keeps_the_order_of_a_pair(cast: Cast, kind: Kind, draft: str) -> None:
+def test_a_new_time_preserves_the_order_of_a_pair(cast: Cast, kind: Kind, draft: str) -> None:
     begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": draft})
     addresses = [f"/schedules/{begin[name]}" for name in ("id", "pairedWith")]
     late, early = (
@@ -108,7 +108,7 @@ def test_another_time_keeps_the_order_of_a_pair(cast: Cast, kind: Kind, draft: s
     assert types == ["schedule.created", "schedule.created", "schedule.changed"]
 
 
-def test_lists_are_narrowed_and_leave_out_what_may_not_be_read(cast: Cast, kind: Kind, draft: str) -> None:
+def test_lists_are_narrowed_and_omit_unreadable_schedules(cast: Cast, kind: Kind, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
     other = kind.make(cast.edgar, "other")["latestVersionId"]
     scheduled(cast.paula, kind, other, resource_id="other")
@@ -127,7 +127,9 @@ def test_lists_are_narrowed_and_leave_out_what_may_not_be_read(cast: Cast, kind:
     assert total(cast.edgar, state="cancelled") == 1
 
 
-def test_publishers_schedule_editors_look_and_others_see_nothing(cast: Cast, kind: Kind, draft: str) -> None:
+def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
     made = scheduled(cast.paula, kind, draft)
     address = f"/schedules/{made['id']}"
     asking = (cast.edgar, key_of("alice", role="editor"), cast.charlie, cast.nobody)

@@ -1,4 +1,4 @@
-"""When something is to run: whole minutes ahead, in UTC or as local times, over both nights of every year."""
+"""The time of a schedule: whole minutes ahead, in UTC or as local times, over both nights of every year."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def berlin(text: str) -> When:
 
 
 @pytest.mark.parametrize("zone", CHANGED_LATELY)
-def test_the_rules_of_a_zone_are_those_of_today(zone: str) -> None:
+def test_the_current_rules_of_a_zone_apply(zone: str) -> None:
     found = in_zone(CHANGED_LATELY[zone], zone, field="localTime", now=NOW)
     assert (f"{found.run_at:%H:%M}", found.is_ambiguous) == (IN_UTC[zone], False)
 
 
-def test_a_time_in_the_night_that_is_skipped_is_refused() -> None:
+def test_a_skipped_local_time_is_refused() -> None:
     assert f"{berlin('2026-03-29T01:59').run_at:%H:%M}" == "00:59"
     for text in ("2026-03-29T02:00", "2026-03-29T02:59"):
         with pytest.raises(Invalid, match="does not exist in Europe/Berlin"):
@@ -58,7 +58,7 @@ def test_a_time_in_the_night_that_is_skipped_is_refused() -> None:
     assert f"{berlin('2026-03-29T03:00').run_at:%H:%M}" == "01:00"
 
 
-def test_a_time_that_exists_twice_is_the_first() -> None:
+def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
     found = berlin("2026-10-25T02:30")
     assert (f"{found.run_at:%H:%M}", found.is_ambiguous) == ("00:30", True)
     before, after = berlin("2026-10-25T01:59"), berlin("2026-10-25T03:00")
@@ -67,7 +67,7 @@ def test_a_time_that_exists_twice_is_the_first() -> None:
 
 
 @given(st.integers(1, 4 * 365 * 24 * 60), st.sampled_from(sorted(CHANGED_LATELY)))
-def test_whatever_is_taken_is_that_time_there(minutes: int, zone: str) -> None:
+def test_every_accepted_local_time_converts_back_to_itself(minutes: int, zone: str) -> None:
     local = datetime.datetime.fromisoformat("2026-01-03T00:00") + datetime.timedelta(minutes=minutes)
     text = local.isoformat(timespec="minutes")
     back = local.replace(tzinfo=ZoneInfo(zone)).astimezone(datetime.UTC).astimezone(ZoneInfo(zone))
@@ -96,7 +96,7 @@ def test_whatever_is_taken_is_that_time_there(minutes: int, zone: str) -> None:
         ("", "ISO 8601"),
     ],
 )
-def test_what_is_no_time_for_a_schedule_is_refused(text: str, problem: str) -> None:
+def test_an_invalid_time_is_refused(text: str, problem: str) -> None:
     with pytest.raises(Invalid) as refused:
         in_utc(text, field="runAt", now=NOW)
     [issue] = refused.value.issues
@@ -116,7 +116,7 @@ def test_what_is_no_time_for_a_schedule_is_refused(text: str, problem: str) -> N
         ("0001-01-01T00:00", "Asia/Tokyo", "localTime"),
     ],
 )
-def test_what_is_no_local_time_is_refused(text: str, zone: str, field: str) -> None:
+def test_an_invalid_local_time_or_zone_is_refused(text: str, zone: str, field: str) -> None:
     with pytest.raises(Invalid) as refused:
         in_zone(text, zone, field="localTime", now=NOW)
     assert [issue.field for issue in refused.value.issues] == [field]

@@ -27,7 +27,7 @@ PUNCTUAL = 30
 """Seconds within which something happens after its minute, on a machine that has much else to do."""
 KINDS = (AGENTS, PROMPT_BLOCKS)
 
-# The clock is moved by moving rows: what is scheduled comes due in so many seconds.
+# Time passes by changing rows: the schedules come due in this many seconds.
 COME = """
 import datetime
 from django.utils import timezone
@@ -35,7 +35,7 @@ from schedules.models import Schedule
 moment = timezone.now() + datetime.timedelta(seconds={seconds})
 Schedule.objects.waiting().filter(pk__in={ids!r}).update(run_at=moment, due_at=moment)
 """
-# What every worker does once a second, at a moment that both wait for.
+# The turn of a worker, at a moment that both processes wait for.
 RUN_AT = """
 import sys, time
 import django
@@ -50,7 +50,7 @@ for _ in range(3):
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A server without a worker beside it."""
+    """A server without a worker."""
     with running_service(tmp_path_factory.mktemp("schedules")) as running:
         yield running
 
@@ -71,7 +71,7 @@ def shell(service: Service, program: str, **values: Any) -> str:
 
 
 def until_over(api: RemoteApi, ids: list[str]) -> list[dict[str, Any]]:
-    """Wait until none of them is to run any more, and return them."""
+    """Wait until none of them is waiting to run, and return them."""
     deadline = time.monotonic() + 60
     while True:
         page = api.get("/schedules", perPage=1000).body["schedules"]
@@ -83,7 +83,7 @@ def until_over(api: RemoteApi, ids: list[str]) -> list[dict[str, Any]]:
 
 
 def outcome(rows: list[dict[str, Any]]) -> tuple[set[str], float]:
-    """Return the states of schedules, and by how many seconds the slowest was late."""
+    """Return the states of schedules, and the delay of the slowest in seconds."""
     moments = [
         [datetime.datetime.fromisoformat(row[name]) for name in ("runAt", "executedAt")] for row in rows
     ]
@@ -102,7 +102,7 @@ def worker(service: Service, log: Path) -> fork_server.Program:
 
 
 def schedule(api: RemoteApi, kind: Kind, resource_id: str, **more: Any) -> dict[str, Any]:
-    """Make a resource with a draft over what is live, and schedule the draft for tomorrow."""
+    """Make a resource with a draft over a live version, and schedule the draft for tomorrow."""
     kind.make(api, resource_id, autoPublish=True)
     draft = kind.save(api, resource_id)["latestVersionId"]
     body = {"resource": reference(kind, resource_id), "versionId": draft, "runAt": ahead(), **more}
@@ -112,13 +112,13 @@ def schedule(api: RemoteApi, kind: Kind, resource_id: str, **more: Any) -> dict[
 
 
 def published(api: RemoteApi, ids: list[str]) -> Counter[str]:
-    """Return how often each of the schedules moved something."""
+    """Return how often each of the schedules published a version."""
     events = api.get("/events", type="agent.published,promptBlock.published", limit=1000).body["events"]
     counted = Counter(event["detail"].get("scheduleId") for event in events)
     return Counter({one: counted[one] for one in ids if counted[one]})
 
 
-def test_two_workers_run_each_once_and_punctually(
+def test_two_workers_run_each_schedule_once_and_punctually(
     service: Service, begun: list[fork_server.Program], tmp_path: Path
 ) -> None:
     with connected(service) as api:
@@ -130,7 +130,7 @@ def test_two_workers_run_each_once_and_punctually(
         assert published(api, ids) == Counter(ids)
 
 
-def test_what_a_killed_worker_did_not_do_another_does_within_seconds(
+def test_another_worker_continues_after_a_killed_one_within_seconds(
     service: Service, begun: list[fork_server.Program], tmp_path: Path
 ) -> None:
     with connected(service) as api:
@@ -167,10 +167,10 @@ def _delete(api: RemoteApi, kind: Kind, made: dict[str, Any]) -> Answer:
 
 
 @pytest.mark.parametrize("act", [_cancel, _postpone, _delete])
-def test_whoever_acts_at_that_moment_is_before_it_or_after_it(
+def test_a_concurrent_change_takes_effect_either_before_or_after_the_run(
     service: Service, begun: list[fork_server.Program], act: Act
 ) -> None:
-    """Somebody cancels, postpones or deletes while two processes run what is due."""
+    """A person cancels, postpones or deletes while two processes run the due schedules."""
     turns = 8
     with connected(service) as api:
         made = [schedule(api, KINDS[one % 2], f"{act.__name__}-{one}") for one in range(turns)]
@@ -202,7 +202,7 @@ def test_whoever_acts_at_that_moment_is_before_it_or_after_it(
                 assert (state["state"], where) == ("done", 1)
 
 
-def test_a_worker_that_was_away_runs_what_is_late_and_misses_what_is_too_late(
+def test_a_restarted_worker_runs_late_schedules_and_misses_those_too_late(
     service: Service, begun: list[fork_server.Program], tmp_path: Path
 ) -> None:
     with connected(service) as api:
@@ -221,7 +221,7 @@ def test_a_worker_that_was_away_runs_what_is_late_and_misses_what_is_too_late(
     assert [one == made[number]["versionId"] for number, one in enumerate(live)] == [True, False] * 2
 
 
-def test_the_server_alone_runs_them_punctually(tmp_path: Path) -> None:
+def test_a_server_with_its_own_worker_runs_schedules_punctually(tmp_path: Path) -> None:
     with running_service(tmp_path, EDITOR_WORKER="on") as service, connected(service) as api:
         ids = [schedule(api, kind, "alone")["id"] for kind in KINDS]
         shell(service, COME, seconds=1, ids=ids)
@@ -229,8 +229,8 @@ def test_the_server_alone_runs_them_punctually(tmp_path: Path) -> None:
         assert states == {"done"} and delay < PUNCTUAL
 
 
-def test_whoever_cancels_a_pair_while_its_resource_is_deleted_gets_an_answer(service: Service) -> None:
-    """Both end the two schedules: one of them does, and the other finds them ended."""
+def test_cancelling_a_pair_while_its_resource_is_deleted_gets_an_answer(service: Service) -> None:
+    """Both requests end the two schedules: one succeeds, and the other finds them ended."""
     turns = 6
     with connected(service) as api:
         made = []

@@ -1,4 +1,4 @@
-"""Which text of a prompt block counts: published ones live, drafts for a draft; and what publishing needs."""
+"""Which version of a prompt block is shown, live and in a draft; and which blocks publishing needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def activate(api: Api, agent_id: str, version_id: str) -> Answer:
     return api.post(AGENTS.url(agent_id, "versions", version_id, "activate"))
 
 
-def test_what_is_live_holds_published_blocks_and_a_draft_holds_drafts(cast: Cast) -> None:
+def test_a_live_agent_shows_published_blocks_and_a_draft_shows_drafts(cast: Cast) -> None:
     published, drafted = block_with_draft(cast.alice)
     instructions = [text("Write."), reference("tone")]
     active = published_agent(cast.alice, instructions=instructions)
@@ -53,7 +53,7 @@ def test_what_is_live_holds_published_blocks_and_a_draft_holds_drafts(cast: Cast
     assert after.body["instructions"] == f"Write.\n\n{SECRET}" and after.etag != tag
 
 
-def test_a_fallback_to_a_draft_is_live_and_holds_published_blocks_only(alice: Api) -> None:
+def test_a_fallback_to_a_draft_shows_published_blocks_only(alice: Api) -> None:
     block_with_draft(alice)
     PROMPT_BLOCKS.make(alice, "unborn", SECRET)
     draft_agent(alice, [reference("tone"), reference("unborn")])
@@ -63,7 +63,7 @@ def test_a_fallback_to_a_draft_is_live_and_holds_published_blocks_only(alice: Ap
     assert [block["reason"] for block in agent["blocks"]] == [None, "unpublished"]
 
 
-def test_a_block_that_is_gone_is_left_out_and_reported(cast: Cast) -> None:
+def test_an_unpublished_or_deleted_block_is_omitted_and_reported(cast: Cast) -> None:
     published_block(cast.alice, "tone", "kind")
     published_block(cast.alice, "format", "brief")
     published_agent(cast.alice, instructions=[reference("format"), reference("tone"), text("Write.")])
@@ -85,7 +85,7 @@ def test_a_block_that_is_gone_is_left_out_and_reported(cast: Cast) -> None:
         assert agent["fallback"] is None
 
 
-def test_a_block_that_is_hidden_by_its_rules_or_blank_is_no_cause_for_a_warning(alice: Api) -> None:
+def test_a_block_hidden_by_its_rules_or_blank_causes_no_warning(alice: Api) -> None:
     never = {"operator": "AND", "conditions": [{"field": "no", "operator": "exists"}]}
     published_block(alice, "hidden", "text", rules=never)
     published_block(alice, "blank", " {{ nothing || '' }} ")
@@ -130,7 +130,7 @@ def test_publishing_names_every_block_that_is_not_published(cast: Cast) -> None:
 
 @pytest.mark.usefixtures("blocks")
 @pytest.mark.parametrize("explicit", [{"autoPublish": True}, {}], ids=["explicit", "by default"])
-def test_creating_and_publishing_at_once_is_refused_and_makes_nothing(
+def test_creating_and_publishing_with_unpublished_blocks_is_refused_and_creates_nothing(
     alice: Api, explicit: dict[str, bool]
 ) -> None:
     body = AGENTS.body(INSTRUCTIONS, id="writer", **explicit)
@@ -140,7 +140,7 @@ def test_creating_and_publishing_at_once_is_refused_and_makes_nothing(
 
 
 @pytest.mark.usefixtures("blocks")
-def test_saving_and_publishing_at_once_is_refused_and_saves_nothing(alice: Api) -> None:
+def test_saving_and_publishing_with_unpublished_blocks_is_refused_and_saves_nothing(alice: Api) -> None:
     active = published_agent(alice)
     changes = {"instructions": INSTRUCTIONS, "metadata": {"a": 1}, "visibility": "public"}
     assert_refused_for_blocks(alice.patch(AGENTS.url("writer"), {**changes, "autoPublish": True}))
@@ -149,7 +149,7 @@ def test_saving_and_publishing_at_once_is_refused_and_saves_nothing(alice: Api) 
     assert (record["metadata"], record["visibility"]) == ({}, "private")
 
 
-def test_the_blocks_of_the_version_that_is_published_count_and_not_those_of_the_latest(alice: Api) -> None:
+def test_publishing_checks_the_blocks_of_the_published_version_and_not_the_latest(alice: Api) -> None:
     fine = draft_agent(alice, "plain")
     AGENTS.save(alice, text=[reference("missing")])
     assert activate(alice, "writer", fine).status == 200

@@ -1,4 +1,4 @@
-"""A cached answer is the ordinary one, byte for byte, for every caller and after every change."""
+"""A cached answer equals the uncached one, byte for byte, for every caller and after every change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def history(cast: Cast) -> History:
     AGENTS.make(cast.alice, "user", [reference("tone")], agents={"writer": {}}, autoPublish=True)
     AGENTS.make(cast.alice, "draft only", [reference("tone")], agents={"writer": {}})
     make_history(PROMPT_BLOCKS, cast.alice)
-    # However long a test takes, no key's use has to be noted anew.
+    # Even in a slow test, no key's use has to be recorded again.
     ApiKey.objects.update(last_used_at=timezone.now() + timedelta(days=1))
     return make_history(AGENTS, cast.alice, visibility="public")
 
@@ -81,15 +81,15 @@ def reads(history: History, about: Kind | None = None) -> list[tuple[str, dict[s
 
 
 def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
-    """Return all that there is to an answer."""
+    """Return everything that distinguishes an answer."""
     headers = {name: value for name, value in answer.headers.items() if name != "X-Request-ID"}
     assert "X-Request-ID" in answer.headers
     return answer.status, answer.body, headers
 
 
 @pytest.fixture
-def ordinary(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
-    """Ask without any cache, of answers or of keys."""
+def uncached(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
+    """Send a request with no cache of answers or keys."""
 
     def ask(api: Api, path: str, query: dict[str, Any], **headers: str) -> Answer:
         with override_settings(EDITOR_CACHE_BYTES=0), monkeypatch.context() as patched:
@@ -100,7 +100,7 @@ def ordinary(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
 
 
 def is_cached(api: Api, path: str, **query: Any) -> bool:
-    """Say whether a read takes no statement but the one that asks where the log is, beside Django."""
+    """Return whether a read takes no statement except the one for the position of the log."""
     with CaptureQueriesContext(connection) as queries:
         api.get(path, **query)
     return len(queries) == 0
@@ -109,7 +109,7 @@ def is_cached(api: Api, path: str, **query: Any) -> bool:
 # Cached
 
 
-def test_every_read_is_cached_once_it_was_answered(cast: Cast, history: History) -> None:
+def test_every_read_is_cached_after_its_first_answer(cast: Cast, history: History) -> None:
     path: str
     query: dict[str, Any]
     for path, query in (
@@ -129,7 +129,7 @@ def test_every_read_is_cached_once_it_was_answered(cast: Cast, history: History)
     assert not is_cached(key_of("edgar"), path, **query)  # the first use of a key is noted
 
 
-def test_an_answer_is_cached_for_all_who_may_do_the_same(cast: Cast, history: History) -> None:
+def test_a_cached_answer_is_shared_by_callers_with_the_same_rights(cast: Cast, history: History) -> None:
     other = key_of("edgar", workspace="acme")
     assert other.get("/stored/agents").status == 200
     tag = cast.edgar.get("/agents/writer").etag
@@ -145,24 +145,24 @@ def test_an_answer_is_cached_for_all_who_may_do_the_same(cast: Cast, history: Hi
         assert (answer.status, answer.etag) == (304, tag)
 
 
-def test_a_cached_answer_equals_the_ordinary_one_for_every_caller(
-    cast: Cast, history: History, ordinary: Callable[..., Answer]
+def test_a_cached_answer_equals_the_uncached_one_for_every_caller(
+    cast: Cast, history: History, uncached: Callable[..., Answer]
 ) -> None:
-    """Four roles, a stranger, a superuser, a request without a key, and limited keys ask the same."""
+    """The callers: four roles, a non-member, a superuser, an anonymous caller, and limited keys."""
     keys = [getattr(cast, member.name).key for member in fields(Cast)]
     keys += [key_of("root", workspace="acme", role="viewer").key, key_of("alice", workspace="acme").key]
     keys += [key_of("charlie", workspace="elsewhere", role="editor").key, key_of("alice", role="viewer").key]
     for number, (path, query) in enumerate(reads(history)):
         door = FrontDoor if number % 4 == 0 else Api
         callers = [door(key) for key in keys]
-        expected = [seen(ordinary(api, path, query)) for api in callers]
+        expected = [seen(uncached(api, path, query)) for api in callers]
         for _ in range(2):
             for api, answer in zip(callers, expected, strict=True):
                 assert seen(api.get(path, **query)) == answer, (path, query)
 
 
-def test_a_header_means_to_a_cached_answer_what_it_means_to_any(
-    cast: Cast, history: History, ordinary: Callable[..., Answer]
+def test_headers_have_the_same_effect_on_cached_answers(
+    cast: Cast, history: History, uncached: Callable[..., Answer]
 ) -> None:
     headers: list[dict[str, str]] = [
         {"accept": "text/html"},
@@ -176,12 +176,12 @@ def test_a_header_means_to_a_cached_answer_what_it_means_to_any(
     ]
     cast.alice.get("/agents/writer")
     for given in headers:
-        expected = seen(ordinary(cast.alice, "/agents/writer", {}, **given))
+        expected = seen(uncached(cast.alice, "/agents/writer", {}, **given))
         for _ in range(2):
             assert seen(cast.alice.request("GET", "/agents/writer", **given)) == expected, given
 
 
-def test_every_answer_has_a_request_id_of_its_own(cast: Cast, history: History) -> None:
+def test_every_answer_has_its_own_request_id(cast: Cast, history: History) -> None:
     ids = {cast.alice.get("/agents/writer").headers["X-Request-ID"] for _ in range(5)}
     assert len(ids) == 5
     given = cast.alice.request("GET", "/agents/writer", x_request_id="mine")
@@ -195,15 +195,15 @@ Check = Callable[..., None]
 
 
 @pytest.fixture
-def check(cast: Cast, history: History, ordinary: Callable[..., Answer]) -> Check:
-    """Check that reads are answered as they ordinarily are, which leaves the answers in the cache."""
+def check(cast: Cast, history: History, uncached: Callable[..., Answer]) -> Check:
+    """Check that reads are answered as without a cache; this also fills the cache."""
 
     def check(what: object, about: Kind | None = None, among: slice = slice(None)) -> None:
         for who in MEMBERS if about else WATCHERS:
             api: Api = getattr(cast, who)
             for path, query in reads(history, about)[among]:
                 answer = api.get(path, **query)
-                assert seen(answer) == seen(ordinary(api, path, query)), (what, who, path, query)
+                assert seen(answer) == seen(uncached(api, path, query)), (what, who, path, query)
 
     check("nothing")
     return check
@@ -218,12 +218,12 @@ def unpublish_block(_: Cast) -> None:
 
 
 def replaced(kind: Kind, _: Cast, name: str) -> None:
-    """Delete a resource, and let another workspace have the id."""
+    """Delete a resource, and let another workspace reuse the id."""
     assert _.alice.delete(kind.url(name)).status == 200
     kind.make(_.charlie, name, "Say nothing.", autoPublish=True)
 
 
-def test_the_next_answer_is_right_after_a_change_of_what_it_shows(cast: Cast, check: Check) -> None:
+def test_the_next_answer_is_current_after_a_change_of_its_content(cast: Cast, check: Check) -> None:
     def each(field: str, value: Any) -> None:
         for model in (Agent, PromptBlock):
             model.objects.update(**{field: value})
@@ -247,7 +247,7 @@ def test_the_next_answer_is_right_after_a_change_of_what_it_shows(cast: Cast, ch
         check(number, among=slice(number % 2, None, 2))  # the other half after the next one
 
 
-def test_the_next_answer_is_right_after_a_change_of_people_and_their_roles(cast: Cast, check: Check) -> None:
+def test_the_next_answer_is_current_after_a_change_of_people_and_roles(cast: Cast, check: Check) -> None:
     def promote_by_conflict() -> None:
         members = Membership.objects.filter(workspace="acme")
         promoted = [Membership(user=one.user, workspace=one.workspace, role="admin") for one in members]
@@ -274,7 +274,7 @@ def test_the_next_answer_is_right_after_a_change_of_people_and_their_roles(cast:
         check(number, among=slice(number % 2, None, 2))  # the other half after the next one
 
 
-def test_the_next_answer_is_right_after_a_change_of_keys_and_accounts(cast: Cast, check: Check) -> None:
+def test_the_next_answer_is_current_after_a_change_of_keys_and_accounts(cast: Cast, check: Check) -> None:
     def save_each(model: Any, **values: Any) -> None:
         for one in model.objects.all():
             for name, value in values.items():
@@ -319,7 +319,7 @@ IN_ORDER: list[Change] = [
 """All changes of a resource, so that one does not prevent the next."""
 
 
-def test_the_next_answer_is_right_after_a_change_of_a_resource(
+def test_the_next_answer_is_current_after_a_change_of_a_resource(
     cast: Cast, history: History, check: Check, kind: Kind
 ) -> None:
     assert set(IN_ORDER) == set(changes.CHANGES)
@@ -341,7 +341,7 @@ def by_hand(statement: str, value: object) -> None:
         cursor.execute(statement, [value])
 
 
-def test_a_change_past_the_application_is_seen_within_a_minute(
+def test_a_change_made_outside_the_application_is_seen_within_a_minute(
     cast: Cast, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cast.alice.get("/stored/agents/writer").body["metadata"] == {}
@@ -353,7 +353,7 @@ def test_a_change_past_the_application_is_seen_within_a_minute(
     assert cast.alice.get("/stored/agents/writer").status == 401
 
 
-def test_a_database_that_is_put_back_is_noticed_at_once(cast: Cast, history: History) -> None:
+def test_a_restored_database_is_noticed_immediately(cast: Cast, history: History) -> None:
     assert cast.alice.get("/agents/writer").status == 200
     position = events.position()
     with connection.cursor() as cursor:
@@ -362,7 +362,7 @@ def test_a_database_that_is_put_back_is_noticed_at_once(cast: Cast, history: His
     assert cast.alice.get("/agents/writer").body["metadata"] == {"old": 1}
 
 
-def test_a_change_that_may_be_taken_back_is_never_cached(cast: Cast, history: History) -> None:
+def test_an_uncommitted_change_is_never_cached(cast: Cast, history: History) -> None:
     def published() -> str:
         found = get_framework().get_agent_by_id("user", status="published")
         assert isinstance(found, SelectedAgent)
@@ -378,8 +378,8 @@ def test_a_change_that_may_be_taken_back_is_never_cached(cast: Cast, history: Hi
     assert published() == "Be quiet."
 
 
-def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
-    cast: Cast, ordinary: Callable[..., Answer]
+def test_a_cached_list_depends_on_readable_resources_beyond_the_page(
+    cast: Cast, uncached: Callable[..., Answer]
 ) -> None:
     for name in ("older", "newer"):
         AGENTS.make(cast.alice, name, autoPublish=True, visibility="public")
@@ -390,12 +390,12 @@ def test_a_list_depends_on_what_its_reader_may_read_beyond_the_page(
     assert cast.alice.patch(AGENTS.url("older"), {"visibility": "private"}).status == 200
     assert [api.get("/stored/agents", **page).body["total"] for api in (cast.charlie, cast.root)] == [1, 2]
     for api in (cast.charlie, cast.root):
-        assert seen(api.get("/stored/agents", **page)) == seen(ordinary(api, "/stored/agents", page))
+        assert seen(api.get("/stored/agents", **page)) == seen(uncached(api, "/stored/agents", page))
 
 
 @pytest.mark.parametrize("path", ["/agents/{}", "/stored/agents"])
-def test_what_changes_while_an_answer_is_made_is_not_cached(
-    alice: Api, ordinary: Callable[..., Answer], path: str
+def test_an_answer_is_not_cached_if_its_content_changed_meanwhile(
+    alice: Api, uncached: Callable[..., Answer], path: str
 ) -> None:
     paths: list[str] = []
 
@@ -412,7 +412,7 @@ def test_what_changes_while_an_answer_is_made_is_not_cached(
         return (lambda: alice.get(paths[-1])), change
 
     for _ in interrupted(prepare):
-        assert seen(alice.get(paths[-1])) == seen(ordinary(alice, paths[-1], {}))
+        assert seen(alice.get(paths[-1])) == seen(uncached(alice, paths[-1], {}))
     assert len(paths) > 1  # some change came before the last query
 
 

@@ -1,4 +1,4 @@
-"""After random changes a cached answer is the one that would be made now, for every caller."""
+"""After random changes a cached answer equals a newly computed one, for every caller."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Chaos:
         return self.random.random() < 0.3
 
     def step(self) -> str:
-        """Change something, and say what."""
+        """Make a random change, and return its description."""
         change = self.random.choice(self.changes)
         return f"{change.__name__}: {change()}"
 
@@ -215,7 +215,7 @@ def seen(answer: Answer) -> tuple[int, Any, dict[str, str]]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_cached_answer_is_the_one_that_would_be_made_now(
+def test_a_cached_answer_equals_a_newly_computed_one_after_random_changes(
     cast: Cast, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     chaos = Chaos(cast, seed)

@@ -1,4 +1,4 @@
-"""Cached answers that a server gives before Django does anything, to all requests that wait by then."""
+"""Cached answers that a server gives without Django, to all requests that are waiting."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ WAIT = 30.0
 
 @pytest.fixture
 def gateway() -> Iterator[Gateway]:
-    """A server, but for its connections."""
+    """A server without its connections."""
     loop = asyncio.new_event_loop()
     yield Gateway(application, loop, threads=1, streams=1)
     loop.close()
 
 
-def test_a_request_that_comes_after_a_change_waits_for_the_next_question(
+def test_a_request_after_a_change_waits_for_the_next_query_of_the_log(
     cast: Cast, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     AGENTS.make(cast.alice, "writer", "Be brief.", autoPublish=True)
@@ -66,7 +66,7 @@ def test_a_request_that_comes_after_a_change_waits_for_the_next_question(
     assert [one.answer.body["instructions"] for one in (early, late)] == ["Be brief.", "Be kind."]
 
 
-def test_requests_that_wait_share_a_question(
+def test_waiting_requests_share_one_query_of_the_log(
     cast: Cast, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     AGENTS.make(cast.alice, "writer", autoPublish=True)
@@ -89,7 +89,7 @@ def test_requests_that_wait_share_a_question(
     assert [one.headers["X-Request-ID"] for one in answers] == ["0", "1", "2", "3", "4"]
 
 
-def test_any_handler_hears_of_a_cached_answer(cast: Cast, caplog: pytest.LogCaptureFixture) -> None:
+def test_cached_answers_reach_every_log_handler(cast: Cast, caplog: pytest.LogCaptureFixture) -> None:
     AGENTS.make(cast.alice, "writer", autoPublish=True)
     door = FrontDoor(cast.edgar.key)
     door.get("/agents/writer")
@@ -101,7 +101,7 @@ def test_any_handler_hears_of_a_cached_answer(cast: Cast, caplog: pytest.LogCapt
     assert record["request_id"] == answer.headers["X-Request-ID"]
 
 
-def test_the_line_of_a_cached_answer_is_that_of_any_other() -> None:
+def test_a_cached_answer_is_logged_like_any_other() -> None:
     lines = JsonLines()
     for path in ("/api/agents/writer", '/api/agents/"ü\n'):
         line = RequestLine("an-id", "GET", path, 304, 0.25)
@@ -113,7 +113,7 @@ def test_the_line_of_a_cached_answer_is_that_of_any_other() -> None:
     assert lines.format_requests([line] * 3).count("\n") == 2
 
 
-def test_a_secret_in_an_id_that_a_caller_sends_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_secret_sent_as_an_id_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     handler = DiscreetHandler()
     handler.setFormatter(JsonLines())
     handler.handle_requests([RequestLine("ek_" + "x" * 40, "GET", "/api/agents/writer", 200, 0.1)])
@@ -121,7 +121,7 @@ def test_a_secret_in_an_id_that_a_caller_sends_is_left_out(capsys: pytest.Captur
 
 
 class Server:
-    """A server, but for its connections, that notes which requests it has left to Django."""
+    """A server without its connections, which records the requests that it left to Django."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -142,7 +142,7 @@ class Server:
 
 @pytest.fixture
 def server(cast: Cast, gateway: Gateway) -> Server:
-    """A server that has been asked about one agent, and where there are others."""
+    """A server that has answered a read of one agent, with other agents stored."""
     for name in ("writer", "editor"):
         AGENTS.make(cast.alice, name, f"I am the {name}.", autoPublish=True)
     AGENTS.make(cast.charlie, "theirs", autoPublish=True)
@@ -154,21 +154,21 @@ def server(cast: Cast, gateway: Gateway) -> Server:
     return server
 
 
-def test_the_same_about_another_agent_is_answered_without_django(cast: Cast, server: Server) -> None:
+def test_the_same_read_of_another_agent_is_answered_without_django(cast: Cast, server: Server) -> None:
     given = server.answer(cast.edgar, "/agents/editor")
     AGENTS.save(cast.alice, "editor", "I am another one.", autoPublish=True)
     changed = server.answer(cast.edgar, "/agents/editor")
     assert len(server.left_to_django) == 1
     expected = cast.edgar.request("GET", "/agents/editor", accept="*/*")
     assert given.body["instructions"] == "I am the editor." and changed.body == expected.body
-    ordinary = {name for name in expected.headers if name != "X-Request-ID"}
-    assert {name: changed.headers[name] for name in ordinary} == {
-        name: expected.headers[name] for name in ordinary
+    compared = {name for name in expected.headers if name != "X-Request-ID"}
+    assert {name: changed.headers[name] for name in compared} == {
+        name: expected.headers[name] for name in compared
     }
-    assert set(changed.headers) == {*ordinary, "X-Request-ID"}
+    assert set(changed.headers) == {*compared, "X-Request-ID"}
 
 
-def test_other_questions_are_left_to_django(cast: Cast, server: Server) -> None:
+def test_other_requests_are_left_to_django(cast: Cast, server: Server) -> None:
     asked: list[tuple[str, str, int, dict[str, Any]]] = [
         ("edgar", "theirs", 404, {}),
         ("edgar", "missing", 404, {}),

@@ -1,4 +1,4 @@
-"""What another process changes through Django's ORM, and not through our verbs, the next answer knows."""
+"""Changes that another process makes through Django's ORM, bypassing our verbs, appear in the next answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SELECTED = {"status": "draft"}  # which a viewer may not read
 NUMBERS = count()
 
 
-class Somebody:
+class Reader:
     """A person with an agent that only they change, and a connection on which they have read it."""
 
     def __init__(self, service: Service, stack: ExitStack) -> None:
@@ -55,10 +55,10 @@ class Somebody:
 
 
 @pytest.fixture
-def somebody(live_service: Service) -> Iterator[Somebody]:
+def reader(live_service: Service) -> Iterator[Reader]:
     """A new person."""
     with ExitStack() as stack:
-        yield Somebody(live_service, stack)
+        yield Reader(live_service, stack)
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def somebody(live_service: Service) -> Iterator[Somebody]:
         ("Membership.objects.filter(user=user).update(role='viewer')", 403),
     ],
 )
-def test_rights_that_another_process_changes_hold_at_once(
-    somebody: Somebody, change: str, status: int
+def test_a_change_of_rights_by_another_process_takes_effect_immediately(
+    reader: Reader, change: str, status: int
 ) -> None:
-    somebody.change(change)
-    assert somebody.read() == status
+    reader.change(change)
+    assert reader.read() == status
 
 
-def test_a_key_expires_by_the_clock(somebody: Somebody) -> None:
-    somebody.change("key.expires_at = timezone.now() + timedelta(seconds=2); key.save()")
+def test_a_cached_answer_is_not_served_after_the_key_expired(reader: Reader) -> None:
+    reader.change("key.expires_at = timezone.now() + timedelta(seconds=2); key.save()")
     deadline = time.monotonic() + 60
-    while somebody.read() == 200:
+    while reader.read() == 200:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert somebody.read() == 401
+    assert reader.read() == 401
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_a_key_expires_by_the_clock(somebody: Somebody) -> None:
         ("Agent.objects.filter(pk=agent.pk).update(metadata={{'a': 2}})", "metadata", {"a": 2}),
     ],
 )
-def test_records_that_another_process_changes_are_read_at_once(
-    somebody: Somebody, change: str, member: str, value: object
+def test_a_change_of_a_record_by_another_process_is_read_immediately(
+    reader: Reader, change: str, member: str, value: object
 ) -> None:
-    somebody.change(change.format(name=somebody.name))
-    expected = value.format(name=somebody.name) if isinstance(value, str) else value
-    assert somebody.api.get(AGENTS.url(somebody.name), **SELECTED).body[member] == expected
+    reader.change(change.format(name=reader.name))
+    expected = value.format(name=reader.name) if isinstance(value, str) else value
+    assert reader.api.get(AGENTS.url(reader.name), **SELECTED).body[member] == expected

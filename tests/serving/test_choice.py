@@ -1,4 +1,4 @@
-"""The choice: a toy chooses versions for a share of the users, on every published path, and nowhere else."""
+"""The choice of versions: a toy selects versions for a share of the users, on published paths only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BY_NAME = [text("Hello, {{ userId || 'you' }}."), reference("tone")]
 
 @pytest.fixture
 def chooser(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyChooser]:
-    """The toy, registered as long as the test runs."""
+    """The toy, registered during the test."""
     subject = EventSubject(
         name="toy", audience=Audience.READERS, types=[EventType(name=toy_choice.CHANGED.partition(".")[2])]
     )
@@ -51,7 +51,7 @@ def chooser(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyChooser]:
 
 @pytest.fixture
 def other(cast: Cast) -> str:
-    """An agent of which the toy says nothing, and which shows a block of which it says nothing."""
+    """An agent without a rule of the toy, showing a block without one."""
     ApiKey.objects.update(last_used_at=timezone.now() + timedelta(days=1))
     published_block(cast.alice, "plain", "Plain.")
     return published_agent(cast.alice, "other", [text("{{ userId }}"), reference("plain")])
@@ -66,7 +66,7 @@ def rule(cast: Cast, chooser: ToyChooser, other: str) -> dict[str, Any]:
 
 
 def statements(read: Callable[[], Any]) -> int:
-    """Return how many statements a read takes, beside the question where the log is."""
+    """Return how many statements a read takes, not counting the one for the position of the log."""
     with CaptureQueriesContext(connection) as found:
         read()
     return len(found)
@@ -78,7 +78,7 @@ def in_arms(rule: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, 
     return found[rule["arms"][0]["resolvedVersionId"]], found[None]
 
 
-def test_the_rule_is_that_of_the_vectors() -> None:
+def test_the_rule_matches_the_vectors() -> None:
     for vector in VECTORS:
         rule = {"seed": "s", "bucketBy": "user.id", "arms": [{"start": vector["bucket"], "weight": 1}]}
         if vector["bucket"] is None:
@@ -101,7 +101,7 @@ def test_readers_get_the_version_of_their_arm(cast: Cast, rule: dict[str, Any]) 
             assert run["resolvedVersions"] == {"writer": version or live}
 
 
-def test_an_explicit_selector_a_lock_and_records_are_not_overruled(cast: Cast, rule: dict[str, Any]) -> None:
+def test_a_choice_does_not_override_selectors_locks_or_records(cast: Cast, rule: dict[str, Any]) -> None:
     [context, *_], _ = in_arms(rule)
     live = cast.alice.get("/stored/agents/writer").body["activeVersionId"]
     assert served(cast.alice, context=context)["instructions"] == "two"
@@ -114,7 +114,7 @@ def test_an_explicit_selector_a_lock_and_records_are_not_overruled(cast: Cast, r
     assert run["resolvedVersions"] == {"writer": live}
 
 
-def test_a_block_that_is_shown_is_chosen_for(cast: Cast, chooser: ToyChooser) -> None:
+def test_the_choice_applies_to_blocks(cast: Cast, chooser: ToyChooser) -> None:
     published_block(cast.alice, "tone", "Be brief.")
     draft = PROMPT_BLOCKS.save(cast.alice, "tone", "Be kind.")["latestVersionId"]
     rule = start(PROMPT_BLOCK, "tone", draft)
@@ -130,7 +130,7 @@ def test_a_block_that_is_shown_is_chosen_for(cast: Cast, chooser: ToyChooser) ->
     assert served(cast.alice, context=chosen[0], status="draft")["instructions"].endswith("Be kind.")
 
 
-def test_sub_agents_are_chosen_for(cast: Cast, chooser: ToyChooser) -> None:
+def test_the_choice_applies_to_sub_agents(cast: Cast, chooser: ToyChooser) -> None:
     lead, writer = team(cast.alice)
     draft = AGENTS.save(cast.alice, "writer", "chosen")["latestVersionId"]
     [context, *_], [usual, *_] = in_arms(start(AGENT, "writer", draft))
@@ -140,7 +140,7 @@ def test_sub_agents_are_chosen_for(cast: Cast, chooser: ToyChooser) -> None:
         assert found == {"lead": lead, "writer": draft}
 
 
-def test_an_override_is_chosen_for(cast: Cast, chooser: ToyChooser, settings: Any) -> None:
+def test_the_choice_applies_to_overrides(cast: Cast, chooser: ToyChooser, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     agents = get_editor().agent
     agents.update("answers", instructions="live")
@@ -152,14 +152,16 @@ def test_an_override_is_chosen_for(cast: Cast, chooser: ToyChooser, settings: An
         agree(cast.alice, contexts, "answers")
 
 
-def test_what_is_not_published_is_chosen_for_no_caller(cast: Cast, rule: dict[str, Any]) -> None:
+def test_no_version_is_chosen_for_an_unpublished_agent(cast: Cast, rule: dict[str, Any]) -> None:
     [context, *_], _ = in_arms(rule)
     assert cast.alice.post("/stored/agents/writer/unpublish").status == 200
     assert ask(cast.vera, context=context).status == 404
     assert served(cast.alice, context=context)["fallback"]["code"] == "no_published_version"
 
 
-def test_what_the_gate_refuses_or_what_is_gone_is_not_served(cast: Cast, rule: dict[str, Any]) -> None:
+def test_a_chosen_version_that_the_gate_refuses_or_that_is_missing_is_not_served(
+    cast: Cast, rule: dict[str, Any]
+) -> None:
     PROMPT_BLOCKS.make(cast.alice, "unpublished", autoPublish=False)
     refused = AGENTS.save(cast.alice, "writer", [reference("unpublished")])["latestVersionId"]
     with pytest.raises(Invalid):
@@ -176,7 +178,7 @@ def test_what_the_gate_refuses_or_what_is_gone_is_not_served(cast: Cast, rule: d
 # Cached
 
 
-def test_others_cost_what_they_cost_without_it(
+def test_reads_of_other_agents_cost_no_more_than_without_a_choice(
     cast: Cast, chooser: ToyChooser, other: str, rule: dict[str, Any]
 ) -> None:
     """First reads, repeated ones, with and without a context, and after changes of other resources."""
@@ -223,7 +225,7 @@ def test_answers_are_cached_for_each_arm(cast: Cast, rule: dict[str, Any]) -> No
     assert [statements(lambda: served(cast.edgar, "greeter")) for _ in range(2)][1] == 0
 
 
-def test_the_next_read_follows_a_change_of_the_rule(cast: Cast, rule: dict[str, Any]) -> None:
+def test_the_next_read_reflects_a_change_of_the_rule(cast: Cast, rule: dict[str, Any]) -> None:
     [context, *_], [_, usual, *_] = in_arms(rule)
     draft = rule["arms"][0]["resolvedVersionId"]
 
@@ -281,7 +283,7 @@ def test_clients_choose_as_the_server_does(cast: Cast, rule: dict[str, Any]) -> 
     assert (draft["rollout"], draft["blockRollouts"]) == (None, {})
 
 
-def test_parts_are_refused_for_what_clients_cannot_choose_alone(
+def test_parts_are_refused_for_choices_that_clients_cannot_evaluate(
     cast: Cast, chooser: ToyChooser, rule: dict[str, Any]
 ) -> None:
     chooser.has_parts = False

@@ -1,4 +1,4 @@
-"""What is published together is never served by halves, wherever in a read the commit falls."""
+"""Versions published in one transaction are never served by halves, at any moment of a read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def publish(versions: Versions, which: int) -> None:
 
 @pytest.mark.parametrize("caching", [True, False], ids=["cached", "not cached"])
 @pytest.mark.parametrize("read", READS)
-def test_no_answer_holds_half_of_a_transaction(
+def test_no_answer_contains_half_of_a_transaction(
     alice: Api, settings: Any, read: str, *, caching: bool
 ) -> None:
     settings.EDITOR_CACHE_BYTES = settings.EDITOR_CACHE_BYTES if caching else 0

@@ -1,4 +1,4 @@
-"""What evaluating may cost: work that multiplies is done once where it can be, and bounded where not."""
+"""The cost of evaluating: repeated work is done once where possible, and bounded otherwise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.served import ask, encoded, published_agent, published_block,
 
 LONG_LIST = list(range(100_000))
 ECHO = {"provider": "echo", "name": "echo"}
-# More than a request may cost: half a million characters, looked at nine thousand times.
+# More than a request may cost: half a million characters, searched nine thousand times.
 LONG_TEXT = {"a": "a" * 500_000}
 SEARCHES = [{"field": "a", "operator": "contains", "value": "b"}] * 9_000
 
@@ -34,7 +34,7 @@ def costly(**more: Any) -> dict[str, Any]:
     return {"type": "prompt_block", "content": "x", "rules": any_of(SEARCHES), **more}
 
 
-def test_a_thousand_conditions_look_once_at_a_long_list() -> None:
+def test_a_thousand_conditions_read_a_long_list_once() -> None:
     conditions = [{"field": "a", "operator": "contains", "value": -number} for number in range(1, 1001)]
     first, all_of_them = Evaluation({"a": LONG_LIST}), Evaluation({"a": LONG_LIST})
     assert holds(any_of(conditions[:1]), first) is holds(any_of(conditions), all_of_them) is False
@@ -85,7 +85,7 @@ def test_numbers_chosen_to_collide_make_no_long_list_slow() -> None:
     assert not holds(any_of([{"field": "a", "operator": "contains", "value": 1}]), {"a": items})
 
 
-def test_what_takes_too_much_to_evaluate_is_refused_and_named(alice: Api) -> None:
+def test_a_too_costly_evaluation_is_refused_and_the_field_named(alice: Api) -> None:
     answer = alice.post(
         "/stored/agents/preview-instructions", {"blocks": [text("x"), costly()], "context": LONG_TEXT}
     )
@@ -109,7 +109,7 @@ def test_every_field_with_conditions_draws_on_the_budget(alice: Api) -> None:
         assert (answer.status, answer.code, answer.fields) == (400, "evaluation_too_costly", [field])
 
 
-def test_a_block_is_evaluated_once_however_often_it_is_referred_to() -> None:
+def test_a_block_is_evaluated_once_for_all_its_references() -> None:
     rules = any_of([{"field": "a", "operator": "exists"}] * 100)
     found = {"b": BlockText(version_id="", config={"content": "{{ b }}" * 1_000, "rules": rules})}
     context = {"a": 1, "b": ""}
@@ -120,7 +120,7 @@ def test_a_block_is_evaluated_once_however_often_it_is_referred_to() -> None:
     assert steps_of(often) == steps_of(once)
 
 
-def test_many_variants_merge_in_order_and_leave_the_configuration_alone() -> None:
+def test_many_variants_merge_in_order_without_changing_the_configuration() -> None:
     variants = [{"value": {"a": number, str(number): number}} for number in range(30_000)]
     chosen = choose(variants, {})
     assert (len(chosen), chosen["a"]) == (30_001, 29_999)
@@ -140,7 +140,7 @@ def test_the_agents_of_one_run_share_one_budget(alice: Api) -> None:
         assert alice.post(f"/agents/{agent_id}/generate", run).code == "no_model"
 
 
-def test_a_run_looks_for_no_more_sub_agents_than_it_may(alice: Api) -> None:
+def test_the_number_of_sub_agents_of_a_run_is_limited(alice: Api) -> None:
     published_agent(
         alice, "lead", "x", model=ECHO, agents={f"missing-{number}": {} for number in range(2_000)}
     )
@@ -149,7 +149,7 @@ def test_a_run_looks_for_no_more_sub_agents_than_it_may(alice: Api) -> None:
     assert answer.fields[0].startswith("agents")
 
 
-def test_a_public_agent_of_others_never_makes_the_list_fail(cast: Cast) -> None:
+def test_a_public_agent_of_another_workspace_never_makes_the_list_fail(cast: Cast) -> None:
     for api, workspace in ((cast.alice, "acme"), (cast.charlie, "elsewhere")):
         published_block(api, f"long-{workspace}", "x" * 1_000_000, workspaceId=workspace)
     long = [reference("long-elsewhere")] * 17
@@ -186,7 +186,7 @@ def test_a_run_full_of_problems_is_answered_with_the_first_thousand(alice: Api) 
         assert answer.body["issues"][-1] == {"field": "body", "message": "has 4000 more problems"}
 
 
-def test_many_messages_of_one_side_in_a_row_are_no_long_work(alice: Api) -> None:
+def test_many_consecutive_messages_of_one_role_are_processed_quickly(alice: Api) -> None:
     published_agent(alice, model=ECHO)
     for role in ("user", "assistant"):
         messages = [*[{"role": role, "content": "m"}] * 10_000, {"role": "user", "content": "hello"}]

@@ -1,4 +1,4 @@
-"""A reference to a prompt block opens no door: whose text is shown depends on who published what."""
+"""References to prompt blocks give no access: the rights of the publisher decide what is shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFERENCE = [
 
 
 def shared_block(api: Api, *, draft: bool = True) -> str:
-    """A block `tone` with published words and, unless told otherwise, draft words; returns what is live."""
+    """Make a block `tone` with published words and by default draft words; return its live version."""
     record = PROMPT_BLOCKS.make(api, "tone", "published tone", autoPublish=True)
     if draft:
         PROMPT_BLOCKS.save(api, "tone", "draft tone")
@@ -28,7 +28,7 @@ def referring(api: Api, agent_id: str = "writer", **more: Any) -> dict[str, Any]
 
 
 def served(api: Api, agent_id: str = "writer", **query: Any) -> tuple[str, list[Any]]:
-    """The instructions, and what became of each referenced block."""
+    """The instructions, and how each referenced block was resolved."""
     answer = api.get(f"/agents/{agent_id}", **query)
     assert answer.status == 200, answer.body
     return answer.body["instructions"], [
@@ -40,7 +40,7 @@ SHOWN = [("tone", True, None)]
 MISSING = [("tone", False, "missing")]
 
 
-def test_who_may_run_an_agent_sees_the_published_text_of_its_blocks_and_nothing_more(cast: Cast) -> None:
+def test_callers_who_may_run_an_agent_see_only_the_published_text_of_its_blocks(cast: Cast) -> None:
     live = shared_block(cast.alice)
     referring(cast.alice, visibility="public", autoPublish=True)
     for api in (cast.alice, cast.vera, cast.edgar, cast.charlie):
@@ -101,7 +101,7 @@ def test_a_superuser_may_publish_a_block_across_workspaces(cast: Cast) -> None:
     assert served(cast.charlie, "borrower") == ("own words\n\npublished tone", SHOWN)
 
 
-def test_a_block_that_takes_the_id_of_a_deleted_one_is_not_read_through_an_old_reference(cast: Cast) -> None:
+def test_an_old_reference_does_not_show_a_new_block_with_the_id_of_a_deleted_one(cast: Cast) -> None:
     """Charlie publishes a reference to a block of his own, deletes it and waits for acme to take the id."""
     PROMPT_BLOCKS.make(cast.charlie, "tone", "bait", autoPublish=True)
     referring(cast.charlie, "spy", autoPublish=True)
@@ -119,10 +119,10 @@ def preview(api: Api) -> tuple[str, dict[str, Any]]:
     return body["result"], body["blocks"][1]
 
 
-def test_a_preview_shows_the_block_as_far_as_the_caller_may_read_it(cast: Cast) -> None:
+def test_a_preview_shows_only_blocks_that_the_caller_may_read(cast: Cast) -> None:
     missing = {"type": "prompt_block_ref", "id": "tone", "shown": False, "reason": "missing"}
     PROMPT_BLOCKS.make(cast.alice, "tone", "draft tone")
-    for api in (cast.vera, cast.charlie):  # who is told the same as of a block that is not there
+    for api in (cast.vera, cast.charlie):  # the answer is the same as for a missing block
         assert preview(api) == ("own words", missing)
     PROMPT_BLOCKS.save(cast.alice, "tone", "published tone", autoPublish=True)
     PROMPT_BLOCKS.save(cast.alice, "tone", "draft tone")
@@ -138,7 +138,7 @@ def test_a_preview_shows_the_block_as_far_as_the_caller_may_read_it(cast: Cast) 
 # Sub-agents
 
 
-def test_a_warning_says_the_same_of_an_unreadable_sub_agent_as_of_an_unknown_one(cast: Cast) -> None:
+def test_an_unreadable_sub_agent_gets_the_same_warning_as_an_unknown_one(cast: Cast) -> None:
     AGENTS.make(cast.alice, "secret", autoPublish=True)
 
     def warnings(agent_id: str, sub_agent: str) -> list[dict[str, str]]:
@@ -150,7 +150,7 @@ def test_a_warning_says_the_same_of_an_unreadable_sub_agent_as_of_an_unknown_one
     assert [found["message"] for found in unreadable] == [found["message"] for found in unknown]
 
 
-def test_a_cycle_through_an_unreadable_agent_is_not_told(cast: Cast) -> None:
+def test_a_cycle_through_an_unreadable_agent_is_not_revealed(cast: Cast) -> None:
     AGENTS.make(cast.charlie, "mine")
     AGENTS.make(cast.alice, "secret", agents={"mine": {}}, autoPublish=True)
     saved = AGENTS.save(cast.charlie, "mine", agents={"secret": {}})

@@ -1,6 +1,6 @@
-"""A sub-agent opens no door: what runs as part of a published agent is what its publisher could read.
+"""Sub-agents give no access: a published agent runs only sub-agents that its publisher could read.
 
-And it is that very agent: whoever takes its id later has taken a name and nothing else.
+The grant is for that very agent: a later agent with the same id is not granted.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PLACES: list[Callable[[str], Any]] = [
 
 
 def theirs(cast: Cast, **more: Any) -> str:
-    """A published agent of `elsewhere`, private unless told otherwise."""
+    """A published agent of `elsewhere`, private by default."""
     return agent(cast.charlie, "theirs", SECRET, workspaceId="elsewhere", **more)
 
 
-def told(answer: Answer) -> str:
-    """Everything that an answer says, but for what differs in any two: ids of versions and runs, times."""
+def content_of(answer: Answer) -> str:
+    """The content of an answer without the parts that always differ: ids of versions and runs, times."""
     assert answer.status < 300, answer.body
     words = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z", "…", str(answer.body))
     return words.replace("nobody", "theirs")
@@ -72,21 +72,21 @@ def test_a_foreign_private_sub_agent_looks_like_a_missing_one(cast: Cast) -> Non
             published = cast.paula.patch(AGENTS.url(lead), {"autoPublish": True, "visibility": "public"})
             answers.append([made, published, *(run(api, lead) for api in callers)])
         for foreign, missing in zip(*answers, strict=True):
-            assert told(foreign) == told(missing)
+            assert content_of(foreign) == content_of(missing)
             assert SECRET not in str(foreign.body)
 
 
-def test_a_foreign_sub_agent_does_not_run_behind_a_sub_agent_of_ones_own(cast: Cast) -> None:
+def test_a_foreign_sub_agent_does_not_run_within_an_own_sub_agent(cast: Cast) -> None:
     theirs(cast)
     agent(cast.paula, "own-part", "part", agents={"theirs": {}})
     agent(cast.paula, "lead", "lead", agents={"own-part": {}}, visibility="public")
     for caller in (cast.paula, cast.vera, cast.charlie):
         answer = ran(caller, "lead")
-        # charlie may run it anyway, and nobody else.
+        # Only charlie may run it in any case.
         assert (SECRET in str(answer)) is (caller is cast.charlie)
 
 
-def test_a_public_sub_agent_that_turns_private_runs_for_others_no_more(cast: Cast) -> None:
+def test_a_sub_agent_that_turns_private_no_longer_runs_for_other_workspaces(cast: Cast) -> None:
     theirs(cast, visibility="public")
     agent(cast.paula, "lead", "lead", agents={"theirs": {}})
     assert SECRET in ran(cast.vera, "lead")["text"]
@@ -94,7 +94,7 @@ def test_a_public_sub_agent_that_turns_private_runs_for_others_no_more(cast: Cas
     assert SECRET not in str(ran(cast.vera, "lead"))
 
 
-def test_a_sub_agent_runs_for_all_when_its_publisher_was_a_member_of_its_workspace(
+def test_a_sub_agent_runs_for_all_callers_if_the_publisher_was_a_member_of_its_workspace(
     cast: Cast, member_of_both: Api
 ) -> None:
     theirs(cast)
@@ -104,10 +104,10 @@ def test_a_sub_agent_runs_for_all_when_its_publisher_was_a_member_of_its_workspa
         assert SECRET in ran(caller, "lead")["text"]
 
 
-def test_a_later_publisher_who_is_no_member_grants_it_no_more(cast: Cast, member_of_both: Api) -> None:
+def test_a_later_publisher_who_is_not_a_member_withdraws_the_grant(cast: Cast, member_of_both: Api) -> None:
     theirs(cast)
     first = agent(member_of_both, "lead", "lead", workspaceId="acme", agents={"theirs": {}})
-    AGENTS.publish(cast.paula, "lead", first)  # what is published: nothing is taken away
+    AGENTS.publish(cast.paula, "lead", first)  # it is published already: nothing is revoked
     assert cast.paula.patch(AGENTS.url("lead"), {"autoPublish": True}).status == 200
     assert SECRET in ran(cast.vera, "lead")["text"]
     AGENTS.save(cast.paula, "lead", "lead 2", autoPublish=True)
@@ -125,21 +125,21 @@ def test_a_key_for_one_workspace_grants_nothing_of_another(cast: Cast, member_of
     assert SECRET not in str(ran(cast.vera, "lead"))
 
 
-def test_what_runs_as_part_of_a_public_agent_cannot_be_called_past_it(cast: Cast) -> None:
+def test_a_private_sub_agent_of_a_public_agent_cannot_be_called_directly(cast: Cast) -> None:
     theirs(cast)
     agent(cast.paula, "spy", "spy", agents={"theirs": {}, "zdesk": {}})
     agent(cast.charlie, "zdesk", "desk", workspaceId="elsewhere", visibility="public", agents={"theirs": {}})
-    # The echo model asks the first by id. That `theirs` takes part behind `zdesk` helps nobody else.
+    # The echo model asks the first by id. That `theirs` runs within `zdesk` grants it to no other agent.
     answer = ran(cast.paula, "spy")
     assert "theirs" in answer["resolvedVersions"]
     assert answer["toolResults"][0]["result"] == "The agent 'theirs' is not available."
     assert SECRET not in str(answer)
 
 
-# Whoever takes an id over
+# Reused ids
 
 
-def test_a_namesake_in_another_workspace_hears_nothing(cast: Cast) -> None:
+def test_a_later_agent_with_the_same_id_in_another_workspace_does_not_run(cast: Cast) -> None:
     agent(cast.alice, "helper", "ours")
     agent(cast.alice, "lead", "lead", agents={"helper": {}}, visibility="public")
     assert cast.alice.delete(AGENTS.url("helper")).status == 200
@@ -154,13 +154,13 @@ COSTLY = [{"type": "prompt_block", "content": "{{ big }}" * 2000}]
 BIG = {"big": "x" * 60_000}
 
 
-def test_the_cost_of_evaluating_a_namesake_stops_no_run(cast: Cast) -> None:
+def test_a_foreign_agent_with_the_same_id_is_not_evaluated(cast: Cast) -> None:
     agent(cast.alice, "helper", "ours")
     agent(cast.alice, "lead", "lead", agents={"helper": {}}, visibility="public")
     assert cast.alice.delete(AGENTS.url("helper")).status == 200
     missing = run(cast.vera, "lead", requestContext=BIG)
     agent(cast.charlie, "helper", COSTLY, workspaceId="elsewhere")
-    assert told(run(cast.vera, "lead", requestContext=BIG)) == told(missing)
+    assert content_of(run(cast.vera, "lead", requestContext=BIG)) == content_of(missing)
 
 
 def test_a_default_of_the_framework_evaluates_no_foreign_private_sub_agent(cast: Cast) -> None:
@@ -179,7 +179,7 @@ def test_a_default_of_the_framework_evaluates_no_foreign_private_sub_agent(cast:
         assert texts[0] == texts[1]
 
 
-def test_a_public_namesake_is_not_it_either_and_runs_as_the_callers_own(cast: Cast) -> None:
+def test_a_later_public_agent_with_the_same_id_runs_only_while_the_caller_may_run_it(cast: Cast) -> None:
     agent(cast.alice, "helper", "ours")
     agent(cast.alice, "lead", "lead", agents={"helper": {}})
     assert cast.alice.delete(AGENTS.url("helper")).status == 200
@@ -189,10 +189,10 @@ def test_a_public_namesake_is_not_it_either_and_runs_as_the_callers_own(cast: Ca
     assert SECRET not in str(ran(cast.vera, "lead"))
 
 
-def test_a_sub_agent_that_is_made_later_is_granted_by_publishing_anew(cast: Cast) -> None:
+def test_a_sub_agent_created_later_is_granted_by_publishing_again(cast: Cast) -> None:
     version = agent(cast.alice, "lead", "lead", agents={"helper": {}}, visibility="public")
     agent(cast.alice, "helper", "ours")
-    assert "ours" in ran(cast.vera, "lead")["text"]  # who may run it anyway
+    assert "ours" in ran(cast.vera, "lead")["text"]  # vera may run it in any case
     assert "ours" not in ran(cast.charlie, "lead")["text"]
     tag = cast.alice.get(AGENTS.url("lead")).etag
     AGENTS.publish(cast.alice, "lead", version)
@@ -203,7 +203,7 @@ def test_a_sub_agent_that_is_made_later_is_granted_by_publishing_anew(cast: Cast
     assert cast.alice.get(AGENTS.url("lead")).etag == tag
 
 
-# What code defines
+# Agents that code defines
 
 
 def test_a_private_agent_of_the_code_looks_like_a_missing_one(cast: Cast, settings: Any) -> None:
@@ -220,7 +220,7 @@ def test_a_private_agent_of_the_code_looks_like_a_missing_one(cast: Cast, settin
         assert len(shortened) == 1
 
 
-def test_an_agent_of_the_code_is_part_of_what_its_own_workspace_publishes(cast: Cast, settings: Any) -> None:
+def test_an_agent_of_the_code_is_granted_to_agents_of_its_own_workspace(cast: Cast, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.private_code.framework"
     person("dee", default=Role.PUBLISHER)
     agent(key_of("dee"), "lead", "lead", agents={"hidden": {}}, visibility="public")

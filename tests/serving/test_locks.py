@@ -1,4 +1,4 @@
-"""A lock gives the very same prompts after any change, or says what of it is gone."""
+"""A lock gives exactly the same prompts after any change, or names the missing parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def change_everything(api: Api) -> None:
         assert api.post(f"{address}/unpublish").status == 200
 
 
-def test_a_lock_holds_everything_that_is_run_and_shown_in_any_context(alice: Api) -> None:
+def test_a_lock_holds_all_agents_and_blocks_of_any_context(alice: Api) -> None:
     versions = house(alice)
     made = locked(alice, "lead")
     assert made.keys() == {"lockVersion", "digest", "signature", "agents", "promptBlocks"}
@@ -54,7 +54,7 @@ def test_a_lock_holds_everything_that_is_run_and_shown_in_any_context(alice: Api
     assert locked(alice, "lead") == made
 
 
-def test_the_same_bytes_when_everything_has_changed(cast: Cast) -> None:
+def test_a_lock_gives_the_same_bytes_after_everything_has_changed(cast: Cast) -> None:
     house(cast.alice)
     contexts: list[dict[str, Any]] = [{}, {"tier": "gold"}]
     readers = (cast.alice, cast.edgar, cast.vera)
@@ -70,7 +70,7 @@ def test_the_same_bytes_when_everything_has_changed(cast: Cast) -> None:
     }
 
 
-def test_in_python_a_lock_is_made_and_used_by_the_same_rules(alice: Api) -> None:
+def test_locks_work_the_same_in_python(alice: Api) -> None:
     house(alice)
     editor = get_editor()
     framework = Framework(editor=editor)
@@ -87,7 +87,7 @@ def test_in_python_a_lock_is_made_and_used_by_the_same_rules(alice: Api) -> None
         Framework(editor=editor, versions=made)
 
 
-def test_what_was_not_there_stays_away(alice: Api) -> None:
+def test_resources_missing_when_a_lock_was_made_stay_missing(alice: Api) -> None:
     published_block(alice, "tone", "Be kind.")
     PROMPT_BLOCKS.make(alice, "later", "Be late.")
     agent(alice, "lead", [text("Lead."), reference("tone")], agents={"writer": {}})
@@ -104,7 +104,7 @@ def test_what_was_not_there_stays_away(alice: Api) -> None:
     ]
 
 
-def test_a_version_that_is_deleted_is_named(alice: Api) -> None:
+def test_a_deleted_version_is_named(alice: Api) -> None:
     versions = house(alice)
     made = locked(alice, "lead")
     for missing in ("lead", "writer", "tone", "gold"):
@@ -116,13 +116,13 @@ def test_a_version_that_is_deleted_is_named(alice: Api) -> None:
             refused(run(alice, "lead", versions=made), [missing])
 
 
-def test_everything_that_is_gone_is_named_at_once(alice: Api) -> None:
+def test_all_deleted_parts_of_a_lock_are_named_together(alice: Api) -> None:
     house(alice)
     made = locked(alice, "lead")
     for address in ("agents/lead", "agents/writer", "prompt-blocks/gold", "prompt-blocks/tone"):
         assert alice.delete(f"/stored/{address}").status == 200
     refused(run(alice, "lead", versions=made), ["lead"])
-    # What the lock does not hold is not looked for.
+    # Agents that the lock does not hold are refused.
     refused(run(alice, "writer", versions=locked_of(alice, "other")), ["writer"])
     refused(run(alice, "nobody", versions=made), ["nobody"])
 
@@ -132,7 +132,7 @@ def locked_of(api: Api, agent_id: str) -> dict[str, Any]:
     return locked(api, agent_id)
 
 
-def test_a_namesake_is_not_what_the_lock_names(cast: Cast) -> None:
+def test_a_later_resource_with_the_same_id_does_not_satisfy_a_lock(cast: Cast) -> None:
     house(cast.alice)
     made = locked(cast.alice, "lead")
     for kind, name, content in ((AGENTS, "writer", "Write."), (PROMPT_BLOCKS, "tone", "Be kind.")):
@@ -144,7 +144,7 @@ def test_a_namesake_is_not_what_the_lock_names(cast: Cast) -> None:
             refused(run(cast.charlie, "lead", versions=made), ["lead"])
 
 
-def test_each_kind_of_selector_says_what_is_locked(alice: Api) -> None:
+def test_each_kind_of_selector_determines_the_locked_version(alice: Api) -> None:
     versions = house(alice)
     AGENTS.save(alice, "lead", "New lead.", autoPublish=True)
     alice.put("/stored/agents/lead/labels/old", {"versionId": versions["lead"]})
@@ -170,7 +170,7 @@ def test_each_kind_of_selector_says_what_is_locked(alice: Api) -> None:
     assert get_editor().lock(["lead"], selector=DRAFT) == made
 
 
-def test_what_is_no_request_for_a_lock_is_named(alice: Api) -> None:
+def test_the_refusal_of_an_invalid_request_for_a_lock_names_the_field(alice: Api) -> None:
     one = {"kind": "agent", "id": "x"}
     bodies: list[tuple[dict[str, Any], str]] = [
         ({}, "resources"),
@@ -188,7 +188,7 @@ def test_what_is_no_request_for_a_lock_is_named(alice: Api) -> None:
         assert answer.status == 400 and answer.fields[0].startswith(field)
 
 
-def test_what_cannot_be_read_cannot_be_locked(cast: Cast) -> None:
+def test_unreadable_resources_cannot_be_locked(cast: Cast) -> None:
     house(cast.alice)
     for selector in (None, {"status": "draft"}, {"versionId": "x"}, {"label": "x"}):
         strange = lock(cast.charlie, ("agent", "lead"), selector=selector)
@@ -200,7 +200,7 @@ def test_what_cannot_be_read_cannot_be_locked(cast: Cast) -> None:
     assert cast.alice.get("/locks").status == 405
 
 
-def test_a_new_secret_key_breaks_no_lock(alice: Api, settings: Any) -> None:
+def test_locks_remain_valid_after_a_rotation_of_the_secret_key(alice: Api, settings: Any) -> None:
     house(alice)
     made = locked(alice, "lead")
     old, settings.SECRET_KEY = settings.SECRET_KEY, "new"
@@ -215,6 +215,6 @@ def test_a_new_secret_key_breaks_no_lock(alice: Api, settings: Any) -> None:
     assert locked(alice, "lead") == made
 
 
-def test_without_a_lock_there_is_no_key(db: None) -> None:
+def test_no_signing_key_is_made_before_the_first_lock(db: None) -> None:
     PeriodicJob.objects.update(due_at=timezone.now())
     assert Worker([registered()["keys"]]).once() and not LockKey.objects.exists()

@@ -1,4 +1,4 @@
-"""After any change a lock gives the same bytes or nothing: in worlds made at random."""
+"""After any change a lock gives the same bytes or is refused: in random worlds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READERS = ("alice", "edgar", "vera", "charlie")
 
 
 class World:
-    """Agents and prompt blocks of two workspaces that refer to each other, and people who may read some."""
+    """Agents and blocks of two workspaces that refer to each other, and people who may read some of them."""
 
     def __init__(self, cast: Cast, seed: int) -> None:
         self.random = random.Random(seed)
@@ -63,7 +63,7 @@ class World:
             owner.post(kind.path, {**body, "autoPublish": False})
 
     def save(self, kind: Any, name: str) -> None:
-        """Save over a resource, whoever may; what cannot be published stays a draft."""
+        """Save a resource as a random permitted person; versions that cannot be published stay drafts."""
         body = {kind.text: self.content(kind), **self.fields(kind, name)}
         people = [self.cast.alice, self.cast.charlie, *[self.cast.edgar] * 3]
         for api in self.random.sample(people, 2):
@@ -71,7 +71,7 @@ class World:
                 api.patch(kind.url(name), body)
 
     def change(self) -> None:
-        """Do something that changes what is served, or to whom."""
+        """Make a random change that affects what is served, or to whom."""
         kind, name = self.random.choice([AGENTS, PROMPT_BLOCKS]), self.random.choice(NAMES)
         changes: list[Callable[[], Any]] = [
             lambda: self.save(kind, name),
@@ -88,7 +88,7 @@ class World:
         self.random.choice(changes)()
 
     def publish_again(self) -> None:
-        """Publish any version by anybody who may, which grants anew what it may run and show."""
+        """Publish a random version as a random permitted person, which renews its grants."""
         versions = AgentVersion.objects.order_by("resource_id", "number")
         for version in self.random.sample(list(versions), min(1, len(versions))):
             for api in (self.cast.edgar, self.cast.paula, self.cast.charlie):
@@ -105,7 +105,7 @@ def said(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", [0])
-def test_a_lock_gives_the_same_bytes_or_nothing(cast: Cast, seed: int) -> None:
+def test_a_lock_gives_the_same_bytes_or_is_refused(cast: Cast, seed: int) -> None:
     world = World(cast, seed)
     made: list[tuple[str, str, dict[str, Any], Any]] = []
     for reader in READERS:
@@ -135,7 +135,7 @@ def test_a_lock_gives_the_same_bytes_or_nothing(cast: Cast, seed: int) -> None:
 
 
 def may_run(name: str, api: Api, cast: Cast) -> bool:
-    """Say whether the caller is a member of the workspace of an agent, or the agent is public."""
+    """Return whether the caller is a member of the workspace of an agent, or the agent is public."""
     agent = Agent.objects.get(pk=name)
     [who] = [one for one in READERS if getattr(cast, one) is api]
     members = Membership.objects.filter(user__username=who, workspace=agent.workspace)

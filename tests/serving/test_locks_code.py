@@ -46,7 +46,7 @@ def refused(api: Api, made: dict[str, Any], names: list[str]) -> None:
     locks.refused(run(api, LEAD, versions=made), names)
 
 
-def test_the_code_stays_what_it_was_when_an_override_comes(admin: Api, source: str) -> None:
+def test_a_lock_of_the_code_is_unaffected_by_a_later_override(admin: Api, source: str) -> None:
     made = locked(admin, LEAD)
     assert {name: pin["versionId"] for name, pin in made["agents"].items()} == {LEAD: None, "answers": None}
     before = prompts_of(by_lock(admin, made, LEAD))
@@ -58,7 +58,7 @@ def test_the_code_stays_what_it_was_when_an_override_comes(admin: Api, source: s
         assert answer["resolvedVersions"] == {LEAD: None, "answers": None}
 
 
-def test_an_override_stays_when_it_is_replaced_and_unpublished(admin: Api, source: str) -> None:
+def test_a_lock_of_an_override_holds_after_it_is_replaced_or_unpublished(admin: Api, source: str) -> None:
     published_block(admin, "tone", "Be kind.", workspaceId="default")
     first = override(admin, [text("First."), reference("tone")])
     made = locked(admin, LEAD)
@@ -74,7 +74,7 @@ def test_an_override_stays_when_it_is_replaced_and_unpublished(admin: Api, sourc
     refused(vic, made, ["answers"])
 
 
-def test_another_code_is_not_what_the_lock_names(
+def test_a_lock_is_refused_after_the_code_changed(
     admin: Api, source: str, settings: Any, tmp_path: Path
 ) -> None:
     as_code = locked(admin, LEAD)
@@ -95,9 +95,7 @@ def test_another_code_is_not_what_the_lock_names(
     assert (answer.status, answer.body["names"]) == (424, ["answers"])
 
 
-def test_a_file_is_locked_as_its_commit_or_as_what_it_holds(
-    admin: Api, settings: Any, tmp_path: Path
-) -> None:
+def test_a_file_is_locked_by_its_commit_or_by_its_content(admin: Api, settings: Any, tmp_path: Path) -> None:
     project = repository(tmp_path / "project")
     define(settings, project.root)
     project.put({"instructions": "by hand"})

@@ -1,4 +1,4 @@
-"""Who may use a lock, and what no lock gives: forged ones, drafts, what the caller may not read."""
+"""Rights and locks: forged locks, locks of drafts, and parts that the caller may not read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def changed(made: dict[str, Any], *path: str, to: Any) -> dict[str, Any]:
 
 
 def redigested(made: dict[str, Any]) -> dict[str, Any]:
-    """Return the lock with the digest that belongs to what it holds: anybody can compute that."""
+    """Return the lock with the digest of its changed content, which any caller can compute."""
     content = {name: made[name] for name in ("lockVersion", "agents", "promptBlocks")}
     return {**made, "digest": canonical.digest(content)}
 
@@ -81,7 +81,7 @@ def test_no_byte_of_a_lock_can_be_changed(cast: Cast) -> None:
     by_lock(cast.vera, dict(reversed(made.items())))
 
 
-def test_what_is_not_shaped_like_a_lock_is_none(alice: Api) -> None:
+def test_a_malformed_lock_is_refused(alice: Api) -> None:
     made = lead(alice)
     shapes: list[tuple[tuple[str, ...], Any]] = [
         (("lockVersion",), 2),
@@ -104,14 +104,14 @@ def test_what_is_not_shaped_like_a_lock_is_none(alice: Api) -> None:
         invalid(run(alice, "lead", versions={name: made[name] for name in made if name != missing}))
 
 
-def test_the_lock_of_another_installation_is_none(alice: Api) -> None:
+def test_a_lock_of_another_installation_is_refused(alice: Api) -> None:
     made = lead(alice)
     LockKey.objects.all().delete()
     invalid(run(alice, "lead", versions=made))
     by_lock(alice, locked(alice, "lead"))
 
 
-def test_nothing_is_selected_beside_a_lock(alice: Api) -> None:
+def test_no_selector_is_allowed_along_with_a_lock(alice: Api) -> None:
     made = lead(alice)
     draft: dict[str, Any] = {"status": "draft"}
     answer = run(alice, "lead", query=draft, versions=made)
@@ -127,7 +127,7 @@ def test_nothing_is_selected_beside_a_lock(alice: Api) -> None:
 # Drafts
 
 
-def test_a_lock_of_drafts_takes_the_right_to_drafts(cast: Cast) -> None:
+def test_a_lock_of_drafts_needs_the_right_to_read_drafts(cast: Cast) -> None:
     lead(cast.alice)
     AGENTS.save(cast.alice, "lead", SECRET)
     made = locked(cast.edgar, "lead", selector={"status": "draft"})
@@ -138,14 +138,14 @@ def test_a_lock_of_drafts_takes_the_right_to_drafts(cast: Cast) -> None:
     refused(run(cast.charlie, "lead", versions=made), ["lead"])
     cast.alice.patch("/stored/agents/lead", {"visibility": "public"})
     refused(run(cast.charlie, "lead", versions=made), ["lead"])
-    # What has gone live since is a draft no more.
+    # A version that has gone live since is no longer a draft.
     draft = made["agents"]["lead"]["versionId"]
     assert cast.alice.post(AGENTS.url("lead", "versions", draft, "activate")).status == 200
     assert SECRET in by_lock(cast.vera, made)["text"]
     refused(run(cast.charlie, "lead", versions=made), ["writer"])  # a draft runs nothing as a part of itself
 
 
-def test_drafts_of_blocks_and_sub_agents_are_answered_as_what_is_gone(cast: Cast) -> None:
+def test_unreadable_drafts_of_blocks_and_sub_agents_in_a_lock_are_answered_as_missing(cast: Cast) -> None:
     lead(cast.alice)
     draft = str(PROMPT_BLOCKS.save(cast.alice, "tone", SECRET)["latestVersionId"])
     made = locked(cast.alice, "lead", selector={"status": "draft"})
@@ -159,7 +159,7 @@ def test_drafts_of_blocks_and_sub_agents_are_answered_as_what_is_gone(cast: Cast
     refused(run(cast.vera, "lead", versions=made), ["writer"])
 
 
-def test_what_was_never_published_is_locked_as_the_draft_that_it_is(cast: Cast) -> None:
+def test_a_lock_of_a_never_published_agent_is_a_lock_of_a_draft(cast: Cast) -> None:
     AGENTS.make(cast.alice, "lead", SECRET, autoPublish=False, model={"provider": "echo", "name": "echo"})
     made = locked(cast.edgar, "lead")
     assert lock(cast.vera, ("agent", "lead")).status == 404
@@ -167,7 +167,7 @@ def test_what_was_never_published_is_locked_as_the_draft_that_it_is(cast: Cast) 
     assert SECRET in by_lock(cast.edgar, made)["text"]
 
 
-def test_a_label_gives_the_right_only_while_the_lock_is_made(cast: Cast) -> None:
+def test_a_released_label_gives_the_right_only_when_the_lock_is_made(cast: Cast) -> None:
     lead(cast.alice)
     draft = AGENTS.save(cast.alice, "lead", "Pilot.")["latestVersionId"]
     pilot = {"label": "pilot"}
@@ -184,7 +184,7 @@ def test_a_label_gives_the_right_only_while_the_lock_is_made(cast: Cast) -> None
 # Rights that are gone, and rights that were never there
 
 
-def test_a_lock_is_no_right_to_run_the_agent(cast: Cast) -> None:
+def test_a_lock_does_not_grant_the_right_to_run_the_agent(cast: Cast) -> None:
     made = lead(cast.alice)
     refused(run(cast.charlie, "lead", versions=made), ["lead"])
     assert run(cast.nobody, "lead", versions=made).status == 401
@@ -193,7 +193,7 @@ def test_a_lock_is_no_right_to_run_the_agent(cast: Cast) -> None:
     refused(run(cast.vera, "lead", versions=made), ["lead"])
 
 
-def test_an_agent_that_is_public_no_more_runs_no_more_for_strangers(cast: Cast) -> None:
+def test_a_lock_of_an_agent_that_turned_private_is_refused_for_non_members(cast: Cast) -> None:
     lead(cast.alice)
     cast.alice.patch("/stored/agents/lead", {"visibility": "public"})
     made = locked(cast.charlie, "lead")
@@ -205,7 +205,7 @@ def test_an_agent_that_is_public_no_more_runs_no_more_for_strangers(cast: Cast) 
     refused(run(cast.charlie, "lead", versions=made), ["lead"])
 
 
-def test_unpublishing_stops_no_lock_and_deleting_stops_it_for_good(cast: Cast) -> None:
+def test_a_lock_works_after_unpublishing_and_never_again_after_deleting(cast: Cast) -> None:
     """That is so of every part of a lock; that it is private stops no member of the workspace."""
     made = lead(cast.alice)
     before = prompts_of(by_lock(cast.vera, made))
@@ -219,7 +219,7 @@ def test_unpublishing_stops_no_lock_and_deleting_stops_it_for_good(cast: Cast) -
             refused(run(cast.vera, "lead", versions=made), [name])
 
 
-def test_a_sub_agent_that_ran_by_the_callers_own_right_needs_it_still(cast: Cast) -> None:
+def test_a_locked_sub_agent_without_a_grant_needs_the_callers_right(cast: Cast) -> None:
     """`helper` of another workspace was public when `lead` was published, and was not granted."""
     agent(cast.charlie, "helper", "Help.", visibility="public")
     agent(cast.alice, "lead", "Lead.", agents={"helper": {}})
@@ -230,8 +230,8 @@ def test_a_sub_agent_that_ran_by_the_callers_own_right_needs_it_still(cast: Cast
     assert locked(cast.alice, "lead")["agents"].keys() == {"lead"}
 
 
-def test_a_namesake_of_a_sub_agent_is_not_what_was_granted(cast: Cast) -> None:
-    """`helper` was granted to `lead`; who makes the lock may run the later `helper` of another workspace."""
+def test_a_locked_sub_agent_with_a_reused_id_is_not_granted(cast: Cast) -> None:
+    """`helper` was granted to `lead`; the lock is made by a caller who may run a later, foreign `helper`."""
     agent(cast.alice, "helper", "Help.")
     agent(cast.alice, "lead", "Lead.", agents={"helper": {}})
     assert cast.alice.delete("/stored/agents/helper").status == 200
@@ -242,7 +242,7 @@ def test_a_namesake_of_a_sub_agent_is_not_what_was_granted(cast: Cast) -> None:
     refused(run(cast.vera, "lead", versions=made), ["helper"])
 
 
-def test_a_block_is_shown_by_no_other_agent_of_the_lock_than_before(cast: Cast) -> None:
+def test_a_locked_block_is_shown_only_by_agents_that_showed_it_before(cast: Cast) -> None:
     """`theirs` names a block of acme that its publisher could not read, and `ours` shows it."""
     published_block(cast.alice, "tone", SECRET)
     agent(cast.alice, "ours", [reference("tone")], visibility="public")
@@ -252,7 +252,7 @@ def test_a_block_is_shown_by_no_other_agent_of_the_lock_than_before(cast: Cast) 
     assert cast.edgar.post(AGENTS.url("theirs", "versions", version, "activate")).status == 200
     granted = locked(cast.charlie, "theirs", "ours")
     assert SECRET in by_lock(cast.charlie, granted, "theirs")["text"]
-    # Published again by somebody who may not read the block, it shows it no more; the lock as it did.
+    # Published again without the right to read the block, it no longer shows it; the lock is unaffected.
     AgentVersion.objects.get(pk=version).blocks.update(target_uuid=None)
     made = locked(cast.charlie, "theirs", "ours")
     assert made["promptBlocks"].keys() == {"tone"}
@@ -261,7 +261,7 @@ def test_a_block_is_shown_by_no_other_agent_of_the_lock_than_before(cast: Cast) 
     assert SECRET in by_lock(cast.charlie, granted, "theirs")["text"]
 
 
-def test_a_sub_agent_runs_for_no_other_agent_of_the_lock_than_before(cast: Cast) -> None:
+def test_a_locked_sub_agent_runs_only_for_agents_that_ran_it_before(cast: Cast) -> None:
     """`theirs` merely names `writer`, which runs as part of `lead` only."""
     agent(cast.alice, "writer", SECRET)
     agent(cast.alice, "lead", "Lead.", agents={"writer": {}}, visibility="public")
@@ -273,7 +273,7 @@ def test_a_sub_agent_runs_for_no_other_agent_of_the_lock_than_before(cast: Cast)
     assert answer["resolvedVersions"].keys() == {"theirs"} and SECRET not in str(answer)
 
 
-def test_a_draft_shows_blocks_to_those_who_may_read_them_only(cast: Cast) -> None:
+def test_a_locked_draft_shows_blocks_only_to_callers_who_may_read_them(cast: Cast) -> None:
     give_role("edgar", "elsewhere", Role.EDITOR)
     published_block(cast.alice, "tone", SECRET)
     agent(cast.charlie, "theirs", [text("Mine.")])
@@ -290,7 +290,7 @@ def test_a_draft_shows_blocks_to_those_who_may_read_them_only(cast: Cast) -> Non
 # Sizes, and ids that look like something else
 
 
-def test_ids_are_nothing_but_ids(alice: Api) -> None:
+def test_unusual_ids_can_be_locked(alice: Api) -> None:
     for name in ("__proto__", "a.b", "team/lead", "ünï", "digest", "{{ x }}"):
         PROMPT_BLOCKS.make(alice, name, "Be kind.", autoPublish=True)
         agent(alice, name, [reference(name)])
@@ -300,7 +300,7 @@ def test_ids_are_nothing_but_ids(alice: Api) -> None:
         refused(run(alice, name, versions=made), [name])
 
 
-def test_a_lock_holds_a_thousand_blocks_and_not_more_than_it_may(alice: Api) -> None:
+def test_a_lock_holds_a_thousand_blocks_within_its_size_limit(alice: Api) -> None:
     agent(alice, "writer", [text("Write.")])
     names = [f"block-{number}" for number in range(1000)]
     insert_resources(PROMPT_BLOCKS, names)

@@ -1,4 +1,4 @@
-"""Agents in parts: evaluated by a client they are, character by character, what the server answers."""
+"""Agents in parts: evaluated by a client, they equal the server's answer character by character."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def parts_of(api: Api, agent_id: str = "writer", **query: str) -> dict[str, Any]
 
 
 def evaluated(parts: dict[str, Any], context: Any) -> tuple[int, str]:
-    """Evaluate as a client does, and return the status and the text that the server would answer."""
+    """Evaluate as a client does, and return the status and the text that the server would return."""
     try:
         return 200, json.dumps(evaluate(parts, context))
     except ValidationFailed as refusal:
@@ -60,7 +60,7 @@ def save_block(api: Api, block_id: str, block: dict[str, Any]) -> None:
     assert api.post(PROMPT_BLOCKS.path, made).status == 201
 
 
-def test_both_sides_evaluate_the_vectors_alike(alice: Api) -> None:
+def test_client_and_server_evaluate_the_vectors_identically(alice: Api) -> None:
     for vector in VECTORS:
         with undone():
             _evaluated_alike(alice, vector)
@@ -91,7 +91,7 @@ def _evaluated_alike(alice: Api, vector: dict[str, Any]) -> None:
 @settings(UNHURRIED, max_examples=40)
 @given(agent_configs, st.tuples(block_configs, block_configs), st.lists(contexts, max_size=4))
 def any_agent_in_any_context(api: Api, numbers: Iterator[int], config: Any, blocks: Any, given: Any) -> None:
-    """Make an agent with blocks of its own, and evaluate its draft."""
+    """Make an agent with its own blocks, and evaluate its draft."""
     number = next(numbers)
     for block_id, block in zip(BLOCK_IDS, blocks, strict=False):
         save_block(api, f"{block_id}{number}", block)
@@ -105,14 +105,14 @@ def any_agent_in_any_context(api: Api, numbers: Iterator[int], config: Any, bloc
         agree(api, context, agent_id, versionId=made.body["latestVersionId"])
 
 
-def test_both_sides_evaluate_anything_alike(alice: Api) -> None:
+def test_client_and_server_evaluate_random_agents_identically(alice: Api) -> None:
     save_block(alice, "draft", {"content": "draft", "published": False})
     any_agent_in_any_context(alice, count())
 
 
 @settings(UNHURRIED, max_examples=80)
 @given(context_schemas, contexts)
-def test_both_sides_refuse_the_same_contexts_in_the_same_words(schema: Any, context: Any) -> None:
+def test_client_and_server_refuse_the_same_contexts_with_the_same_messages(schema: Any, context: Any) -> None:
     assert context_schema.refusals(schema, context) == server.refusals(schema, context)
 
 
@@ -122,7 +122,7 @@ ONLY_FOR_THE_SERVER: list[dict[str, Any]] = [
     {"properties": {"a": {"pattern": "x"}}},
     {"x-own": 1},
     {"$schema": "http://json-schema.org/draft-04/schema#"},
-    # A reference in a dialect that leaves out what stands beside it.
+    # A reference in a dialect that ignores the keywords next to it.
     {"$schema": DRAFT_7, "definitions": {"one": {}}, "$ref": "#/definitions/one"},
     {"$ref": "#"},
     {"$ref": "#/$defs/gone"},
@@ -134,7 +134,7 @@ ONLY_FOR_THE_SERVER: list[dict[str, Any]] = [
 ]
 
 
-def test_a_client_leaves_to_the_server_what_it_cannot_check() -> None:
+def test_a_client_leaves_schemas_that_it_cannot_check_to_the_server() -> None:
     for schema in ONLY_FOR_THE_SERVER:
         with pytest.raises(CannotEvaluate):
             context_schema.refusals(schema, {"a": [1] * 10_001})
@@ -147,7 +147,7 @@ def test_a_client_checks_schemas_of_the_seventh_draft_too() -> None:
     assert {issue.field for issue in found} == {"requestContext.a", "requestContext.b"}
 
 
-def test_the_parts_are_what_is_stored_unevaluated(alice: Api) -> None:
+def test_the_parts_are_the_stored_unevaluated_fields(alice: Api) -> None:
     instructions = [text("{{ a }}"), reference("tone"), reference("tone"), reference("gone")]
     version = published_block(alice, "tone", "Be {{ manner }}.", rules=FOR_GOLD)
     schema = {"type": "object"}
@@ -184,7 +184,7 @@ def test_the_parts_are_what_is_stored_unevaluated(alice: Api) -> None:
     }
 
 
-def test_an_unknown_form_is_refused_and_a_context_plays_no_part(alice: Api) -> None:
+def test_an_unknown_form_is_refused_and_the_context_does_not_affect_the_parts(alice: Api) -> None:
     published_agent(alice, "writer", [text("{{ a }}")])
     for form in ("whole", ""):
         answer = ask(alice, form=form)
@@ -205,7 +205,7 @@ def test_a_publish_of_a_block_is_in_the_next_parts(alice: Api) -> None:
     assert (second.status, second.body["promptBlocks"]["tone"]["content"]) == (200, "Be brief.")
 
 
-def test_callers_get_the_parts_of_what_they_may_read(cast: Cast) -> None:
+def test_callers_get_parts_of_readable_versions_only(cast: Cast) -> None:
     published_block(cast.alice, "tone", "Be kind.")
     PROMPT_BLOCKS.save(cast.alice, "tone", "Not for everybody.")
     published_agent(cast.alice, "writer", [text("one"), reference("tone")], visibility="public")
@@ -226,7 +226,7 @@ def test_callers_get_the_parts_of_what_they_may_read(cast: Cast) -> None:
                 assert parts.body == whole.body
 
 
-def test_a_private_block_of_others_shows_nothing(cast: Cast) -> None:
+def test_parts_do_not_contain_a_private_block_of_another_workspace(cast: Cast) -> None:
     published_block(cast.alice, "tone", "Secret.", workspaceId="acme")
     body = {"id": "mine", "workspaceId": "elsewhere", "visibility": "public", "autoPublish": False}
     made = cast.charlie.post(AGENTS.path, AGENTS.body([text("."), reference("tone")], **body))
@@ -249,7 +249,7 @@ def test_parts_of_agents_in_code_and_in_files(alice: Api, folder: Folder) -> Non
 COSTLY = {"operator": "OR", "conditions": [{"field": "v", "operator": "contains", "value": "b"}] * 9_000}
 
 
-def test_both_sides_have_the_same_limits(alice: Api) -> None:
+def test_client_and_server_have_the_same_limits(alice: Api) -> None:
     published_block(alice, "costly", "x", rules=COSTLY)
     published_agent(alice, "writer", [text("{{ v }}" * 4_100), reference("costly")])
     for length, code in ((4_200, "instructions_too_long"), (4_000, "evaluation_too_costly")):
@@ -258,7 +258,7 @@ def test_both_sides_have_the_same_limits(alice: Api) -> None:
     assert agree(alice, {"v": "a"}).status == 200
 
 
-def test_more_text_than_a_request_may_read_is_refused_in_parts_too(
+def test_the_limit_on_text_of_a_request_applies_to_parts_too(
     alice: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published_block(alice, "long", "x" * 2_000)
@@ -269,7 +269,7 @@ def test_more_text_than_a_request_may_read_is_refused_in_parts_too(
         assert (answer.status, answer.code, answer.fields) == (400, "evaluation_too_costly", ["instructions"])
 
 
-def test_a_context_that_is_no_json_is_refused(alice: Api) -> None:
+def test_a_context_that_is_not_json_is_refused(alice: Api) -> None:
     published_agent(alice)
     parts = parts_of(alice)
     for value in ("\0", "\ud800", float("nan"), object()):

@@ -68,7 +68,7 @@ def scanned_by(api: Api, path: str) -> list[tuple[str, list[str]]]:
             selects.append((sql, parameters))
         return execute(sql, parameters, *rest)
 
-    # Django has no text of a statement that is prepared on PostgreSQL, with its parameters beside it.
+    # For statements prepared on PostgreSQL, Django has no text with the parameters filled in.
     with connection.execute_wrapper(note):
         assert api.get(path).status == 200
     assert selects
@@ -77,14 +77,14 @@ def scanned_by(api: Api, path: str) -> list[tuple[str, list[str]]]:
 
 @pytest.fixture(scope="module")
 def thousands(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> None:
-    """Thousands of agents, all favorites, and blocks, each with a target of its own beside a common one."""
+    """Thousands of agents, all favorites, and blocks, each with its own target and a common one."""
     with stored_once():
         make_thousands()
 
 
 @pytest.fixture
 def cast(thousands: None, shared_cast: Cast) -> Cast:
-    """Everybody, before those thousands."""
+    """The cast, created before those thousands."""
     return shared_cast
 
 
@@ -114,7 +114,7 @@ def make_thousands() -> None:
         cursor.execute("ANALYZE")
 
 
-def test_a_whole_table_is_noticed(cast: Cast) -> None:
+def test_a_full_scan_is_detected(cast: Cast) -> None:
     everything = "SELECT config_json FROM versioning_agentversion WHERE change_message = 'x'"
     assert scanned(everything) == ["versioning_agentversion"]
 

@@ -1,4 +1,4 @@
-"""How many queries a read takes: few, and as many among thousands of rows as among a handful."""
+"""How many queries a read takes: few, and the same number with thousands of rows as with a handful."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from versioning.models import BlockReference, SubAgentReference
 pytestmark = pytest.mark.database
 
 FEW, MANY = 10, 1_050
-# What a read may take once it is known who is calling. Two of them ask which versions are chosen: only here,
-# in a transaction, which may see changes of its own.
+# The queries of a read without authentication. Two of them ask which versions are chosen: only here,
+# in a transaction, which may see its own uncommitted changes.
 MOST = 6
 
 FACTORIES: dict[Kind, tuple[Any, Any, Any]] = {
@@ -47,7 +47,7 @@ def insert_resources(kind: Kind, names: list[str], **config: Any) -> list[Any]:
 
 
 def insert_history(kind: Kind, resource_id: str, numbers: range) -> None:
-    """Insert further versions of a resource, each with a label of its own."""
+    """Insert further versions of a resource, each with its own label."""
     rows, versions_of, labels_of = FACTORIES[kind]
     author = User.objects.get(username="alice")
     versions = [versions_of.build(resource_id=resource_id, number=one, author=author) for one in numbers]
@@ -64,7 +64,7 @@ def insert(rows: Iterable[Any]) -> None:
 
 
 def grow(start: int, stop: int) -> None:
-    """Let there be `stop` of everything, where there were `start` before.
+    """Increase the number of rows of every type from `start` to `stop`.
 
     All agents refer to the block `r0` and, but for itself, to the agent `r0`; these two are the
     ones that have `stop` versions.
@@ -83,7 +83,7 @@ def grow(start: int, stop: int) -> None:
     )
     for kind in FACTORIES:
         insert_history(kind, "r0", range(start + 1 if start else 2, stop + 1))
-    # Nobody but this transaction sees the rows: PostgreSQL would go on planning for empty tables.
+    # Only this transaction sees the rows: PostgreSQL would go on planning for empty tables.
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -122,7 +122,7 @@ def reads(kind: Kind) -> list[tuple[str, dict[str, Any]]]:
 
 
 def queries_of(api: Api, path: str, query: dict[str, Any]) -> int:
-    """Return how many queries a read takes, those that find out who is calling aside."""
+    """Return how many queries a read takes, without those of the authentication."""
     assert api.get(path, surprise="1").status == 400
     with CaptureQueriesContext(connection) as for_the_key:
         assert api.get(path, surprise="1").status == 400
@@ -144,7 +144,7 @@ def counts(api: Api, kind: Kind) -> dict[str, int]:
     return found
 
 
-def test_finding_out_who_is_calling_takes_three_queries_at_most(alice: Api) -> None:
+def test_authentication_takes_three_queries_at_most(alice: Api) -> None:
     with CaptureQueriesContext(connection) as first:
         assert alice.get("/stored/agents", surprise="1").status == 400
     with CaptureQueriesContext(connection) as second:
@@ -154,7 +154,7 @@ def test_finding_out_who_is_calling_takes_three_queries_at_most(alice: Api) -> N
 
 def test_a_read_takes_four_queries_at_most(alice: Api, kind: Kind) -> None:
     grow(0, FEW)
-    # A page of versions takes one more, which asks how long they are: each may hold a megabyte.
+    # A page of versions takes one more, for their lengths: each may hold a megabyte.
     most = {True: MOST + 1, False: MOST}
     found = counts(alice, kind).items()
     assert {read: count for read, count in found if not 1 <= count <= most["/versions {" in read]} == {}
@@ -182,15 +182,13 @@ def test_saving_and_publishing_take_few_statements(kind: Kind) -> None:
     assert len(statements) <= (8 if kind == AGENTS else 9), statements
 
 
-def test_a_label_costs_a_served_agent_one_query_more(alice: Api) -> None:
+def test_a_label_selector_costs_one_query_more(alice: Api) -> None:
     grow(0, FEW)
     by_label, published = (queries_of(alice, "/agents/r1", query) for query in ({"label": "stable"}, {}))
     assert by_label <= published + 1
 
 
-def test_reads_take_as_many_queries_among_thousands_of_rows_as_among_a_handful(
-    alice: Api, kind: Kind
-) -> None:
+def test_reads_take_as_many_queries_with_thousands_of_rows_as_with_a_handful(alice: Api, kind: Kind) -> None:
     grow(0, FEW)
     among_few = counts(alice, kind)
     grow(FEW, MANY)

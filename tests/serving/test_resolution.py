@@ -1,4 +1,4 @@
-"""From a selector to a version: what each route that takes one resolves to, and who falls back to what."""
+"""From a selector to a version: how each route resolves selectors, and the fallbacks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def writer(request: pytest.FixtureRequest, alice: Api) -> Writer:
 
 @pytest.fixture(params=[(AGENTS, "served"), (PROMPT_BLOCKS, "record")], ids=["agent served", "block record"])
 def one_route(request: pytest.FixtureRequest, alice: Api) -> Writer:
-    """`writer` of either kind through one route, for what is decided behind all of them."""
+    """`writer` of either kind through one route, for logic that all routes share."""
     kind, name = request.param
     return Writer(kind, name, alice)
 
@@ -80,7 +80,7 @@ def test_each_selector_finds_the_version_that_it_names(cast: Cast, writer: Write
         assert (refused.status, refused.code) == (403, "forbidden")
 
 
-def test_without_a_published_version_readers_of_drafts_get_the_latest_and_others_nothing(
+def test_without_a_published_version_only_readers_of_drafts_get_the_latest(
     cast: Cast, writer: Writer
 ) -> None:
     cast.alice.post(writer.kind.url("writer", "unpublish"))
@@ -92,7 +92,7 @@ def test_without_a_published_version_readers_of_drafts_get_the_latest_and_others
     assert writer.text(cast.edgar) == "three"
 
 
-def test_selectors_follow_the_versions_that_they_name(alice: Api, one_route: Writer) -> None:
+def test_selectors_follow_changes_of_status_and_labels(alice: Api, one_route: Writer) -> None:
     kind, label = one_route.kind, one_route.kind.url("writer", "labels", "blue")
     alice.put(label, {"versionId": one_route.three})
     assert one_route.text(alice, label="blue") == "three"
@@ -109,7 +109,7 @@ def test_selectors_follow_the_versions_that_they_name(alice: Api, one_route: Wri
     assert one_route.text(alice, status="draft") == "five"
 
 
-def test_an_unknown_status_and_two_selectors_at_once_are_refused(alice: Api, one_route: Writer) -> None:
+def test_an_unknown_status_and_combined_selectors_are_refused(alice: Api, one_route: Writer) -> None:
     for query in (
         {"status": "draft", "versionId": "x"},
         {"label": "blue", "versionId": "x"},
@@ -139,7 +139,7 @@ def test_a_version_or_label_of_another_resource_is_not_found(alice: Api, one_rou
         assert one_route.ask(alice, **query).status == 404
 
 
-def test_a_record_says_which_version_it_was_resolved_to(alice: Api, kind: Kind) -> None:
+def test_a_record_names_its_resolved_version(alice: Api, kind: Kind) -> None:
     writer = Writer(kind, "record", alice)
     wanted = {
         writer.one: {"label": "blue"},
@@ -152,7 +152,7 @@ def test_a_record_says_which_version_it_was_resolved_to(alice: Api, kind: Kind) 
         assert (record["activeVersionId"], record["latestVersionId"]) == (writer.two, writer.three)
 
 
-def test_a_served_agent_says_that_it_fell_back(alice: Api) -> None:
+def test_a_served_agent_reports_a_fallback(alice: Api) -> None:
     draft = AGENTS.make(alice)["latestVersionId"]
     fallen = served(alice)
     assert fallen["fallback"]["code"] == "no_published_version" and fallen["fallback"]["message"]
@@ -165,7 +165,7 @@ def test_a_served_agent_says_that_it_fell_back(alice: Api) -> None:
         assert served(alice, **query)["fallback"] is None
 
 
-def test_a_served_agent_says_what_was_asked_and_what_was_found(alice: Api) -> None:
+def test_a_served_agent_reports_selector_and_resolved_version(alice: Api) -> None:
     writer = Writer(AGENTS, "served", alice)
     for query in ({}, {"status": "draft"}, {"label": "blue"}, {"versionId": writer.three}):
         agent = served(alice, **query)

@@ -22,7 +22,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 LEADS = {"answers": "leads-answers", "notes": "leads-notes"}
 ARGUMENTS = {"status": "status", "versionId": "version_id", "label": "label"}
 
-# What is stored, oldest first. `old` is a version with the label `stable`.
+# Stored versions, oldest first. `old` is a version with the label `stable`.
 STATES = {
     "none": [],
     "draft only": ["old", "draft"],
@@ -30,7 +30,7 @@ STATES = {
     "both": ["old", "published", "draft"],
 }
 
-# What answers: the text of a version, `code`, or `-` for nothing at all. A star marks the latest
+# What is served: the text of a version, `code`, or `-` for nothing at all. A star marks the latest
 # version in place of a published one. The columns are the selectors.
 SELECTORS = ["none", "published", "draft", "exact", "foreign", "unknown", "label"]
 TABLE = {
@@ -47,7 +47,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored of an agent, and what there is to select."""
+    """The stored versions of an agent, and the selectors of the table."""
 
     api: Api
     versions: dict[str, str | None]
@@ -92,7 +92,7 @@ def stored(editor: Api, agent_id: str, state: str) -> Stored:
 
 
 @pytest.mark.parametrize(("agent_id", "state"), TABLE, ids=str)
-def test_every_way_to_an_agent_gives_the_version_that_the_table_says(
+def test_every_interface_resolves_the_version_in_the_table(
     stored: Stored, agent_id: str, state: str, subtests: pytest.Subtests
 ) -> None:
     for selector, expected in zip(SELECTORS, TABLE[agent_id, state], strict=True):
@@ -133,7 +133,7 @@ def _answers_in_python(stored: Stored, agent_id: str, selected: dict[str, str], 
     framework = get_framework()
     agent = framework.get_agent_by_id(agent_id, **_arguments(selected))
     if agent_id == "answers" and (not selected or stored.versions[text] is None):
-        # Asked for nothing, or where there is nothing to be applied, Python gives the registered agent.
+        # Without a selector, or without an applicable override, Python gives the registered agent.
         assert agent is framework.agents["answers"]
         text = "code"
     else:
@@ -149,7 +149,7 @@ def _answers_as_sub_agent(stored: Stored, agent_id: str, selected: dict[str, str
     text: str | None = expected
     warns = False
     if expected in {"-", "draft*"}:
-        # A version that is not there: the code answers, or what is published of a stored agent, or nobody.
+        # A missing version: the code is served, or the published version of a stored agent, or nothing.
         published = "published" if "published" in stored.versions else None
         text, warns = ("code" if agent_id == "answers" else published), True
     versions = {"agents": {agent_id: selected}} if selected else {}
@@ -178,7 +178,7 @@ def _arguments(selected: dict[str, str]) -> dict[str, str]:
     ],
     ids=str,
 )
-def test_a_viewer_gets_what_is_published_and_nothing_else(
+def test_a_viewer_gets_published_versions_only(
     stored: Stored, agent_id: str, state: str, statuses: list[int]
 ) -> None:
     person("vic", default=Role.VIEWER)

@@ -1,7 +1,7 @@
-"""What one worker process changes, the others answer with at once.
+"""Changes by one worker process are visible in the answers of the others immediately.
 
-The server of these tests says in every answer which process gave it, and a connection stays with
-the process that accepted it: so there is one connection to each process, and both are asked.
+The server of these tests names in every answer the process that gave it, and a connection stays with
+the process that accepted it: so there is one connection to each process, and the tests use both.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_the_two_connections_stay_with_two_processes(both: tuple[RemoteApi, ...]
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Only Linux says where a process may run.")
-def test_each_process_keeps_to_a_processor_of_its_own(both: tuple[RemoteApi, ...]) -> None:
+def test_each_process_runs_on_its_own_processor(both: tuple[RemoteApi, ...]) -> None:
     kept = [os.sched_getaffinity(int(api.get("/healthz").headers[HEADER])) for api in both]
     allowed = os.sched_getaffinity(0)
     assert [len(processors) for processors in kept] == [1, 1]
@@ -128,7 +128,7 @@ def test_a_change_is_seen_by_the_next_read_of_the_other_process(
         assert there.get(address).status == 404
 
 
-def test_a_new_key_opens_every_process_and_a_revoked_one_none(service: Service) -> None:
+def test_new_and_revoked_keys_take_effect_in_every_process_immediately(service: Service) -> None:
     key = service.manage("create_api_key", "robot", "--workspace", "default", "--role", "viewer")
     with ExitStack() as stack:
         both = connection_to_each(service, stack, key)
@@ -137,7 +137,7 @@ def test_a_new_key_opens_every_process_and_a_revoked_one_none(service: Service) 
         assert [api.get("/stored/agents").status for api in both] == [401, 401]
 
 
-def test_a_raised_role_holds_in_every_process_at_once(service: Service, kind: Kind) -> None:
+def test_a_raised_role_takes_effect_in_every_process_immediately(service: Service, kind: Kind) -> None:
     name = f"climber-{kind.list_key}"
     key = service.manage("create_api_key", name, "--workspace", "default")
     with ExitStack() as stack:
@@ -148,7 +148,7 @@ def test_a_raised_role_holds_in_every_process_at_once(service: Service, kind: Ki
         assert [api.post(kind.path, body).status for api, body in zip(both, bodies, strict=True)] == [201] * 2
 
 
-def test_another_process_of_the_machine_is_seen_as_well(
+def test_changes_by_a_process_outside_the_server_are_seen_as_well(
     service: Service, both: tuple[RemoteApi, ...], kind: Kind, resource_id: str
 ) -> None:
     kind.make(both[0], resource_id)

@@ -1,4 +1,4 @@
-"""What tests of override files begin with."""
+"""Fixtures for the tests of override files."""
 
 from __future__ import annotations
 

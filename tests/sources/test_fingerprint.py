@@ -18,7 +18,7 @@ from versioning.sources.overrides import OverrideSource
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every change have been made long ago."""
+    """Treat every change as made long ago."""
     monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
 
 
@@ -40,7 +40,7 @@ def overwritten(repo: Repository) -> None:
 
 
 def overwritten_in_place_with_its_old_times(repo: Repository) -> None:
-    """Write as many bytes as there were, and set the clock back."""
+    """Write the same number of bytes, and restore the old times."""
     before = repo.path().stat()
     repo.put({"instructions": "two"})
     os.utime(repo.path(), ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -73,7 +73,7 @@ def reset(repo: Repository) -> None:
     [overwritten, overwritten_in_place_with_its_old_times, replaced, removed, committed, reset],
     ids=lambda change: change.__name__,
 )
-def test_every_change_changes_it(repo: Repository, change: Callable[[Repository], None]) -> None:
+def test_every_change_changes_the_fingerprint(repo: Repository, change: Callable[[Repository], None]) -> None:
     source = OverrideSource(repo.root, 50)
     read(source)
     before = source.fingerprint(ANSWERS)
@@ -92,7 +92,7 @@ def test_an_agent_has_a_fingerprint_without_a_file_and_without_a_repository(tmp_
     assert source.fingerprint(ANSWERS) not in {without, None}
 
 
-def test_there_is_no_fingerprint_where_git_failed(
+def test_there_is_no_fingerprint_after_a_failure_of_git(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = OverrideSource(repo.root, 50)
@@ -107,7 +107,7 @@ def test_there_is_no_fingerprint_where_git_failed(
 def test_there_is_no_fingerprint_right_after_a_change(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another change within the same tick of the clock could leave the file the same to look at."""
+    """Another change within the same tick of the clock could leave the metadata of the file unchanged."""
     source = OverrideSource(repo.root, 50)
     read(source)
     monkeypatch.setattr(identity, "SETTLED_AFTER", 60)
@@ -138,7 +138,7 @@ def test_only_a_plain_file_has_a_fingerprint(repo: Repository, shape: Callable[[
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="Who runs the tests is root, who may read every file.")
-def test_a_file_that_could_not_be_read_changes_it(repo: Repository) -> None:
+def test_an_unreadable_file_changes_the_fingerprint(repo: Repository) -> None:
     source = OverrideSource(repo.root, 50)
     read(source)
     repo.path().chmod(0)
@@ -148,7 +148,7 @@ def test_a_file_that_could_not_be_read_changes_it(repo: Repository) -> None:
     assert source.fingerprint(ANSWERS) != before
 
 
-def test_what_the_code_lets_be_changed_is_part_of_it(repo: Repository) -> None:
+def test_the_ownership_of_fields_is_part_of_the_fingerprint(repo: Repository) -> None:
     source = OverrideSource(repo.root, 50)
     read(source)
     limited = Agent(id="answers", name="Answers", instructions="code", editor=False)

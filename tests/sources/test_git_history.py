@@ -29,7 +29,7 @@ from versioning.sources.overrides import OverrideSource
 # Which commits count
 
 
-def test_every_commit_of_the_file_is_a_version_with_the_words_of_its_author(repo: Repository) -> None:
+def test_every_commit_of_the_file_is_a_version_with_its_message_and_author(repo: Repository) -> None:
     first, second = save(repo, 1, "one"), save(repo, 2, "two")
     (repo.top / "README").write_text("something else")
     repo.commit("Elsewhere", at=moment(3))
@@ -42,7 +42,7 @@ def test_every_commit_of_the_file_is_a_version_with_the_words_of_its_author(repo
     assert (newest.changed_fields, oldest.changed_fields) == (["instructions"], ["instructions"])
 
 
-def test_only_the_newest_commits_are_looked_at_and_the_oldest_of_them_is_number_one(
+def test_only_the_newest_commits_are_read_and_numbered_from_one(
     repo: Repository, settings: Any, admin: Api
 ) -> None:
     for minute in range(5):
@@ -69,7 +69,7 @@ def test_the_depth_counts_commits_before_any_is_skipped(repo: Repository) -> Non
     assert versions(repo, depth=1) == ()
 
 
-def test_of_equal_commits_the_oldest_stays(repo: Repository) -> None:
+def test_the_oldest_of_consecutive_equal_commits_is_the_version(repo: Repository) -> None:
     save(repo, 1, "one")
     kept = save(repo, 2, "two")
     repo.put(b'{\n\n"instructions":"\\u0074wo"}')
@@ -80,7 +80,7 @@ def test_of_equal_commits_the_oldest_stays(repo: Repository) -> None:
     assert versions(repo)[1].version_id == kept
 
 
-def test_a_commit_that_holds_no_override_is_skipped(repo: Repository) -> None:
+def test_a_commit_without_a_valid_override_is_skipped(repo: Repository) -> None:
     save(repo, 1, "one")
     for content in (b"", b"[]", b"\xff", b'{"instructions": ""}', b'{"a": 1, "a": 2}', b'{"other": 1}'):
         repo.put(content)
@@ -91,7 +91,7 @@ def test_a_commit_that_holds_no_override_is_skipped(repo: Repository) -> None:
     assert seen(repo) == [(9, "two"), (1, "one")]
 
 
-def test_a_commit_that_is_too_large_to_be_read_is_skipped_and_no_removal(
+def test_a_too_large_commit_is_skipped_and_not_treated_as_a_removal(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commits, "MAX_BYTES", 1000)
@@ -101,7 +101,7 @@ def test_a_commit_that_is_too_large_to_be_read_is_skipped_and_no_removal(
     assert seen(repo) == [(1, "one")]
 
 
-def test_a_removal_ends_a_row_of_equal_ones_and_what_comes_back_is_a_version(repo: Repository) -> None:
+def test_a_file_restored_after_a_removal_is_a_new_version(repo: Repository) -> None:
     save(repo, 1, "one")
     repo.path().unlink()
     repo.commit("Removed", at=moment(2))
@@ -112,7 +112,7 @@ def test_a_removal_ends_a_row_of_equal_ones_and_what_comes_back_is_a_version(rep
     assert newest.changed_fields == ["instructions"]
 
 
-def test_a_file_that_is_gone_has_its_history(repo: Repository) -> None:
+def test_a_deleted_file_has_its_history(repo: Repository) -> None:
     save(repo, 1, "one")
     repo.path().unlink()
     assert seen(repo) == [(1, "one")]
@@ -122,7 +122,7 @@ def test_a_file_that_is_gone_has_its_history(repo: Repository) -> None:
     assert seen(repo) == [(1, "one")]
 
 
-def test_a_commit_in_which_something_else_has_the_name_ends_a_row_like_a_removal(repo: Repository) -> None:
+def test_a_commit_that_replaces_the_file_by_another_object_counts_as_a_removal(repo: Repository) -> None:
     save(repo, 1, "one")
     repo.path().unlink()
     repo.path().symlink_to("elsewhere")
@@ -157,14 +157,14 @@ def test_a_chain_of_renames_is_followed(repo: Repository) -> None:
     assert seen(repo) == [(3, f"{LONG}2"), (2, f"{LONG}1"), (1, f"{LONG}0")]
 
 
-def test_the_history_of_a_file_that_another_one_resembles_is_its_own(repo: Repository) -> None:
+def test_a_copy_of_another_file_does_not_inherit_its_history(repo: Repository) -> None:
     save(repo, 1, LONG, "team/lead")
     save(repo, 2, f"{LONG} more", "team/lead")
     save(repo, 3, f"{LONG} more")
     assert subjects(repo) == ["minute 3"]
 
 
-def test_what_comes_back_has_its_own_history_though_another_file_resembles_it(repo: Repository) -> None:
+def test_a_restored_file_has_its_own_history_even_if_another_file_is_similar(repo: Repository) -> None:
     save(repo, 1, LONG)
     save(repo, 2, "lead", "team/lead")
     repo.path().unlink()
@@ -173,7 +173,7 @@ def test_what_comes_back_has_its_own_history_though_another_file_resembles_it(re
     assert subjects(repo) == ["minute 4", "minute 1"]
 
 
-def test_a_rename_is_followed_though_another_file_resembles_the_new_one_more(repo: Repository) -> None:
+def test_a_rename_is_followed_even_if_another_file_is_more_similar(repo: Repository) -> None:
     save(repo, 1, LONG, "before")
     save(repo, 2, f"{LONG} more", "team/lead")
     repo.path("before").rename(repo.path())
@@ -199,11 +199,11 @@ def test_a_clean_merge_that_changed_the_file_counts(forked: Repository) -> None:
     forked.commit("Elsewhere", at=moment(3))
     merge(forked, 4, "feature")
     save(forked, 5, "last")
-    # The merge is a commit of its own, and equal to the feature's.
+    # The merge is a separate commit, and equal to the feature's.
     assert seen(forked) == [(4, "last"), (2, "feature"), (1, "one")]
 
 
-def test_a_merge_that_left_the_file_as_it_was_does_not_count(forked: Repository) -> None:
+def test_a_merge_that_did_not_change_the_file_does_not_count(forked: Repository) -> None:
     forked.git("checkout", "--quiet", "main")
     save(forked, 3, "main")
     merge(forked, 4, "--strategy", "ours", "feature")
@@ -216,7 +216,7 @@ def test_a_merge_that_left_the_file_as_it_was_does_not_count(forked: Repository)
     ]
 
 
-def test_a_merge_that_took_theirs_is_a_version(forked: Repository) -> None:
+def test_a_merge_that_took_the_other_side_is_a_version(forked: Repository) -> None:
     forked.git("checkout", "--quiet", "main")
     save(forked, 3, "main")
     merge(forked, 4, "--strategy-option", "theirs", "feature")
@@ -224,7 +224,7 @@ def test_a_merge_that_took_theirs_is_a_version(forked: Repository) -> None:
     assert seen(forked) == [(4, "feature"), (3, "main"), (2, "feature"), (1, "one")]
 
 
-def test_a_file_that_came_with_a_merge_has_the_history_of_its_branch(repo: Repository) -> None:
+def test_a_file_added_by_a_merge_has_the_history_of_its_branch(repo: Repository) -> None:
     (repo.top / "README").write_text("first")
     repo.commit("First", at=moment(0))
     repo.git("checkout", "--quiet", "-b", "feature")
@@ -236,12 +236,12 @@ def test_a_file_that_came_with_a_merge_has_the_history_of_its_branch(repo: Repos
     assert seen(repo) == [(2, f"{LONG} more"), (1, LONG)]
 
 
-# What is kept
+# The cache of histories
 
 
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Write down every git command, and return those that ran since the last look."""
+    """Record every git command, and return those since the last call."""
     log = tmp_path / "commands"
     log.touch()
     put_first_on_path(
@@ -260,12 +260,12 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], li
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every change have been made long ago."""
+    """Treat every change as made long ago."""
     monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_history_is_read_once_for_a_commit(repo: Repository, commands: Callable[[], list[str]]) -> None:
+def test_a_history_is_read_once_per_commit(repo: Repository, commands: Callable[[], list[str]]) -> None:
     for minute in range(3):
         save(repo, minute, f"text {minute}")
     source = OverrideSource(repo.root, 50)
@@ -282,7 +282,7 @@ def test_a_history_is_read_once_for_a_commit(repo: Repository, commands: Callabl
     assert sorted(commands()) == ["cat-file", "log"]
 
 
-def test_a_history_that_could_not_be_read_once_is_read_the_next_time(
+def test_reading_a_history_is_retried_after_a_failure(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     save(repo, 1, "one")

@@ -1,4 +1,4 @@
-"""The history of an override file in repositories of every shape, and of commits that are odd."""
+"""The history of an override file in repositories of every shape, and with unusual commits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_detached_head_has_the_history_that_leads_to_it(repo: Repository) -> N
     assert [found.config["instructions"] for found in source.versions(ANSWERS)][:2] == ["another", "text 1"]
 
 
-def test_a_submodule_has_a_history_of_its_own(repo: Repository, tmp_path: Path) -> None:
+def test_a_submodule_has_its_own_history(repo: Repository, tmp_path: Path) -> None:
     save(repo, 1, "one")
     outer = repository(tmp_path / "outer", "other")
     outer.git(
@@ -96,7 +96,7 @@ def without_a_commit(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_a_repository(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take what makes the repository away."""
+    """Remove the `.git` directory."""
     save(repo, 1, "one")
     (repo.top / ".git").rename(repo.top / "git")
 
@@ -156,7 +156,7 @@ def test_without_a_history_there_are_no_versions_and_no_error(
     assert agent["activeVersionId"].startswith("file-")
 
 
-def test_a_folder_above_that_looks_like_a_repository_is_none(tmp_path: Path) -> None:
+def test_a_parent_folder_that_only_looks_like_a_repository_is_ignored(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     made = repository(tmp_path / "made")
     save(made, 1, "one")
@@ -167,7 +167,7 @@ def test_a_folder_above_that_looks_like_a_repository_is_none(tmp_path: Path) -> 
     assert versions(folder) == ()
 
 
-def test_a_folder_that_is_no_longer_there_has_the_history_of_the_repository_above(repo: Repository) -> None:
+def test_a_deleted_folder_has_the_history_of_the_repository_above(repo: Repository) -> None:
     save(repo, 1, "one")
     repo.git("rm", "--quiet", "-r", "service")
     assert not (repo.top / "service").exists()
@@ -195,7 +195,7 @@ STRANGE = {
 }
 
 
-def test_strange_commits_are_versions_like_any_other(repo: Repository, admin: Api, settings: Any) -> None:
+def test_unusual_commits_are_versions_like_any_other(repo: Repository, admin: Api, settings: Any) -> None:
     save(repo, 0, "first")
     expected = {}
     for number, (author, message, said) in enumerate(STRANGE.values()):

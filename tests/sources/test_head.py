@@ -1,4 +1,4 @@
-"""Where HEAD stands is read without a process, and is what Git says in repositories of every shape."""
+"""The commit at HEAD is read without a process, and equals that of Git in repositories of every shape."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from versioning.sources.head import Head
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every change have been made long ago, and look around each time."""
+    """Treat every change as made long ago, and search for the repository each time."""
     monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
     monkeypatch.setattr(head, "LOOK_AROUND_AFTER", 0)
 
@@ -33,7 +33,7 @@ def repo(tmp_path: Path) -> Repository:
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How often the `git` command ran since the last look; the tests' own commands count too."""
+    """How often the `git` command ran since the last call; the tests' own commands count too."""
     log = tmp_path / "asked"
     log.touch()
     put_first_on_path(monkeypatch, tmp_path / "programs", f"echo x >> {log}")
@@ -152,7 +152,7 @@ HAPPENS = [
 
 
 @pytest.mark.parametrize("happened", HAPPENS, ids=lambda happened: happened.__name__)
-def test_the_commit_at_head_is_the_one_that_git_names_after_every_change_of_the_repository(
+def test_the_commit_at_head_equals_that_of_git_after_every_change_of_the_repository(
     repo: Repository, happened: Callable[[Repository], None]
 ) -> None:
     place = Head(repo.root)
@@ -162,7 +162,7 @@ def test_the_commit_at_head_is_the_one_that_git_names_after_every_change_of_the_
         assert commit_of(place) == said_by_git(repo) == commit_of(Head(repo.root))
 
 
-def test_the_nearest_repository_counts_also_when_it_was_made_later(repo: Repository) -> None:
+def test_the_nearest_repository_is_used_even_if_created_later(repo: Repository) -> None:
     place = Head(repo.root)
     outer = commit_of(place)
     within_another_one(repo)
@@ -170,7 +170,7 @@ def test_the_nearest_repository_counts_also_when_it_was_made_later(repo: Reposit
     assert commit_of(place) == said_by_git(inner) != outer
 
 
-def test_a_working_tree_of_its_own_has_its_own_head(repo: Repository, tmp_path: Path) -> None:
+def test_a_separate_working_tree_has_its_own_head(repo: Repository, tmp_path: Path) -> None:
     repo.git("worktree", "add", "--quiet", "-b", "feature", str(tmp_path / "tree"), "HEAD~1")
     tree = Repository(root=tmp_path / "tree/service/editor", top=tmp_path / "tree")
     place, main = Head(tree.root), Head(repo.root)
@@ -180,7 +180,7 @@ def test_a_working_tree_of_its_own_has_its_own_head(repo: Repository, tmp_path: 
     assert commit_of(main) == said_by_git(repo)
 
 
-def test_git_is_asked_once_where_the_repository_is(repo: Repository, asked: Callable[[], int]) -> None:
+def test_git_is_run_once_to_locate_the_repository(repo: Repository, asked: Callable[[], int]) -> None:
     place = Head(repo.root)
     first = place.read()
     assert asked() == 1
@@ -192,7 +192,7 @@ def test_git_is_asked_once_where_the_repository_is(repo: Repository, asked: Call
 
 
 @pytest.mark.parametrize("happened", [detached, packed_and_moved, gone])
-def test_what_moves_head_is_seen_without_looking_around(
+def test_changes_of_head_are_seen_without_locating_the_repository_again(
     repo: Repository, happened: Callable[[Repository], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(head, "LOOK_AROUND_AFTER", 1000)
@@ -202,11 +202,11 @@ def test_what_moves_head_is_seen_without_looking_around(
     assert commit_of(place) == said_by_git(repo)
 
 
-def test_without_a_repository_git_is_not_asked(tmp_path: Path, asked: Callable[[], int]) -> None:
+def test_without_a_repository_git_is_not_run(tmp_path: Path, asked: Callable[[], int]) -> None:
     assert (Head(tmp_path).read(), asked()) == (None, 0)
 
 
-def test_what_was_changed_a_moment_ago_is_not_relied_on(
+def test_a_very_recent_change_is_not_cached(
     repo: Repository, asked: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(identity, "SETTLED_AFTER", 60)
@@ -216,7 +216,9 @@ def test_what_was_changed_a_moment_ago_is_not_relied_on(
 
 
 @pytest.mark.parametrize("name", ["HEAD", "packed-refs"])
-def test_a_pipe_is_not_waited_for(repo: Repository, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_head_does_not_wait_for_a_pipe(
+    repo: Repository, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Git itself does wait for it, and is ended."""
     monkeypatch.setattr(git, "TIME_LIMIT", 0.5)
     place = Head(repo.root)

@@ -1,4 +1,4 @@
-"""A repository may be anybody's: nothing that it names is run, nothing outside is touched, nothing hangs."""
+"""Untrusted repositories: no program that they name is run, no outside file is touched, no request hangs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECRET = "words from outside"
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
-    """End what hangs, wherever it hangs; no test here comes near it."""
+    """Abort a hanging test; normal runs take far less time."""
 
     def over(*_: Any) -> None:
         raise AssertionError(f"it hangs for more than {SECONDS_FOR_A_TEST} seconds")
@@ -44,12 +44,12 @@ def deadline() -> Iterator[None]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let what hangs end soon, and be left alone for longer than any test takes."""
+    """End hanging commands soon, and do not retry them during a test."""
     monkeypatch.setattr(git, "TIME_LIMIT", 0.3)
     monkeypatch.setattr(git, "PATIENCE", 0.6)
     monkeypatch.setattr(histories, "_REST", 1000)
     yield
-    # What still reads on would ask the Git of the next test.
+    # Threads that still read would use the git of the next test.
     for thread in threading.enumerate():
         if thread.name == "versioning.sources":
             thread.join()
@@ -57,14 +57,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def repo(tmp_path: Path, made_once: Repository) -> Repository:
-    """A copy of that repository for one test alone."""
+    """A copy of that repository for one test."""
     shutil.copytree(made_once.top, tmp_path / "top")
     return Repository(top=tmp_path / "top", root=tmp_path / "top" / made_once.root.relative_to(made_once.top))
 
 
 @pytest.fixture(scope="module")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    """A repository with everything in its history that Git may look at twice: a rename and a merge."""
+    """A repository with every case in which git reads the history twice: a rename and a merge."""
     made = repository(tmp_path_factory.mktemp("made") / "top")
     save(made, 1, LONG, "before")
     made.git("checkout", "--quiet", "-b", "feature")
@@ -112,11 +112,11 @@ def all_succeed(answers: list[Answer]) -> None:
 
 
 def is_no_problem(answer: Answer) -> bool:
-    """Say whether an answer is a success, a refusal, or the file that cannot be written; never a bug."""
+    """Return whether an answer is a success, a refusal, or reports the unwritable file; never a bug."""
     return answer.status < 500 or (answer.status == 503 and answer.code == "override_not_written")
 
 
-# What a repository may want to have run
+# Programs that a repository may name
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def test_no_program_that_a_repository_names_is_run(
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder that is none of the editor's, with a file in it that would be a good override."""
+    """A folder outside the editor's, with a file in it that would be a valid override."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "answers.json").write_text(f'{{"instructions": "{SECRET}"}}')
@@ -219,7 +219,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 def snapshot_of(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """Return everything below a folder, with when it was changed."""
+    """Return everything below a folder, with its modification times."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
         for path in folder.rglob("*")
@@ -318,7 +318,7 @@ THINGS = [pipe, link_to_a_pipe, link_to_itself, huge]
 
 
 @pytest.mark.parametrize("thing", THINGS, ids=lambda thing: thing.__name__)
-def test_what_is_no_file_is_not_served_and_nothing_waits_for_it(
+def test_a_pipe_or_broken_link_is_not_served_and_blocks_no_request(
     repo: Repository, admin: Api, settings: Any, thing: Callable[[Path], None]
 ) -> None:
     repo.path().unlink()
@@ -327,11 +327,11 @@ def test_what_is_no_file_is_not_served_and_nothing_waits_for_it(
     answers = use_everything(admin)
     assert [answer for answer in answers if not is_no_problem(answer)] == []
     assert answers[0].body["instructions"] == "code"
-    # The history of a link is that of what it leads to.
+    # The history of a link is that of its target.
     assert len(answers[3].body["versions"]) == (0 if thing is link_to_a_pipe else 3)
 
 
-def test_a_huge_file_in_a_commit_is_left_out_of_the_history(
+def test_a_huge_file_in_a_commit_is_omitted_from_the_history(
     repo: Repository, admin: Api, settings: Any
 ) -> None:
     huge(repo.path())
@@ -366,7 +366,7 @@ NAMED_PIPES = ("core.attributesFile", "core.excludesFile", "diff.orderFile", "ma
 
 @pytest.mark.parametrize("place", [*PIPES, *NAMED_PIPES, "an object"])
 @pytest.mark.usefixtures("impatient")
-def test_a_pipe_in_a_repository_makes_nothing_wait_for_long(
+def test_a_pipe_in_a_repository_blocks_no_request_for_long(
     folder: Repository, admin: Api, place: str
 ) -> None:
     if place in NAMED_PIPES:
@@ -381,7 +381,7 @@ def test_a_pipe_in_a_repository_makes_nothing_wait_for_long(
     all_succeed(use_everything(admin))
 
 
-def test_a_working_tree_elsewhere_is_left_alone(
+def test_a_working_tree_elsewhere_is_not_touched(
     repo: Repository, admin: Api, settings: Any, outside: Path
 ) -> None:
     repo.git("config", "core.worktree", str(outside))
@@ -398,7 +398,7 @@ def test_a_working_tree_elsewhere_is_left_alone(
 
 @pytest.fixture
 def written(tmp_path: Path) -> Iterator[Path]:
-    """A file for the ids of processes; those that are left are ended after the test."""
+    """A file for the ids of processes; the remaining ones are ended after the test."""
     pids = tmp_path / "pids"
     pids.touch()
     yield pids
@@ -409,7 +409,7 @@ def written(tmp_path: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Stubborn:
-    """A git that does something else at one of its commands."""
+    """A git that misbehaves at one of its commands."""
 
     command: str
     does: str
@@ -437,7 +437,7 @@ SLEEPING = [
 
 @pytest.mark.parametrize("sleeping", SLEEPING, ids=str)
 @pytest.mark.usefixtures("impatient")
-def test_a_git_that_sleeps_is_waited_for_once_and_leaves_no_process_behind(
+def test_a_hanging_git_is_waited_for_once_and_leaves_no_process_behind(
     folder: Repository, admin: Api, written: Path, monkeypatch: pytest.MonkeyPatch, sleeping: Stubborn
 ) -> None:
     sleeping.put_first(monkeypatch, folder.top / "programs", written)
@@ -450,7 +450,7 @@ def test_a_git_that_sleeps_is_waited_for_once_and_leaves_no_process_behind(
 
 
 ENDS = ["exit 1", "echo nonsense; exit 0", "kill -9 $$"]
-# The first question is answered, the second finds nobody who listens any more.
+# The first command is answered, the second finds that the process has stopped reading.
 HANGS_UP = "read question; exec 0<&-; echo x blob 99999999999; exit 0"
 
 
@@ -463,7 +463,7 @@ HANGS_UP = "read question; exec 0<&-; echo x blob 99999999999; exit 0"
     ],
     ids=str,
 )
-def test_a_git_that_gives_up_gives_no_history_and_no_error(
+def test_a_failing_git_gives_no_history_and_no_error(
     folder: Repository, admin: Api, monkeypatch: pytest.MonkeyPatch, ending: Stubborn
 ) -> None:
     ending.put_first(monkeypatch, folder.top / "programs")

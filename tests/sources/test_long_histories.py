@@ -1,4 +1,4 @@
-"""A repository in which Git takes long: no request waits for it twice, and in the end all is known."""
+"""A repository in which Git is slow: no request waits twice, and eventually the whole history is read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def eventually(holds: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The threads that have asked Git for a history."""
+    """The threads that have read a history from Git."""
     asked: list[str] = []
 
     def noting(path: Path, depth: int, *, limit: float) -> commits.History:
@@ -55,7 +55,7 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_the_commits_found_in_time_are_kept_and_the_rest_is_read_in_the_background(
+def test_the_commits_found_in_time_are_used_and_the_rest_is_read_in_the_background(
     repo: Repository, readers: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(git, "TIME_LIMIT", IN_TIME)

@@ -1,4 +1,4 @@
-"""What an override file holds and what it is called, for every configuration and every id."""
+"""The content and the name of an override file, for every configuration and every id."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ valid_ids = st.sampled_from(ALLOWED) | st.text(st.characters(exclude_categories=
 @example(FULL_AGENT, Random(1))
 @example({}, Random(1))
 @few
-def test_what_is_written_is_read_back_equal_and_the_same_bytes_from_any_order_of_keys(
+def test_a_file_is_read_back_equal_and_has_the_same_bytes_for_any_order_of_keys(
     config: dict[str, Any], order: Random
 ) -> None:
     content = file_content(ANSWERS, config)
@@ -98,7 +98,7 @@ def test_the_export_of_a_configuration_is_the_file_that_publishing_it_writes(
 
 @given(valid_ids)
 @unhurried
-def test_a_valid_id_names_a_file_right_in_the_folder(resource_id: str) -> None:
+def test_a_valid_id_names_a_file_directly_in_the_folder(resource_id: str) -> None:
     with TemporaryDirectory() as root:
         files = OverrideFiles(Path(root))
         assert files.path(resource_id).parent == Path(root).resolve() / FOLDER
@@ -134,7 +134,7 @@ INVALID = {
 
 
 def refused_everywhere(root: Path, resource_id: str) -> None:
-    """Try to read, write and remove the file of an id, and find that nothing came of it."""
+    """Check that reading, writing and removing the file of an id is refused without effect."""
     files = OverrideFiles(root)
     attempts: list[Callable[[], object]] = [
         lambda: files.path(resource_id),

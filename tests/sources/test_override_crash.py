@@ -1,4 +1,4 @@
-"""A process is killed while it publishes: there is the old file or the new one, and nothing between."""
+"""A process is killed while it publishes: there is either the old file or the new one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @pytest.fixture
 def service(tmp_path: Path, folder: Folder) -> Iterator[Service]:
-    """A server with two worker processes that keeps overrides as files."""
+    """A server with two worker processes that stores overrides as files."""
     with running_service(
         tmp_path,
         "--workers",
@@ -58,7 +58,7 @@ def service(tmp_path: Path, folder: Folder) -> Iterator[Service]:
 
 @dataclass
 class Reader:
-    """A reader of the file, and what was in it."""
+    """A reader of the file, and the contents that it saw."""
 
     seen: set[str] = field(default_factory=set)
     broken: list[bytes] = field(default_factory=list)
@@ -95,11 +95,11 @@ def reading(path: Path) -> Iterator[Reader]:
 
 
 def publish(api: RemoteApi, writer: int, turn: int) -> Record:
-    """Save a text of one's own and publish it in the same step."""
+    """Save a unique text and publish it in the same request."""
     return AGENTS.save(api, "answers", f"{writer}/{turn} at {time.time_ns()} {LONG}", autoPublish=True)
 
 
-def test_the_file_is_whole_at_every_moment_and_holds_what_was_acknowledged_last(
+def test_the_file_is_always_complete_and_has_the_last_acknowledged_text(
     service: Service, folder: Folder
 ) -> None:
     with connected(service) as api:
@@ -130,7 +130,7 @@ def test_the_file_is_whole_at_every_moment_and_holds_what_was_acknowledged_last(
             assert in_the_file not in saved.values()
 
 
-def test_what_a_killed_process_left_is_never_served_and_goes_once_it_is_old(
+def test_leftovers_of_a_killed_process_are_never_served_and_removed_once_old(
     db: None, settings: Any, folder: Folder
 ) -> None:
     define(settings, folder.root)

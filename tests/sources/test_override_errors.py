@@ -1,4 +1,4 @@
-"""The disk is full, the folder is read-only, the database gives up at the end: nothing is half done."""
+"""A full disk, a read-only folder, a failing commit: changes happen completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DISK = 256 * 1024
 
 
 def run(*command: str) -> None:
-    """Do what only root can; the test is skipped where even root cannot."""
+    """Run a command as root; skip the test if even root cannot run it."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -36,7 +36,7 @@ def run(*command: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, settings: Any) -> Iterator[Folder]:
-    """The folder of the overrides, on a small disk of its own."""
+    """The folder of the overrides, on a separate small disk."""
     disk = tmp_path / "disk"
     disk.mkdir()
     run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(disk))
@@ -51,12 +51,12 @@ def publish(api: Api) -> Answer:
 
 
 def save_and_publish(api: Api) -> Answer:
-    """Save another text and publish it at once."""
+    """Save another text and publish it in the same request."""
     return api.patch(URL, {"instructions": "three", "autoPublish": True})
 
 
 def unpublish(api: Api) -> Answer:
-    """Publish nothing any more."""
+    """Unpublish the override."""
     return api.post(f"{URL}/unpublish")
 
 
@@ -66,7 +66,7 @@ def delete(api: Api) -> Answer:
 
 
 def create(api: Api) -> Answer:
-    """Make an override and publish it at once."""
+    """Create an override and publish it in the same request."""
     return api.post(AGENTS.path, {"id": "answers", "instructions": "one", "autoPublish": True})
 
 
@@ -87,7 +87,7 @@ def full_disk(folder: Folder) -> Iterator[None]:
 
 @contextmanager
 def read_only_disk(folder: Folder) -> Iterator[None]:
-    """Let nothing on the disk be written."""
+    """Make the disk read-only."""
     run("mount", "-o", "remount,ro", str(folder.root.parent))
     yield
     run("mount", "-o", "remount,rw", str(folder.root.parent))
@@ -122,7 +122,7 @@ CASES: list[tuple[Problem, Callable[[Api], Answer]]] = [
 
 @dataclass(frozen=True)
 class Before:
-    """What there was before a change that fails."""
+    """The state before a failing change."""
 
     stored: object
     record: Any
@@ -146,12 +146,12 @@ def published(admin: Api, folder: Folder) -> Before:
 
 
 def names(folder: Folder) -> list[str]:
-    """Return everything that lies in the folder of the files."""
+    """Return the names of all files in the folder."""
     return sorted(path.name for path in (folder.root / "agents").iterdir())
 
 
 @pytest.mark.parametrize(("problem", "change"), CASES)
-def test_a_file_that_cannot_be_written_stays_and_nothing_is_stored(
+def test_if_the_file_cannot_be_written_it_is_unchanged_and_nothing_is_stored(
     admin: Api, folder: Folder, published: Before, problem: Problem, change: Callable[[Api], Answer]
 ) -> None:
     with problem(folder):
@@ -178,7 +178,9 @@ def test_a_first_file_that_cannot_be_written_leaves_no_override(
     assert (folder.config(), names(folder)) == ({"instructions": "one"}, ["answers.json"])
 
 
-def test_what_needs_no_file_is_done_all_the_same(admin: Api, folder: Folder, published: Before) -> None:
+def test_changes_that_write_no_file_succeed_on_a_full_disk(
+    admin: Api, folder: Folder, published: Before
+) -> None:
     with full_disk(folder):
         assert AGENTS.save(admin, "answers", "three")["hasDraft"] is True
         version = admin.get(URL).body["activeVersionId"]
@@ -188,14 +190,16 @@ def test_what_needs_no_file_is_done_all_the_same(admin: Api, folder: Folder, pub
     assert folder.path().read_bytes() == published.content
 
 
-def test_a_file_that_does_not_fit_leaves_the_very_file(admin: Api, folder: Folder, published: Before) -> None:
+def test_a_file_that_does_not_fit_leaves_the_old_file_unchanged(
+    admin: Api, folder: Folder, published: Before
+) -> None:
     answer = admin.patch(URL, {"instructions": "x" * 2 * DISK, "autoPublish": True})
     assert is_refusal(answer, 503, "override_not_written")
     assert Before.see(admin, folder) == published
     assert names(folder) == ["answers.json"]
 
 
-def test_what_is_too_large_for_any_override_file_is_refused(
+def test_a_configuration_too_large_for_an_override_file_is_refused(
     admin: Api, folder: Folder, published: Before, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
@@ -210,7 +214,7 @@ def test_what_is_too_large_for_any_override_file_is_refused(
 
 @pytest.fixture
 def failing_commit(transactional_db: None) -> Callable[[], AbstractContextManager[None]]:
-    """Let a transaction that saves or deletes an agent leave a broken reference, which only its end finds."""
+    """Let transactions that save or delete an agent leave a broken reference, which fails at the commit."""
 
     def break_a_reference(execute: Callable[..., Any], statement: str, *others: Any) -> Any:
         result = execute(statement, *others)
@@ -222,7 +226,7 @@ def failing_commit(transactional_db: None) -> Callable[[], AbstractContextManage
 
 
 @pytest.mark.parametrize("change", [save_and_publish, unpublish])
-def test_the_file_comes_back_when_the_transaction_cannot_be_ended(
+def test_the_file_is_restored_if_the_commit_fails(
     failing_commit: Callable[[], AbstractContextManager[None]],
     admin: Api,
     folder: Folder,
@@ -239,7 +243,7 @@ def test_the_file_comes_back_when_the_transaction_cannot_be_ended(
     assert change(admin).status == 200
 
 
-def test_a_first_file_goes_when_the_transaction_cannot_be_ended(
+def test_a_first_file_is_removed_if_the_commit_fails(
     failing_commit: Callable[[], AbstractContextManager[None]], admin: Api, folder: Folder
 ) -> None:
     before = everything_stored()
@@ -250,7 +254,7 @@ def test_a_first_file_goes_when_the_transaction_cannot_be_ended(
     assert create(admin).status == 201
 
 
-def test_a_file_that_cannot_be_read_comes_back_as_well(
+def test_an_unreadable_file_is_restored_as_well(
     failing_commit: Callable[[], AbstractContextManager[None]], admin: Api, folder: Folder
 ) -> None:
     assert admin.post(AGENTS.path, {"id": "answers", "instructions": "one"}).status == 201
@@ -262,7 +266,7 @@ def test_a_file_that_cannot_be_read_comes_back_as_well(
     assert folder.path().stat().st_size == files.MAX_BYTES + 1
 
 
-def test_an_old_file_comes_back_like_a_new_one(folder: Folder) -> None:
+def test_an_old_file_is_restored_like_a_new_one(folder: Folder) -> None:
     there = OverrideFiles(folder.root)
     there.write("answers", b"old")
     os.utime(folder.path(), (0, 0))

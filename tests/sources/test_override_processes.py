@@ -1,4 +1,4 @@
-"""Several processes publish the same agent: what one of them could not end is no business of the other."""
+"""Several processes publish the same agent: a failure of one does not affect the other."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def folder(tmp_path: Path) -> Folder:
 
 @pytest.fixture
 def environment(tmp_path: Path, folder: Folder) -> Iterator[dict[str, str]]:
-    """What the processes have in common: a database, the folder, and an override that says `one`."""
+    """The shared environment: a database, the folder, and an override with the text `one`."""
     with new_database(tmp_path / "db.sqlite3", template_database().url) as database_url:
         yield environment_of(
             database_url,
@@ -98,13 +98,13 @@ def start(environment: dict[str, str]) -> Callable[..., Publisher]:
 
 
 def failing(start: Callable[..., Publisher]) -> Publisher:
-    """Publish `two` so far that the file says so and the database has refused it."""
+    """Publish `two` until the file is written and the database has refused the commit."""
     publisher = start("two", "fail")
     assert publisher.output.readline() == "rolled back\n"
     return publisher
 
 
-def test_a_commit_that_fails_puts_no_older_file_over_what_another_process_publishes(
+def test_a_failed_commit_does_not_overwrite_a_publication_by_another_process(
     start: Callable[..., Publisher], folder: Folder
 ) -> None:
     first = failing(start)
@@ -119,7 +119,7 @@ def test_a_commit_that_fails_puts_no_older_file_over_what_another_process_publis
     assert [path.name for path in (folder.root / "agents").iterdir()] == ["answers.json"]
 
 
-def test_a_commit_that_fails_puts_no_older_file_over_what_was_written_by_hand(
+def test_a_failed_commit_does_not_overwrite_a_change_by_hand(
     start: Callable[..., Publisher], folder: Folder
 ) -> None:
     publisher = failing(start)
@@ -128,14 +128,12 @@ def test_a_commit_that_fails_puts_no_older_file_over_what_was_written_by_hand(
     assert folder.config() == {"instructions": "by hand"}
 
 
-def test_a_commit_that_fails_leaves_the_file_as_it_was(
-    start: Callable[..., Publisher], folder: Folder
-) -> None:
+def test_a_failed_commit_restores_the_file(start: Callable[..., Publisher], folder: Folder) -> None:
     assert failing(start).end() != 0
     assert folder.config() == {"instructions": "one"}
 
 
-def test_a_publication_that_is_taken_back_is_not_noticed_while_its_file_is_there(
+def test_a_publication_that_is_rolled_back_is_not_logged_meanwhile(
     start: Callable[..., Publisher], environment: dict[str, str], folder: Folder
 ) -> None:
     publisher = failing(start)

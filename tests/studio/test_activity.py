@@ -55,7 +55,7 @@ def prefix_of(name: str) -> str:
 # Sentences
 
 
-def test_a_resource_tells_its_story(cast: Cast, alice: Visitor, kind: Kind) -> None:
+def test_the_activity_of_a_resource_lists_its_changes(cast: Cast, alice: Visitor, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     text = {AGENTS: "Instructions", PROMPT_BLOCKS: "Text"}[kind]
     noun = {AGENTS: "agent", PROMPT_BLOCKS: "prompt block"}[kind]
@@ -87,7 +87,7 @@ def test_a_resource_tells_its_story(cast: Cast, alice: Visitor, kind: Kind) -> N
     assert f"paula moved label stable of {noun} writer from version 3 to version 4" in lines(alice)
 
 
-def test_visibility_and_deletions_are_told(cast: Cast, alice: Visitor) -> None:
+def test_changes_of_visibility_and_deletions_are_listed(cast: Cast, alice: Visitor) -> None:
     first = AGENTS.make(cast.alice)["resolvedVersionId"]
     AGENTS.save(cast.alice, "writer", "other words")
     cast.alice.delete(AGENTS.url("writer", "versions", first))
@@ -102,7 +102,7 @@ def test_visibility_and_deletions_are_told(cast: Cast, alice: Visitor) -> None:
     ]
 
 
-def test_members_keys_and_workspaces_are_told_to_admins(alice: Visitor) -> None:
+def test_events_about_members_keys_and_workspaces_are_shown_to_admins(alice: Visitor) -> None:
     give_role("charlie", "acme", "viewer")
     give_role("charlie", "acme", "editor")
     Membership.objects.end(
@@ -127,7 +127,7 @@ def test_members_keys_and_workspaces_are_told_to_admins(alice: Visitor) -> None:
     assert lines(root, workspace_page("activity", "new"))[-1] == "root created the workspace New"
 
 
-def test_what_other_applications_record_is_told_as_it_is_called(
+def test_events_of_other_applications_are_shown_with_their_names(
     cast: Cast, alice: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     types = [EventType(name="started")]
@@ -140,7 +140,7 @@ def test_what_other_applications_record_is_told_as_it_is_called(
     assert lines(alice, type="toy.*") == ["ada: toy started, agent writer"]
 
 
-def test_what_is_said_of_versions_is_told_as_it_is_said(cast: Cast, alice: Visitor) -> None:
+def test_events_about_reviews_have_their_own_sentences(cast: Cast, alice: Visitor) -> None:
     made = AGENTS.make(cast.alice)
     agent = Agent.objects.get(pk="writer")
     told = {
@@ -173,7 +173,7 @@ def test_what_is_said_of_versions_is_told_as_it_is_said(cast: Cast, alice: Visit
     assert made["latestVersionId"]
 
 
-def test_a_change_of_a_block_is_told_of_the_agents_that_show_it(cast: Cast) -> None:
+def test_a_change_of_a_block_is_shown_in_the_activity_of_agents_that_show_it(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     reference = [{"type": "prompt_block_ref", "id": "tone"}]
     AGENTS.make(cast.alice, "desk", instructions=reference, visibility="public", autoPublish=True)
@@ -207,7 +207,7 @@ def test_every_link_leads_somewhere(cast: Cast, kind: Kind) -> None:
         assert {link: visitor.get(link).status_code for link in each} == dict.fromkeys(each, 200)
 
 
-def test_a_change_leads_to_what_it_changed(cast: Cast, alice: Visitor, kind: Kind) -> None:
+def test_an_entry_links_to_the_comparison_or_version(cast: Cast, alice: Visitor, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     cast.alice.post(kind.url("writer", "versions", history.draft, "activate"))
     found = links(alice, page_of(kind, "activity"))
@@ -217,7 +217,7 @@ def test_a_change_leads_to_what_it_changed(cast: Cast, alice: Visitor, kind: Kin
     assert page_of(kind, f"versions/{history.labelled}") in found
 
 
-def test_a_deleted_resource_is_told_without_a_link(cast: Cast, alice: Visitor) -> None:
+def test_entries_about_a_deleted_resource_have_no_link(cast: Cast, alice: Visitor) -> None:
     make_history(AGENTS, cast.alice)
     assert page_of(AGENTS, "history") in links(alice, ACME)
     cast.alice.delete(AGENTS.url("writer"))
@@ -226,10 +226,10 @@ def test_a_deleted_resource_is_told_without_a_link(cast: Cast, alice: Visitor) -
     assert links(alice, ACME) == []
 
 
-# Who sees what
+# Rights
 
 
-def test_a_viewer_hears_of_what_is_published_and_of_no_draft(cast: Cast, kind: Kind) -> None:
+def test_a_viewer_sees_publications_and_no_drafts_in_the_activity(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     make_history(kind, cast.alice, "hidden")
     cast.alice.post(kind.url("hidden", "unpublish"))
@@ -279,7 +279,7 @@ def test_the_filters_offer_the_types_that_the_reader_can_see(cast: Cast, alice: 
 # Filters and pages
 
 
-def test_it_is_narrowed(cast: Cast, alice: Visitor) -> None:
+def test_the_activity_can_be_filtered(cast: Cast, alice: Visitor) -> None:
     make_history(AGENTS, cast.alice)
     PROMPT_BLOCKS.make(cast.edgar, "tone")
     today = timezone.now().date().isoformat()
@@ -298,7 +298,7 @@ def older(visitor: Visitor, **query: str) -> list[str]:
     return re.findall(r'href="\?([^"]*before=[^"]*)"', visitor.get(ACME, **query).content.decode())
 
 
-def test_it_comes_in_pages(alice: Visitor) -> None:
+def test_the_activity_has_pages(alice: Visitor) -> None:
     for number in range(52):
         give_role("vera", "acme", "editor" if number % 2 else "publisher")
     [query] = older(alice, type="member.*")
@@ -315,7 +315,7 @@ def test_it_comes_in_pages(alice: Visitor) -> None:
     assert "Newest" in shown and 'id="live"' not in shown
 
 
-def test_the_addresses_of_the_audit_log_lead_here(alice: Visitor) -> None:
+def test_urls_of_the_former_audit_log_redirect_to_the_activity(alice: Visitor) -> None:
     for former, address in (("audit", ACME), ("../audit", ALL)):
         answer = alice.get(workspace_page(former).replace("acme/../", ""), type="key.created")
         assert (answer.status_code, answer["Location"]) == (302, f"{address}?type=key.created")

@@ -75,7 +75,7 @@ def test_djangos_permissions_and_actions_change_no_agent(cast: Cast) -> None:
     assert {window.get("/studio/autocomplete/", **query).status for window in (vera, root)} == {404}
 
 
-def test_accounts_are_for_superusers_alone(cast: Cast) -> None:
+def test_only_superusers_see_accounts(cast: Cast) -> None:
     for one in User.objects.exclude(username="root"):
         one.is_staff = True
         one.save()
@@ -97,7 +97,7 @@ def test_accounts_are_for_superusers_alone(cast: Cast) -> None:
     assert [one | {"last_login": None} for one in now] == [one | {"last_login": None} for one in before]
 
 
-def test_a_superuser_switches_an_account_off_and_its_key_and_session_end(cast: Cast) -> None:
+def test_deactivating_an_account_ends_its_keys_and_sessions(cast: Cast) -> None:
     root, edgar = Window.of("root"), Window.of("edgar")
     account = User.objects.get(username="edgar")
     key = key_of("edgar")
@@ -110,7 +110,7 @@ def test_a_superuser_switches_an_account_off_and_its_key_and_session_end(cast: C
     assert "Active" in root.get(f"{ACCOUNTS}{account.pk}/history/").text
 
 
-def test_a_superuser_cannot_lock_everybody_out(cast: Cast) -> None:
+def test_superusers_cannot_deactivate_themselves(cast: Cast) -> None:
     root, own = Window.of("root"), User.objects.get(username="root")
     root.post(f"{ACCOUNTS}{own.pk}/change/", first_name="Rita")
     own.refresh_from_db()
@@ -126,7 +126,7 @@ def test_a_password_that_a_superuser_sets_ends_the_sessions(cast: Cast) -> None:
     assert account.check_password("an even longer one")
     assert edgar.get("/studio/").status == 302
     answer = root.post(f"{ACCOUNTS}{own.pk}/password/", **new)
-    assert answer.headers["Location"] == "/studio/password_change/"  # which asks for the old one
+    assert answer.headers["Location"] == "/studio/password_change/"  # which requires the old password
     own.refresh_from_db()
     assert not own.check_password("an even longer one")
 

@@ -33,7 +33,7 @@ def drafted(cast: Cast) -> str:
 
 
 def seen(name: str, page: str, **query: str) -> str:
-    """Return the words of a page about the agent."""
+    """Return the text of a page about the agent."""
     return Window.of(name).get(page_of(AGENTS, page), **query).text
 
 
@@ -70,9 +70,7 @@ def test_the_preview_of_a_draft_is_what_publishing_it_delivers(cast: Cast, draft
     assert assembled[1] == served(cast.vera)["instructions"] == "Write.\n\nlive tone\n\nunborn words"
 
 
-def test_a_switch_shows_all_drafts_of_blocks_in_the_draft_and_in_what_is_live(
-    cast: Cast, drafted: str
-) -> None:
+def test_drafts_of_blocks_can_be_shown_in_the_draft_and_in_the_live_version(cast: Cast, drafted: str) -> None:
     assert "drafted tone unborn words" in seen("edgar", "preview", blocks="drafts")
     AGENTS.save(cast.alice, "writer", [reference("tone")])
     AGENTS.publish(cast.alice, "writer", cast.alice.get(AGENTS.url("writer")).body["latestVersionId"])
@@ -80,7 +78,7 @@ def test_a_switch_shows_all_drafts_of_blocks_in_the_draft_and_in_what_is_live(
     assert "drafted tone" in seen("edgar", "preview", version="published", blocks="drafts")
 
 
-def test_the_preview_of_what_is_typed_shows_published_blocks_unless_asked_for_drafts(
+def test_the_preview_of_typed_text_shows_published_blocks_or_drafts_on_request(
     cast: Cast, drafted: str
 ) -> None:
     edgar = Person("edgar")
@@ -115,9 +113,7 @@ def test_a_block_of_a_foreign_workspace_is_neither_shown_nor_named(cast: Cast) -
     assert "it does not exist, or you may not read it" in pages[0]
 
 
-def test_trying_a_draft_answers_as_it_will_once_it_is_published(
-    transactional_db: None, cast: Cast, drafted: str
-) -> None:
+def test_trying_a_draft_answers_as_after_publishing(transactional_db: None, cast: Cast, drafted: str) -> None:
     before = streams("edgar")
     assert before.keys() == {"Draft", "Live"}
     assert run("edgar", before["Draft"]) == "Write.\n\nlive tone\n\nHello?"
@@ -171,7 +167,7 @@ def status_of(name: str, stream: str) -> int:
     return int(answer.status_code)
 
 
-def test_a_draft_of_a_block_answers_beside_what_is_live_in_an_agent_that_uses_it(
+def test_a_draft_of_a_block_is_tried_next_to_the_live_one_in_an_agent(
     transactional_db: None, cast: Cast, toned: None
 ) -> None:
     seen = open_try("edgar")
@@ -228,7 +224,7 @@ def test_without_the_right_to_read_drafts_only_the_published_version_is_tried(
     assert status_of("edgar", draft) == 403
 
 
-def test_a_stranger_can_neither_try_a_block_nor_show_its_draft_in_an_agent_of_their_own(
+def test_non_members_cannot_try_a_block_or_show_its_draft_in_their_own_agent(
     transactional_db: None, cast: Cast, toned: None
 ) -> None:
     assert open_try("charlie").status == 404

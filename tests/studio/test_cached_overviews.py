@@ -1,4 +1,4 @@
-"""What lists offer is held until something changes, each caller's for those with the same rights alone."""
+"""The filters of lists are cached until a change, separately for each set of rights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def offered(name: str, kind: Kind) -> dict[str, list[str]]:
-    """Return what somebody's list offers: tags, labels, authors and folders."""
+    """Return the filters that a person's list offers: tags, labels, authors and folders."""
     markup = Window.of(name).get(KINDS[kind].address("changelist")).markup
     found = {"folder": re.findall(r'folders-name">(\w+)<', markup)}
     for field in ("tag", "label", "author"):
@@ -27,7 +27,7 @@ def offered(name: str, kind: Kind) -> dict[str, list[str]]:
     return found
 
 
-def test_what_a_list_offers_follows_every_change(cast: Cast) -> None:
+def test_the_filters_of_a_list_reflect_every_change(cast: Cast) -> None:
     kind = AGENTS
     version = kind.make(cast.alice, "one", autoPublish=True)["activeVersionId"]
     assert offered("edgar", kind) == {"folder": [], "tag": [], "label": [], "author": ["alice"]}
@@ -49,7 +49,7 @@ def test_what_a_list_offers_follows_every_change(cast: Cast) -> None:
     assert offered("edgar", kind)["author"] == ["alice"]
 
 
-def test_a_saved_draft_changes_the_authors_alone(cast: Cast, kind: Kind) -> None:
+def test_a_saved_draft_changes_only_the_authors(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "one", metadata={"tags": ["red"]})
     assert offered("edgar", kind)["author"] == ["alice"]
     assert cast.edgar.patch(kind.url("one"), {kind.text: "new"}).status == 200

@@ -20,7 +20,7 @@ COMPARE = page_of(AGENTS, "compare")
 
 
 def fields_on(answer: Any) -> dict[str, list[tuple[str, str]]]:
-    """Return what the page tells: the parts of each changed field, as (where, what became of it)."""
+    """Return the parts of each changed field on the page, as (place, kind of change)."""
     return {
         field.title: [(change.title, change.op.value) for change in field.changes]
         for field in answer.context["fields"]
@@ -37,7 +37,7 @@ def edgar(cast: Cast) -> Visitor:
     return Visitor("edgar")
 
 
-def test_without_a_choice_the_draft_is_compared_with_what_is_live(
+def test_by_default_the_draft_is_compared_with_the_live_version(
     cast: Cast, kind: Kind, edgar: Visitor
 ) -> None:
     history = make_history(kind, cast.alice)
@@ -81,14 +81,14 @@ def test_a_block_that_was_moved_and_changed_is_the_same_block(cast: Cast, edgar:
     assert fields_on(answer) == {"Instructions": [(place, "changed") for place in places]}
 
 
-def test_a_version_that_is_not_there_is_not_found(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+def test_a_missing_version_is_not_found(cast: Cast, kind: Kind, edgar: Visitor) -> None:
     for query in [{"from": "unknown"}, {"to": "git-1"}, {"from": "code"}, {"to": "a\0b"}]:
         with undone():
             make_history(kind, cast.alice)
             assert edgar.get(page_of(kind, "compare"), **query).status_code == 404
 
 
-def test_every_field_is_told_in_its_parts(cast: Cast, edgar: Visitor) -> None:
+def test_every_field_is_compared_in_its_parts(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice, **FULL_AGENT)
     changed = copy.deepcopy(FULL_AGENT)
     first, second = changed["instructions"]
@@ -110,7 +110,7 @@ def test_every_field_is_told_in_its_parts(cast: Cast, edgar: Visitor) -> None:
     assert "The same in both: Name, Sub-agents, Workflows" in words
 
 
-def test_a_tool_that_came_is_shown_with_its_condition_in_words(cast: Cast, edgar: Visitor) -> None:
+def test_an_added_tool_is_shown_with_its_condition_in_words(cast: Cast, edgar: Visitor) -> None:
     AGENTS.make(cast.alice)
     edit(cast.alice, {"tools": {"search": {"rules": FOR_GOLD}}})
     shown = edgar.get(COMPARE)
@@ -135,7 +135,7 @@ def about(topic: str) -> dict[str, Any]:
 REF = {"type": "prompt_block_ref", "id": "tone"}
 
 
-def test_a_change_of_instructions_is_told_in_words_and_never_as_json(cast: Cast, edgar: Visitor) -> None:
+def test_a_change_of_instructions_is_described_in_words_and_never_as_json(cast: Cast, edgar: Visitor) -> None:
     for before, after, words in [
         (
             "Greet {{ name }}.",
@@ -186,7 +186,7 @@ def test_a_change_of_instructions_is_told_in_words_and_never_as_json(cast: Cast,
                 assert "{" not in shown.replace("{{ name }}", "") and "Secrets of others" not in shown
 
 
-def test_a_value_that_came_to_depend_on_conditions_gets_variants(cast: Cast, edgar: Visitor) -> None:
+def test_a_value_that_became_conditional_is_shown_as_variants(cast: Cast, edgar: Visitor) -> None:
     small, large = ({"provider": "echo", "name": name} for name in ("small", "large"))
     AGENTS.make(cast.alice, model=small)
     edit(cast.alice, {"model": [{"value": small}, {"value": large, "rules": FOR_GOLD}]})
@@ -197,7 +197,7 @@ def test_a_value_that_came_to_depend_on_conditions_gets_variants(cast: Cast, edg
     assert "Used when tier is gold. 2 echo / large" in words
 
 
-def test_the_layout_is_remembered_by_the_browser_and_the_address_outranks_it(
+def test_the_layout_is_remembered_by_the_browser_and_overridden_by_the_url(
     cast: Cast, kind: Kind, edgar: Visitor
 ) -> None:
     make_history(kind, cast.alice)
@@ -228,7 +228,7 @@ def test_the_picker_and_the_columns_show_author_date_and_message(
 HOSTILE = "</pre></del><script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
-def test_what_a_prompt_holds_is_text_on_every_page(cast: Cast, kind: Kind) -> None:
+def test_the_content_of_a_prompt_is_escaped_on_every_page(cast: Cast, kind: Kind) -> None:
     texts = {"name": HOSTILE, "changeMessage": HOSTILE}
     first = kind.make(cast.alice, text=HOSTILE, **texts)["latestVersionId"]
     kind.publish(cast.alice, "writer", first)
@@ -272,7 +272,7 @@ def test_a_first_override_is_compared_with_the_code(alice_of_the_code: Api) -> N
     assert "It is laid over what the code of this agent says." in words_of(shown)
 
 
-def test_only_what_is_applied_of_an_override_counts_as_a_change(alice_of_the_code: Api) -> None:
+def test_only_applied_fields_of_an_override_count_as_changes(alice_of_the_code: Api) -> None:
     AGENTS.make(alice_of_the_code, "answers", "code", model={"provider": "other", "name": "other"})
     shown = Visitor("paula").get(page_of_answers("publish"))
     assert fields_on(shown) == {}

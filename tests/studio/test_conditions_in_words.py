@@ -1,4 +1,4 @@
-"""Display rules as people say them."""
+"""Display rules in words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BILLING, DELIVERY = (rule("topic", "equals", topic) for topic in ("billing", "de
 GOLD = rule("tier", "equals", "gold")
 
 
-def test_rules_in_one_line() -> None:
+def test_short_rules_are_one_line() -> None:
     for rules, words in [
         (None, ""),
         (every(), ""),
@@ -43,7 +43,7 @@ def test_rules_in_one_line() -> None:
         (every(rule("count", "greater_than", 5)), "count is greater than 5"),
         (every(rule("tags", "not_contains", "new")), "tags does not contain new"),
         (every(rule("tier", "not_in", ["a", "b"])), "tier is none of a or b"),
-        # A text is told from what looks like it.
+        # A text is distinguished from similar values.
         (every(rule("code", "equals", "1")), 'code is "1"'),
         (every(rule("code", "equals", 1)), "code is 1"),
         (every(rule("flag", "equals", "true")), 'flag is "true"'),
@@ -55,7 +55,7 @@ def test_rules_in_one_line() -> None:
             assert in_words(rules) == words
 
 
-def test_german_has_the_verb_where_a_condition_has_it() -> None:
+def test_german_sentences_place_the_verb_correctly() -> None:
     for rules, words in [
         (every(GOLD), "tier gold ist"),
         (every(rule("tier", "not_equals", "gold")), "tier nicht gold ist"),
@@ -68,7 +68,7 @@ def test_german_has_the_verb_where_a_condition_has_it() -> None:
             assert in_words(rules) == words
 
 
-def test_what_makes_no_readable_line_has_a_line_for_each_condition() -> None:
+def test_long_rules_have_a_line_for_each_condition() -> None:
     many = either(*(rule("topic", "contains", f"subject {number}") for number in range(20)))
     with translation.override("en"):
         lines = readable("rules", every(GOLD, many)).split("\n")
@@ -77,7 +77,7 @@ def test_what_makes_no_readable_line_has_a_line_for_each_condition() -> None:
     assert len(lines) == 23
 
 
-def test_what_has_another_shape_is_no_rule() -> None:
+def test_values_of_another_shape_are_not_rules() -> None:
     for value in [
         None,
         [],

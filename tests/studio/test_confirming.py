@@ -1,4 +1,4 @@
-"""Unpublish, discard, make private or public, delete: asked first, with who would notice."""
+"""Unpublish, discard, make private or public, delete: confirmed first, with who would notice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def record(cast: Cast, kind: Kind) -> dict[str, Any]:
     return dict(cast.alice.get(kind.url("writer"), status="draft").body)
 
 
-def test_unpublishing_takes_it_out_of_service_and_keeps_every_version(cast: Cast, kind: Kind) -> None:
+def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     asked = Window.of("paula").get(page_of(kind, "unpublish")).text
     assert "Locks that applications hold go on" in asked and "Deleting it" in asked
@@ -28,7 +28,7 @@ def test_unpublishing_takes_it_out_of_service_and_keeps_every_version(cast: Cast
     assert len(kind.versions(cast.alice)) == 4
 
 
-def test_deleting_says_how_much_goes_and_leads_to_the_list(cast: Cast, kind: Kind) -> None:
+def test_deleting_shows_what_is_deleted_and_returns_to_the_list(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     paula = Window.of("paula")
     assert "4 versions and all labels" in paula.get(page_of(kind, "delete")).text
@@ -36,7 +36,7 @@ def test_deleting_says_how_much_goes_and_leads_to_the_list(cast: Cast, kind: Kin
     assert cast.alice.get(kind.url("writer")).status == 404
 
 
-def test_discarding_removes_what_was_saved_since_the_publication(cast: Cast, kind: Kind) -> None:
+def test_discarding_deletes_the_versions_since_the_publication(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.save(cast.edgar, "writer", "more words", changeMessage="Say more")
     edgar = Window.of("edgar")
@@ -49,7 +49,7 @@ def test_discarding_removes_what_was_saved_since_the_publication(cast: Cast, kin
     assert len(kind.versions(cast.alice)) == 3
 
 
-def test_discarding_what_never_was_published_goes_back_one_version(cast: Cast, kind: Kind) -> None:
+def test_discarding_without_a_publication_goes_back_one_version(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     kind.save(cast.edgar, "writer", "two")
     edgar = Window.of("edgar")
@@ -60,7 +60,7 @@ def test_discarding_what_never_was_published_goes_back_one_version(cast: Cast, k
     assert record(cast, kind)[kind.text] == "one"
 
 
-def test_discarding_keeps_all_when_one_of_them_carries_a_label(cast: Cast, kind: Kind) -> None:
+def test_discarding_is_refused_if_a_version_has_a_label(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     cast.alice.put(kind.url("writer", "labels", "next"), {"versionId": history.draft})
     kind.save(cast.edgar, "writer", "more words")
@@ -125,7 +125,7 @@ def test_dependents_are_named_and_hidden_ones_are_counted(cast: Cast) -> None:
         assert "foreign" not in text
 
 
-def test_more_users_than_a_page_holds_are_behind_a_link(cast: Cast) -> None:
+def test_further_dependents_are_behind_a_link(cast: Cast) -> None:
     published_agent(cast.paula)
     for number in range(51):
         published_agent(cast.paula, f"u{number:02}", agents={"writer": {}})
@@ -163,7 +163,7 @@ def test_an_agent_is_made_public_and_private_again(cast: Cast) -> None:
     assert Window.of("alice").get(page_of(PROMPT_BLOCKS, "visibility")).status == 404
 
 
-def test_of_an_agent_that_code_defines_only_the_override_goes(cast: Cast, settings: Any) -> None:
+def test_deleting_a_code_defined_agent_deletes_only_the_override(cast: Cast, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     give_role("paula", "default", "publisher")
     paula = Window.of("paula")

@@ -42,7 +42,7 @@ def send(name: str, kind: Kind, do: str, resource_id: str = "writer", **typed: s
 
 
 def chosen_one(example: str, revision: int = 1) -> dict[str, str]:
-    """Return what a form says that began with an example."""
+    """Return the hidden fields of a form that was opened with an example."""
     return {"example": example, "example_tag": f"{example}.{revision}"}
 
 
@@ -67,7 +67,7 @@ def assembled(seen: Seen) -> str:
     return unescape(re.sub(r"<[^>]+>", "", found[1]))
 
 
-def test_an_example_is_kept_and_fills_in_the_fields_of_every_page(greeting: Kind) -> None:
+def test_an_example_is_saved_and_fills_in_the_fields_on_every_page(greeting: Kind) -> None:
     example = keep(greeting)
     assert json.loads(Example.objects.get().context_json) == {"tier": "gold", "customer": {"name": "Ada"}}
     assert offered("paula", greeting) == offered("paula", greeting, "change") == ["Gold customer"]
@@ -89,7 +89,7 @@ def test_an_example_is_saved_over_renamed_and_deleted(greeting: Kind) -> None:
     assert offered("edgar", greeting) == ["Silver customer"]
     gone = send("edgar", greeting, "delete", **chosen_one(chosen["example"], 3), given__tier="silver")
     assert gone.status == 200 and offered("edgar", greeting) == []
-    assert assembled(gone) == "Draft: silver you"  # what it held is still filled in
+    assert assembled(gone) == "Draft: silver you"  # its values are still filled in
 
 
 def test_readers_of_drafts_see_examples_and_editors_change_them(cast: Cast, greeting: Kind) -> None:
@@ -109,7 +109,7 @@ def test_readers_of_drafts_see_examples_and_editors_change_them(cast: Cast, gree
     assert send("edgar", greeting, "save_as", example_name="Late", given__tier="tin").status == 403
 
 
-def test_a_public_agent_shows_strangers_no_example_and_no_name_from_its_draft(cast: Cast) -> None:
+def test_non_members_see_no_examples_or_draft_placeholders_of_a_public_agent(cast: Cast) -> None:
     words = [text("{{ tier }}")]
     AGENTS.make(cast.alice, "writer", words, visibility="public", autoPublish=True)
     AGENTS.save(cast.alice, "writer", [text("{{ tier }} {{ secret_plan }}")])
@@ -125,7 +125,7 @@ def test_a_public_agent_shows_strangers_no_example_and_no_name_from_its_draft(ca
     assert Example.objects.get().context == {"tier": "gold"}
 
 
-def test_the_id_of_an_example_opens_it_on_its_own_resource_only(cast: Cast, greeting: Kind) -> None:
+def test_an_example_can_be_used_only_on_its_own_resource(cast: Cast, greeting: Kind) -> None:
     example = keep(greeting)
     greeting.make(cast.charlie, "theirs")
     assert Window.of("charlie").get(page_of(greeting, "context", "theirs"), example=example).status == 404
@@ -136,7 +136,7 @@ def test_the_id_of_an_example_opens_it_on_its_own_resource_only(cast: Cast, gree
     assert offered("edgar", other) == []
 
 
-def test_a_name_that_is_taken_is_refused_and_what_was_typed_stays(greeting: Kind) -> None:
+def test_a_taken_name_is_refused_and_the_typed_values_are_shown_again(greeting: Kind) -> None:
     keep(greeting)
     again = send("paula", greeting, "save_as", example_name="Gold customer", given__tier="tin")
     assert again.status == 409 and "There is an example of this name already." in again.text
@@ -160,7 +160,7 @@ def test_a_stale_change_of_an_example_is_refused(greeting: Kind) -> None:
             assert (kept.name, kept.context) == ("Gold customer", {"tier": "silver"})
 
 
-def test_fields_of_one_example_are_never_saved_over_another(greeting: Kind) -> None:
+def test_the_tag_of_one_example_does_not_allow_saving_another(greeting: Kind) -> None:
     gold, silver = keep(greeting, "Gold"), keep(greeting, "Silver", given__tier="silver")
     for tag in (f"{gold}.1", "", "1", "x" * 5000):
         mixed = {"example": silver, "example_tag": tag}
@@ -184,7 +184,7 @@ def test_bad_examples_are_refused_by_name(cast: Cast) -> None:
             assert not Example.objects.exists()
 
 
-def test_there_are_only_so_many_examples(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_examples_is_limited(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     PROMPT_BLOCKS.make(cast.alice, "writer", WORDS)
     monkeypatch.setattr(stored, "MAX_EXAMPLES", 2)
     keep(PROMPT_BLOCKS, "One")
@@ -193,7 +193,7 @@ def test_there_are_only_so_many_examples(cast: Cast, monkeypatch: pytest.MonkeyP
     assert answer.status == 400 and "There are 2 examples already" in answer.text
 
 
-def test_examples_go_with_their_resource_and_its_namesake_has_none(cast: Cast, greeting: Kind) -> None:
+def test_deleting_a_resource_deletes_its_examples(cast: Cast, greeting: Kind) -> None:
     keep(greeting)
     assert cast.alice.delete(greeting.url("writer"), if_match="*").status == 200
     assert not Example.objects.exists()
@@ -201,7 +201,9 @@ def test_examples_go_with_their_resource_and_its_namesake_has_none(cast: Cast, g
     assert offered("edgar", greeting) == []
 
 
-def test_an_agent_in_code_has_examples_that_outlive_its_overrides(cast: Cast, settings: Any) -> None:
+def test_examples_of_a_code_defined_agent_remain_after_its_override_is_deleted(
+    cast: Cast, settings: Any
+) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     person("ada", default=Role.ADMIN)
     ada = key_of("ada")

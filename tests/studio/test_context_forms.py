@@ -1,4 +1,4 @@
-"""The form of a context, made from names and schemas; and that the page has words for everything."""
+"""The form of a context, made from names and schemas; and words for everything on the page."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_plain_value_of_a_schema_has_a_control() -> None:
     }
 
 
-def test_what_is_filled_in_lies_over_the_json() -> None:
+def test_filled_in_fields_override_the_json() -> None:
     context = '{"path": {"typed": "json", "kept": 1}, "more": [1]}'
     assert read(context=context, given__path__typed="form") == {
         "path": {"typed": "form", "kept": 1},
@@ -72,7 +72,7 @@ def test_what_is_filled_in_lies_over_the_json() -> None:
     assert read(context='{"path": 5}', given__path__typed="form") == {"path": {"typed": "form"}}
 
 
-def test_what_cannot_be_read_is_refused_by_name() -> None:
+def test_unreadable_values_are_refused_by_name() -> None:
     for typed in [
         {"context": "[]"},
         {"context": "{"},
@@ -127,7 +127,7 @@ def test_every_name_in_placeholders_and_conditions_has_a_control_of_its_type() -
     }
 
 
-def test_prompt_blocks_ask_too_and_a_schema_decides_about_types() -> None:
+def test_names_of_prompt_blocks_are_included_and_a_schema_decides_the_types() -> None:
     block = {"name": "Tone", "content": "{{ tier }} {{ day }}", "requestContextSchema": DAY}
     found = context_controls({"instructions": [], "requestContextSchema": SCHEMA}, block)
     by_path = {control.path: control for control in found}
@@ -143,7 +143,7 @@ def test_any_context_is_shown_in_fields_and_json_and_read_back_the_same(context:
     assert canonical.same(read_context(shown, controls, Reading()), context)
 
 
-def test_what_a_control_cannot_hold_stays_json() -> None:
+def test_values_that_a_control_cannot_hold_stay_json() -> None:
     controls = controls_of_schema({"properties": {**SCHEMA["properties"], **DAY["properties"]}})
     context = {
         "tier": "tin",
@@ -164,7 +164,7 @@ def _paths(context: dict[str, Any], prefix: str = "") -> Iterator[str]:
                 yield from _paths(value, f"{prefix}{name}.")
 
 
-def test_a_schema_makes_only_so_many_controls_at_so_many_levels() -> None:
+def test_the_number_and_depth_of_controls_from_a_schema_is_limited() -> None:
     wide = {"properties": {f"p{number}": {"type": "string"} for number in range(MAX_CONTROLS + 1)}}
     assert len(controls_of_schema(wide)) == MAX_CONTROLS
     deep: dict[str, Any] = {"properties": {"end": {"type": "string"}}}

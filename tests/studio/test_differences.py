@@ -1,4 +1,4 @@
-"""What the comparison of two versions says, without any page around it."""
+"""The comparison of two versions, without a page around it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ prose = few_words | texts
 
 
 def put_together(before: str, after: str) -> tuple[str, str]:
-    """Return both versions as the spans of their comparison tell them."""
+    """Return both versions, reassembled from the spans of their comparison."""
     pieces = spans(before, after, PageBudget())
     return (
         "".join(piece.text for piece in pieces if piece.op is not Op.ADDED),
@@ -30,7 +30,7 @@ def put_together(before: str, after: str) -> tuple[str, str]:
     )
 
 
-def told(before: str, after: str) -> str:
+def as_text(before: str, after: str) -> str:
     """Return the comparison as text: [-removed-] and {+added+}."""
     marks = {Op.SAME: "{}", Op.REMOVED: "[-{}-]", Op.ADDED: "{{+{}+}}"}
     return "".join(marks[piece.op].format(piece.text) for piece in spans(before, after, PageBudget()))
@@ -70,7 +70,7 @@ def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after:
 
 @unhurried
 @given(prose, prose)
-def test_sections_hold_every_line_once_and_fold_only_what_stayed(before: str, after: str) -> None:
+def test_sections_hold_every_line_once_and_fold_only_unchanged_lines(before: str, after: str) -> None:
     lines = lines_of(before, after)
     place = 0
     for section in sections(spans(before, after, PageBudget()), PageBudget(), context=1):
@@ -86,7 +86,7 @@ def test_sections_hold_every_line_once_and_fold_only_what_stayed(before: str, af
 
 @unhurried
 @given(prose, prose, st.integers(1, 40))
-def test_what_a_page_has_no_room_for_is_counted(before: str, after: str, characters: int) -> None:
+def test_lines_that_do_not_fit_on_a_page_are_counted(before: str, after: str, characters: int) -> None:
     pieces = spans(before, after, PageBudget())
     budget, whole = PageBudget(characters=characters), sections(pieces, PageBudget())
     shown = sections(pieces, budget)
@@ -121,7 +121,7 @@ def test_side_by_side_a_line_that_was_split_is_changed_on_both_sides() -> None:
     assert last.before and last.after and last.before.op is last.after.op is Op.CHANGED
 
 
-def test_side_by_side_a_changed_line_stands_beside_what_it_became() -> None:
+def test_side_by_side_a_changed_line_is_next_to_its_new_text() -> None:
     found = [
         (text_of([pair.before]), text_of([pair.after]))
         for pair in pairs_of(
@@ -150,15 +150,15 @@ def test_text_is_compared_by_word() -> None:
         ("你好世界", "你们世界", "你[-好-]{+们+}世界"),
         ("<b>x y z", "<i>x y z", "<[-b-]{+i+}>x y z"),
     ]:
-        assert told(before, after) == expected
+        assert as_text(before, after) == expected
 
 
-def test_two_lines_that_became_one_show_the_break_that_went() -> None:
+def test_two_joined_lines_show_the_removed_break() -> None:
     first, second = lines_of("be kind\nand brief", "be kind and brief")
     assert first.shows_break and not second.shows_break
 
 
-def test_only_what_is_near_a_change_is_unfolded() -> None:
+def test_only_lines_near_a_change_are_unfolded() -> None:
     old = [f"line {number}" for number in range(100)]
     new = [*old[:50], "line fifty", *old[51:]]
     folded = sections(spans("\n".join(old), "\n".join(new), PageBudget()), PageBudget(), context=2)
@@ -213,7 +213,7 @@ members = st.recursive(
 
 @unhurried
 @given(members, members)
-def test_the_changes_lead_from_one_object_to_the_other(before: Any, after: Any) -> None:
+def test_applying_the_changes_to_one_object_gives_the_other(before: Any, after: Any) -> None:
     assert canonical.same(patched(before, json_changes(before, after, PageBudget())), after)
 
 

@@ -1,4 +1,4 @@
-"""The edit page: what it shows, what it saves, and what it keeps."""
+"""The edit page: what it shows, saves and preserves."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_save_is_a_draft_in_the_persons_name(cast: Cast, kind: Kind, edgar: Pe
     assert cast.alice.get(kind.url("writer")).body["name"] == live["name"]
 
 
-def test_publish_saves_and_goes_on_to_the_page_that_asks(cast: Cast, kind: Kind) -> None:
+def test_publish_saves_and_continues_to_the_confirmation(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     answer = Person("paula").save(kind, name="Renamed", then="publish")
     saved = versions(cast, kind)[0]
@@ -60,7 +60,7 @@ def test_publish_saves_and_goes_on_to_the_page_that_asks(cast: Cast, kind: Kind)
     assert saved["state"] == "draft"
 
 
-def test_a_viewer_sees_what_is_live_and_can_save_nothing(cast: Cast, kind: Kind) -> None:
+def test_a_viewer_sees_the_live_version_and_can_save_nothing(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     vera = Person("vera")
     page = vera.get(kind).content.decode()
@@ -76,7 +76,7 @@ def test_a_viewer_sees_what_is_live_and_can_save_nothing(cast: Cast, kind: Kind)
     assert len(versions(cast, kind)) == 4
 
 
-def test_errors_stand_beside_their_fields_and_what_was_typed_stays(
+def test_errors_are_shown_next_to_their_fields_and_typed_values_are_preserved(
     cast: Cast, kind: Kind, edgar: Person
 ) -> None:
     make_history(kind, cast.alice)
@@ -131,7 +131,9 @@ def test_a_stale_save_is_refused_and_continues_on_top(cast: Cast, kind: Kind, ed
     assert versions(cast, kind)[0]["changedFields"] == ["name"]
 
 
-def test_a_publication_in_between_is_told_and_loses_nothing(cast: Cast, kind: Kind, edgar: Person) -> None:
+def test_a_publication_in_between_is_reported_and_no_typed_text_is_lost(
+    cast: Cast, kind: Kind, edgar: Person
+) -> None:
     history = make_history(kind, cast.alice)
     opened = edgar.form(kind)
     kind.publish(cast.paula, "writer", history.historical)
@@ -141,7 +143,7 @@ def test_a_publication_in_between_is_told_and_loses_nothing(cast: Cast, kind: Ki
     assert draft(cast, kind)["name"] == "Edgar's"
 
 
-def test_a_prompt_is_text_wherever_it_stands(cast: Cast, kind: Kind, edgar: Person) -> None:
+def test_a_prompt_is_escaped_everywhere(cast: Cast, kind: Kind, edgar: Person) -> None:
     kind.make(cast.alice, "writer", HOSTILE, name=HOSTILE)
     cast.alice.patch(kind.url("writer"), {"description": HOSTILE, "metadata": {"note": HOSTILE}})
     for page in ("change", "preview"):
@@ -152,7 +154,7 @@ def test_a_prompt_is_text_wherever_it_stands(cast: Cast, kind: Kind, edgar: Pers
     assert versions(cast, kind) == before
 
 
-def test_the_preview_shows_what_is_typed_and_saves_nothing(cast: Cast, kind: Kind, edgar: Person) -> None:
+def test_the_preview_shows_the_typed_text_and_saves_nothing(cast: Cast, kind: Kind, edgar: Person) -> None:
     kind.make(cast.alice, "writer", "as saved")
     field = "instructions.text" if kind is AGENTS else "content"
     answer = edgar.post(kind, edgar.form(kind) | {field: "as typed <b>"}, "preview")
@@ -203,13 +205,13 @@ def test_an_unfinished_row_is_an_error_when_it_is_saved_and_not_in_the_preview(
     assert edgar.post(AGENTS, form | block).status_code == 400
     refused = edgar.post(AGENTS, form | row)
     assert refused.status_code == 400 and "Needs a prompt block: choose one" in words_of(refused)
-    # Where there is no field to stand beside, problems say in words where they are.
+    # Problems without a visible field describe their place in words.
     model = {"model.provider": "echo", "model.name": "", "requestContextSchema": "{"}
     previewed = words_of(edgar.post(AGENTS, form | row | model, "preview"))
     assert "Context schema: " in previewed and "Model, name: " in previewed
 
 
-def test_choices_are_what_the_caller_may_read(cast: Cast, edgar: Person) -> None:
+def test_choices_contain_only_readable_resources(cast: Cast, edgar: Person) -> None:
     make_history(AGENTS, cast.alice)
     PROMPT_BLOCKS.make(cast.alice, "team/tone", "kind")
     PROMPT_BLOCKS.make(cast.charlie, "team/theirs", "unkind")
@@ -225,7 +227,7 @@ def test_choices_are_what_the_caller_may_read(cast: Cast, edgar: Person) -> None
     assert Person("vera").get(AGENTS, "choices", of="prompt").status_code == 403
 
 
-def test_posts_that_no_page_made_are_refused_and_never_crash(cast: Cast, kind: Kind, edgar: Person) -> None:
+def test_malformed_posts_are_refused_and_never_crash(cast: Cast, kind: Kind, edgar: Person) -> None:
     make_history(kind, cast.alice)
     form = edgar.form(kind)
     odd = [

@@ -1,4 +1,4 @@
-"""The edit page of agents that code defines: what is open, what is locked and why, what is kept."""
+"""The edit page of agents that code defines: open fields, locked fields with the reason, stored fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADDRESS = "/studio/versioning/agent/answers/change/"
 
 @pytest.fixture
 def framework(settings: Any, request: pytest.FixtureRequest) -> None:
-    """What code defines; everything may be overridden unless a test asks for less."""
+    """The code-defined agents; by default everything may be overridden."""
     settings.EDITOR_FRAMEWORK = f"tests.support.code.{getattr(request, 'param', 'framework')}"
 
 
@@ -47,7 +47,7 @@ def limited(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("framework", [name], indirect=True)
 
 
-def test_what_the_code_decides_is_shown_and_cannot_be_typed(ada: Person) -> None:
+def test_fields_that_the_code_owns_are_shown_and_not_editable(ada: Person) -> None:
     shown = page(ada)
     assert "Set by the code" in shown and "an override cannot change it" in shown
     fields = {name.partition(".")[0] for name in controls(shown, "edit-form")}
@@ -67,14 +67,14 @@ def test_the_first_save_begins_an_override_as_a_draft(ada: Person, api: Api) -> 
     assert api.get("/agents/answers").body["instructions"] == "code"
 
 
-def test_instructions_go_back_to_what_the_code_says(ada: Person, api: Api) -> None:
+def test_instructions_can_be_reset_to_those_of_the_code(ada: Person, api: Api) -> None:
     api.post(AGENTS.path, {"id": "answers", "instructions": "override", "tools": {"clock": {}}})
     assert ada.client.post(ADDRESS, opened(ada) | {"instructions.as": ""}).status_code == 302
     record = api.get(URL, status="draft").body
     assert "instructions" not in record and record["tools"] == {"clock": {}}
 
 
-def test_the_second_of_two_first_overrides_is_not_lost(ada: Person, api: Api) -> None:
+def test_the_second_of_two_concurrent_first_overrides_is_not_lost(ada: Person, api: Api) -> None:
     typed = opened(ada) | {"instructions.as": "text", "instructions.text": "mine"}
     api.post(AGENTS.path, {"id": "answers", "instructions": "theirs", "tools": {"clock": {}}})
     answer = ada.client.post(ADDRESS, typed)
@@ -86,7 +86,7 @@ def test_the_second_of_two_first_overrides_is_not_lost(ada: Person, api: Api) ->
     assert (record["instructions"], record["tools"]) == ("mine", {"clock": {}})
 
 
-def test_what_is_kept_and_never_applied_stays_through_a_save(ada: Person, api: Api) -> None:
+def test_stored_fields_without_effect_are_preserved_by_a_save(ada: Person, api: Api) -> None:
     api.post(AGENTS.path, {"id": "answers", "instructions": "one", "memory": {"lastMessages": 3}})
     assert "Saved, but without effect" in page(ada)
     ada.client.post(ADDRESS, opened(ada) | {"instructions.text": "two"})
@@ -95,7 +95,7 @@ def test_what_is_kept_and_never_applied_stays_through_a_save(ada: Person, api: A
 
 
 @limited("nothing")
-def test_an_agent_that_gives_nothing_away_has_nothing_to_type_into(ada: Person) -> None:
+def test_an_agent_that_owns_all_fields_has_no_editable_fields(ada: Person) -> None:
     shown = page(ada)
     assert "The code of this agent keeps this to itself." in shown
     fields = {name.partition(".")[0] for name in controls(shown, "edit-form")}
@@ -104,7 +104,7 @@ def test_an_agent_that_gives_nothing_away_has_nothing_to_type_into(ada: Person) 
 
 
 @limited("wording")
-def test_a_locked_field_that_is_posted_all_the_same_is_refused(ada: Person, api: Api) -> None:
+def test_a_posted_locked_field_is_refused(ada: Person, api: Api) -> None:
     typed = opened(ada) | {"tools.as": "controls", "tools.offered.0.key": "clock"}
     answer = ada.client.post(ADDRESS, typed)
     assert answer.status_code == 400 and b"Belongs to the code of this agent" in answer.content

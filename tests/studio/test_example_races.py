@@ -1,4 +1,4 @@
-"""People who keep examples at the same moment, on a server with two worker processes."""
+"""People who save examples at the same moment, on a server with two worker processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def api(service: Service) -> Iterator[RemoteApi]:
-    """The API as alice sees it."""
+    """The API with alice's key."""
     with connected(service, make_cast(service)["alice"]) as remote:
         yield remote
 
@@ -58,7 +58,7 @@ def keep(visitor: httpx.Client, block: str, name: str) -> int:
 
 
 def at_once(*acts: Callable[[], int]) -> Counter[int]:
-    """Do all of it at the same moment and count the statuses."""
+    """Run all actions at the same moment and count the statuses."""
     barrier = Barrier(len(acts))
 
     def act(one: Callable[[], int]) -> int:

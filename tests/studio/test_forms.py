@@ -41,7 +41,7 @@ NESTED = {
 
 
 def posted(form: Input) -> Iterator[tuple[str, str]]:
-    """Yield what a browser posts for the form: line ends are its own, and a line has none."""
+    """Yield the values that a browser posts for the form, with the line ends of a browser."""
     for part in form.rows:
         yield from posted(part)
     if not form.children:
@@ -52,7 +52,7 @@ def posted(form: Input) -> Iterator[tuple[str, str]]:
 def edited(
     config: dict[str, Any], schema: Any = AGENT.schema, **typed: str
 ) -> tuple[dict[str, Any], Reading]:
-    """Show a configuration, type into controls (`instructions__text`), and read what changed."""
+    """Show a configuration, type into controls (`instructions__text`), and return the changes."""
     controls = dict(posted(shown(config, schema.names)))
     controls |= {name.replace("__", "."): text for name, text in typed.items()}
     reading = Reading()
@@ -67,20 +67,20 @@ def test_a_form_sent_back_untouched_changes_nothing() -> None:
 
 @fewer
 @given(agent_configs)
-def test_no_agent_changes_by_being_looked_at(config: dict[str, Any]) -> None:
+def test_showing_an_agent_in_a_form_changes_nothing(config: dict[str, Any]) -> None:
     assert edited(config)[0] == {}
 
 
 @unhurried
 @given(block_configs)
-def test_no_block_changes_by_being_looked_at(config: dict[str, Any]) -> None:
+def test_showing_a_block_in_a_form_changes_nothing(config: dict[str, Any]) -> None:
     assert edited(config, PROMPT_BLOCK.schema)[0] == {}
 
 
 @fewer
 @given(agent_configs)
-def test_what_was_typed_beside_the_rest_of_a_field_leaves_the_rest(config: dict[str, Any]) -> None:
-    """Read as if every field had been touched, a form still gives what it shows."""
+def test_an_edit_of_a_part_of_a_field_leaves_the_rest_unchanged(config: dict[str, Any]) -> None:
+    """Even if read as if every field had been touched, a form gives the shown values."""
     controls = Input.of(posted(shown(config, AGENT.schema.names)))
     everything = changes({}, AGENT.schema.names, controls, Reading())
     again = Input.of(posted(shown(everything, AGENT.schema.names)))
@@ -151,12 +151,12 @@ def test_a_value_of_another_sort_is_an_error_of_the_condition() -> None:
         assert [issue.field for issue in reading.issues] == ["rules.conditions.0.value"]
 
 
-def test_two_tools_of_one_name_are_an_error() -> None:
+def test_two_tools_of_the_same_name_are_an_error() -> None:
     _, reading = edited(FULL_AGENT, tools__offered__1__key="clock", tools__offered__0__key="clock")
     assert [(issue.field, issue.message) for issue in reading.issues] == [("tools", "is listed twice")]
 
 
-def test_a_tool_needs_a_name_and_an_empty_row_is_none() -> None:
+def test_a_tool_needs_a_name_and_an_empty_row_is_ignored() -> None:
     _, nameless = edited(FULL_AGENT, tools__offered__9__description="Searches")
     assert [issue.message for issue in nameless.issues] == ["needs a name"]
     changed, empty = edited(FULL_AGENT, tools__offered__9__key="")
@@ -194,7 +194,7 @@ def test_groups_deeper_than_three_are_an_error_and_not_a_crash() -> None:
     assert [issue.field for issue in reading.issues] == ["rules.conditions.0.conditions.0.conditions.0"]
 
 
-def test_after_a_conflict_only_the_touched_fields_keep_what_was_typed() -> None:
+def test_after_a_conflict_only_touched_fields_keep_the_typed_values() -> None:
     old = {"name": "Writer", "instructions": "Write.", "description": "old"}
     theirs = {**old, "description": "theirs", "instructions": "Write well."}
     controls = dict(posted(shown(old, AGENT.schema.names))) | {"instructions.text": "Write badly."}

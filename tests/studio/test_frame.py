@@ -1,4 +1,4 @@
-"""The frame of every page: who may enter, what a page may load, and what stands where nothing is."""
+"""The frame of every page: who may open it, what a page may load, and what it shows where nothing is."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ OPEN = ("/studio/login/", "/studio/logout/", "/studio/translations/", "/studio/v
 """The pages that strangers may see."""
 
 
-def every_address() -> Iterator[str]:
-    """Yield an address of every page that takes a sign-in."""
+def every_url() -> Iterator[str]:
+    """Yield a URL of every page that needs a sign-in."""
     for route in studio_routes():
         if not route.startswith(OPEN) and not route.endswith("/try/run/"):
             yield re.sub(r"<(?:\w+:)?(\w+)>", lambda found: IN_ADDRESSES[found[1]], route)
 
 
-ADDRESSES = sorted(set(every_address()))
+ADDRESSES = sorted(set(every_url()))
 
 
-def test_every_page_asks_strangers_to_sign_in_first(db: None) -> None:
+def test_every_page_redirects_anonymous_visitors_to_the_sign_in(db: None) -> None:
     assert len(ADDRESSES) > 50
     for address in ADDRESSES:
         answer = Client().get(address)
@@ -60,14 +60,14 @@ def test_every_page_asks_strangers_to_sign_in_first(db: None) -> None:
         assert asked == (302, f"/studio/login/?next={address}"), address
 
 
-def test_every_page_is_closed_to_a_member_of_nothing(cast: Cast) -> None:
+def test_every_page_is_forbidden_without_a_membership(cast: Cast) -> None:
     person("nora")
     User.objects.filter(username="nora").update(is_staff=True)
     nora = Window.of("nora")
     assert [address for address in ADDRESSES if nora.get(address).status != 302] == []
 
 
-def test_no_page_runs_or_loads_what_is_not_a_file_of_this_server(cast: Cast) -> None:
+def test_pages_run_and_load_only_files_of_this_server(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     for address in (one for one in ADDRESSES if "/promptblock/" not in one):
         seen = Window.of("alice").get(address)
@@ -78,7 +78,7 @@ def test_no_page_runs_or_loads_what_is_not_a_file_of_this_server(cast: Cast) -> 
         assert not [link for link in seen.links if link.startswith(("http", "//"))], address
 
 
-def test_the_policy_is_the_studios_alone(cast: Cast) -> None:
+def test_the_content_security_policy_applies_only_to_the_studio(cast: Cast) -> None:
     assert "Content-Security-Policy" not in cast.alice.get("/stored/agents").headers
 
 
@@ -91,7 +91,7 @@ def test_leaving_the_last_workspace_ends_the_access_at_the_next_request(cast: Ca
     assert vera.get("/studio/").status == 200
 
 
-def test_members_sign_in_and_others_are_told_why_not(cast: Cast) -> None:
+def test_only_members_can_sign_in_and_others_see_the_reason(cast: Cast) -> None:
     for name, password, says in [
         ("edgar", PASSWORD, None),
         ("edgar", "wrong", "Please enter"),
@@ -122,7 +122,7 @@ def test_signing_in_redirects_to_the_requested_page_of_the_studio_only(cast: Cas
     assert list(led.values()) == ["/studio/versioning/agent/", "/studio/"]
 
 
-def test_what_may_not_be_read_looks_like_what_is_not_there(cast: Cast, kind: Kind) -> None:
+def test_unreadable_resources_look_like_missing_ones(cast: Cast, kind: Kind) -> None:
     for page in ("change", "history", "preview", "usage", "delete"):
         with undone():
             make_history(kind, cast.alice, "secret")
@@ -132,11 +132,11 @@ def test_what_may_not_be_read_looks_like_what_is_not_there(cast: Cast, kind: Kin
             assert seen[0].text == seen[1].text
 
 
-def test_the_shortest_addresses_lead_to_the_studio(db: None) -> None:
+def test_the_root_urls_redirect_to_the_studio(db: None) -> None:
     assert [Client().get(address).headers["Location"] for address in ("/", "/studio")] == ["/studio/"] * 2
 
 
-def test_a_bare_address_of_a_resource_leads_to_its_edit_page(cast: Cast, kind: Kind) -> None:
+def test_the_bare_url_of_a_resource_redirects_to_its_edit_page(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "policies/refunds")
     address = page_of(kind, "change", "policies/refunds")
     seen = Window.of("alice").get(address.removesuffix("change/"))
@@ -152,7 +152,7 @@ def test_every_id_has_its_pages(cast: Cast, kind: Kind) -> None:
             assert (seen.status, resource_id in seen.text) == (200, True)
 
 
-def test_the_tabs_are_those_that_the_reader_may_open(cast: Cast, kind: Kind) -> None:
+def test_only_tabs_that_the_reader_may_open_are_shown(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     for name, some in (("edgar", True), ("vera", False)):
         window = Window.of(name)
@@ -161,7 +161,7 @@ def test_the_tabs_are_those_that_the_reader_may_open(cast: Cast, kind: Kind) -> 
         assert all(window.get(link).status == 200 for link in links if "/writer/" in link)
 
 
-def test_a_form_of_a_page_that_is_too_old_is_refused_with_advice(cast: Cast, kind: Kind) -> None:
+def test_a_form_of_an_outdated_page_is_refused_with_advice(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     strict = Window(Client(enforce_csrf_checks=True))
     strict.client.force_login(User.objects.get(username="alice"))
@@ -170,7 +170,7 @@ def test_a_form_of_a_page_that_is_too_old_is_refused_with_advice(cast: Cast, kin
     assert cast.alice.get(kind.url("writer"), status="draft").status == 200
 
 
-def test_a_bug_is_answered_with_a_page_in_the_studio_and_with_json_elsewhere(
+def test_a_server_error_is_a_page_in_the_studio_and_json_elsewhere(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind.make(cast.alice)

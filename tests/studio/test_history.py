@@ -1,4 +1,4 @@
-"""The history of a resource on its pages: who sees what of it, and what can be done with a version."""
+"""The history of a resource on its pages: who sees which versions, and what can be done with a version."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def histories(
 
 @pytest.fixture
 def cast(shared_cast: Cast) -> Cast:
-    """Everybody, as they are in every test of this module."""
+    """The cast, which is the same in every test of this module."""
     return shared_cast
 
 
@@ -47,7 +47,7 @@ def states(cast: Cast, kind: Kind) -> list[tuple[int, str]]:
 # The timeline
 
 
-def test_the_timeline_tells_all_versions_newest_first(kind: Kind, history: History) -> None:
+def test_the_timeline_lists_all_versions_newest_first(kind: Kind, history: History) -> None:
     answer = Visitor("edgar").get(page_of(kind, "history"))
     items = answer.context["items"]
     assert [item.entry.title for item in items] == ["Version 4", "Version 3", "Version 2", "Version 1"]
@@ -58,7 +58,7 @@ def test_the_timeline_tells_all_versions_newest_first(kind: Kind, history: Histo
     assert "The first version" in words and ("Instructions" if kind is AGENTS else "Text") in words
 
 
-def test_a_timeline_of_many_versions_comes_in_pages(cast: Cast, kind: Kind, history: History) -> None:
+def test_a_long_timeline_has_pages(cast: Cast, kind: Kind, history: History) -> None:
     for number in range(5, 31):
         kind.save(cast.alice, text=f"text {number}")
     visitor = Visitor("edgar")
@@ -68,10 +68,10 @@ def test_a_timeline_of_many_versions_comes_in_pages(cast: Cast, kind: Kind, hist
     assert first[-1].links["with_previous"].endswith(f"to={first[-1].entry.version.version_id}")
 
 
-# Who sees what
+# Rights
 
 
-def test_a_viewer_sees_the_published_version_and_no_sign_of_others(kind: Kind, history: History) -> None:
+def test_a_viewer_sees_only_the_published_version_in_the_history(kind: Kind, history: History) -> None:
     vera = Visitor("vera")
     answer = vera.get(version_page(kind, history.published))
     assert "published words" in words_of(answer)
@@ -81,7 +81,7 @@ def test_a_viewer_sees_the_published_version_and_no_sign_of_others(kind: Kind, h
         assert vera.get(version_page(kind, hidden)).status_code == 403
 
 
-def test_a_version_that_is_not_there_is_not_found(kind: Kind, history: History) -> None:
+def test_a_missing_version_is_not_found(kind: Kind, history: History) -> None:
     for version_id in ["unknown", "00000000-0000-0000-0000-000000000000", "git-%00"]:
         assert Visitor("edgar").get(version_page(kind, version_id)).status_code == 404
 
@@ -94,7 +94,7 @@ def test_a_version_offers_the_actions_that_the_role_allows(kind: Kind, history: 
         assert [offer in words for offer in of_publishers] == [is_publisher] * 3
 
 
-# What is done with a version
+# Actions on a version
 
 
 ACTIONS = [
@@ -181,7 +181,7 @@ def test_a_label_is_released_and_withdrawn(cast: Cast, kind: Kind, history: Hist
     assert "canary · released" in words_of(paula.get(page_of(kind, "history")))
 
 
-def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> None:
+def test_the_reason_why_a_label_cannot_be_released_is_shown_next_to_its_field(cast: Cast) -> None:
     blocks = [{"type": "prompt_block_ref", "id": name} for name in ("rules", "missing")]
     version = AGENTS.make(cast.alice, "user", instructions=blocks)["latestVersionId"]
     paula = Visitor("paula")
@@ -199,14 +199,14 @@ def test_why_a_label_cannot_be_released_is_said_beside_its_field(cast: Cast) -> 
     )
 
 
-def test_a_label_that_cannot_be_is_refused_beside_its_field(kind: Kind, history: History) -> None:
+def test_an_invalid_label_is_refused_next_to_its_field(kind: Kind, history: History) -> None:
     for name in ["", "Latest", "latest", "42", "a b", "x" * 65]:
         answer = set_label(Visitor("paula"), kind, history.draft, name)
         assert answer.status_code == 400
         assert answer.context["label_typed"] == name and answer.context["label_error"]
 
 
-def test_a_version_is_deleted_after_asking(cast: Cast, kind: Kind, history: History) -> None:
+def test_a_version_is_deleted_after_confirmation(cast: Cast, kind: Kind, history: History) -> None:
     paula = Visitor("paula")
     address = version_page(kind, history.historical, "delete")
     asked = paula.get(address)
@@ -223,7 +223,7 @@ def publish(visitor: Visitor, kind: Kind, version_id: str) -> Any:
     return visitor.post(page_of(kind, "publish"), version=version_id, tag=tag_on(shown))
 
 
-def test_before_publishing_the_difference_to_what_is_live_is_shown(kind: Kind, history: History) -> None:
+def test_the_publish_page_shows_the_difference_from_the_live_version(kind: Kind, history: History) -> None:
     answer = Visitor("paula").get(page_of(kind, "publish"))
     words = words_of(answer)
     assert "Publish Version 4?" in words and "It takes the place of Version 3" in words
@@ -253,7 +253,7 @@ def test_a_stale_publication_is_refused_and_shows_the_new_state(
     assert "Version 4 is live." in words_of(again)
 
 
-def test_an_unpublished_block_stands_in_the_way_and_is_named(cast: Cast) -> None:
+def test_unpublished_blocks_prevent_publishing_and_are_named(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.alice, "tone")
     references = [{"type": "prompt_block_ref", "id": name} for name in ("tone", "absent")]
     draft = AGENTS.make(cast.alice, "user", instructions=references)["latestVersionId"]

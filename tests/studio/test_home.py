@@ -1,4 +1,4 @@
-"""The home page, and the page of what waits to be published."""
+"""The home page, and the page of drafts that wait to be published."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOME = "/studio/"
 
 
 def section(name: str, heading: str) -> str:
-    """Return the words of a part of somebody's home page."""
+    """Return the text of a section of a person's home page."""
     markup = Window.of(name).get(HOME).markup
     found = re.search(rf'<section[^>]*aria-labelledby="{heading}".*?</section>', markup, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split()) if found else ""
@@ -33,7 +33,9 @@ def history(cast: Cast, kind: Kind) -> Kind:
     return kind
 
 
-def test_drafts_that_wait_in_ones_workspaces_stand_first_with_their_number(cast: Cast, history: Kind) -> None:
+def test_waiting_drafts_of_the_persons_workspaces_are_shown_first_with_their_number(
+    cast: Cast, history: Kind
+) -> None:
     kind = history
     kind.make(cast.charlie, "theirs", workspaceId="elsewhere")
     for name, said in (("edgar", "It is yours · somebody who may publish"), ("paula", "It is somebody else")):
@@ -45,7 +47,7 @@ def test_drafts_that_wait_in_ones_workspaces_stand_first_with_their_number(cast:
     assert "theirs" in section("charlie", "needing")
 
 
-def test_there_is_more_than_what_stands_on_the_page(cast: Cast, kind: Kind) -> None:
+def test_the_home_page_shows_some_waiting_drafts_and_a_link_to_all(cast: Cast, kind: Kind) -> None:
     for number in range(7):
         kind.make(cast.edgar, f"e{number}")
         kind.make(cast.alice, f"a{number}")
@@ -55,7 +57,7 @@ def test_there_is_more_than_what_stands_on_the_page(cast: Cast, kind: Kind) -> N
     assert "7 of yours , 7 of others" in section("edgar", "needing")
 
 
-def test_what_one_opened_or_edited_stands_once_the_latest_first(cast: Cast, history: Kind) -> None:
+def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: Cast, history: Kind) -> None:
     kind = history
     kind.make(cast.alice, "other")
     window = Window.of("edgar")
@@ -70,7 +72,9 @@ def test_what_one_opened_or_edited_stands_once_the_latest_first(cast: Cast, hist
     assert "stands here" in section("paula", "recent")
 
 
-def test_what_was_opened_is_forgotten_in_time_and_not_noted_in_the_background(cast: Cast, kind: Kind) -> None:
+def test_only_the_latest_opened_pages_are_remembered_and_no_background_requests(
+    cast: Cast, kind: Kind
+) -> None:
     vera = Window.of("vera")
     for number in range(MAX_REMEMBERED + 2):
         kind.make(cast.alice, f"r{number}", autoPublish=True)
@@ -95,7 +99,7 @@ def test_the_home_page_drops_resources_that_became_unreadable(cast: Cast, kind: 
     assert "secret" not in section("edgar", "recent") + section("edgar", "starred")
 
 
-def test_what_is_starred_stands_there_the_newest_first(cast: Cast) -> None:
+def test_starred_resources_are_listed_newest_first(cast: Cast) -> None:
     vera = Window.of("vera")
     for kind in (AGENTS, PROMPT_BLOCKS):
         kind.make(cast.alice, autoPublish=True, name=kind.list_key)
@@ -105,14 +109,14 @@ def test_what_is_starred_stands_there_the_newest_first(cast: Cast) -> None:
     assert "Nothing yet" in section("edgar", "starred")
 
 
-def test_a_viewer_reads_what_is_live_and_of_no_draft(history: Kind) -> None:
+def test_a_viewer_sees_live_versions_and_no_drafts_on_the_home_page(history: Kind) -> None:
     page = Window.of("vera").get(HOME)
     assert "needing" not in page.markup and "alice published version 3" in page.text
     for word in ("Say it better", "Unpublished changes", "edgar"):
         assert word not in page.text
 
 
-def test_what_was_done_to_a_namesake_before_is_not_recent(cast: Cast, kind: Kind) -> None:
+def test_actions_on_a_deleted_resource_with_the_same_id_are_not_recent(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     Window.of("paula").get(page_of(kind, "change"))
     assert "edited" in section("edgar", "recent") and "opened" in section("paula", "recent")
@@ -136,7 +140,7 @@ def heading(seen: Seen) -> str:
     return found[1]
 
 
-def test_both_kinds_wait_changed_last_first(cast: Cast) -> None:
+def test_waiting_drafts_of_both_kinds_are_ordered_by_last_change(cast: Cast) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         make_history(kind, cast.alice)
         kind.make(cast.alice, "live", autoPublish=True)
@@ -150,9 +154,7 @@ def test_both_kinds_wait_changed_last_first(cast: Cast) -> None:
     assert page_of(AGENTS, "compare") in "".join(seen.links)
 
 
-def test_what_was_unpublished_on_purpose_does_not_wait_until_something_is_saved(
-    cast: Cast, kind: Kind
-) -> None:
+def test_an_unpublished_resource_waits_only_after_another_save(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
     paula, history = Window.of("paula"), page_of(kind, "history")
@@ -174,7 +176,7 @@ def test_what_was_unpublished_on_purpose_does_not_wait_until_something_is_saved(
     assert lines(paula.get(WAITING)) == []
 
 
-def test_a_copy_of_what_is_live_changes_nothing_and_does_not_wait(cast: Cast, kind: Kind) -> None:
+def test_a_copy_of_the_live_version_does_not_wait(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     paula = Window.of("paula")
     tag = paula.get(page_of(kind, "history")).field("tag")
@@ -189,7 +191,7 @@ def test_a_copy_of_what_is_live_changes_nothing_and_does_not_wait(cast: Cast, ki
     assert "Writer" not in paula.get(listed, state="changed").text
 
 
-def test_own_drafts_and_those_of_others_are_separated(cast: Cast, kind: Kind) -> None:
+def test_own_drafts_and_those_of_others_are_counted_separately(cast: Cast, kind: Kind) -> None:
     for number in range(3):
         kind.make(cast.edgar, f"e{number}")
     kind.make(cast.alice, "a0")
@@ -202,7 +204,7 @@ def test_own_drafts_and_those_of_others_are_separated(cast: Cast, kind: Kind) ->
         assert len(lines(window.get(WAITING, whose="nobody's"))) == 4
 
 
-def test_the_pages_hold_each_of_them_once(cast: Cast) -> None:
+def test_each_waiting_draft_is_on_exactly_one_page(cast: Cast) -> None:
     for number in range(30):
         for kind in (AGENTS, PROMPT_BLOCKS):
             kind.make(cast.edgar, f"r{number}")
@@ -222,7 +224,7 @@ def test_editors_see_the_waiting_drafts_without_buttons(cast: Cast, kind: Kind) 
     assert ("Publish chosen" in paula.text, "Publish chosen" in edgar.text) == (True, False)
 
 
-def test_a_publisher_here_and_editor_there_chooses_what_they_may_publish(cast: Cast, kind: Kind) -> None:
+def test_only_drafts_that_the_person_may_publish_can_be_selected(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "here")
     kind.make(cast.charlie, "there", workspaceId="elsewhere")
     give_role("paula", "elsewhere", "editor")
@@ -231,7 +233,7 @@ def test_a_publisher_here_and_editor_there_chooses_what_they_may_publish(cast: C
     assert found == {"here": "", "there": " disabled"}
 
 
-def test_nothing_of_another_workspace_is_shown_or_counted(cast: Cast, kind: Kind) -> None:
+def test_waiting_drafts_of_another_workspace_are_neither_shown_nor_counted(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "ours")
     kind.make(cast.charlie, "theirs", workspaceId="elsewhere", name="Secret plan")
     if kind is AGENTS:
@@ -252,7 +254,7 @@ def test_viewers_do_not_see_waiting_drafts(cast: Cast, kind: Kind) -> None:
         assert (seen.status, "writer" in seen.text) == (403, False)
 
 
-def test_a_draft_over_a_file_waits_as_any_other(cast: Cast, folder: Folder) -> None:
+def test_a_draft_over_a_file_waits_like_any_other(cast: Cast, folder: Folder) -> None:
     give_role("paula", "default", "publisher")
     made = {"id": "answers", "instructions": "drafted", "workspaceId": "default"}
     assert cast.paula.post(AGENTS.path, made).status == 201

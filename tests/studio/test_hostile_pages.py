@@ -1,4 +1,4 @@
-"""Odd addresses, filters and forms at every page of the studio: no answer is an error of the server."""
+"""Invalid URLs, filters and forms on every page of the studio: no answer is a server error."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def query_of(text: str) -> str:
 
 
 def the_review() -> Any:
-    """Ask for a review of the agent's draft, and return its id."""
+    """Request a review of the agent's draft, and return its id."""
     return get_editor().reviews.ask("agent", "writer", by=User.objects.get(username="alice")).id
 
 
@@ -116,7 +116,7 @@ def the_schedule(version_id: str) -> Any:
 
 
 def the_rollout(version_id: str) -> Any:
-    """Try a version of the agent on a share, and return the id of the rollout."""
+    """Start a rollout of a version of the agent, and return its id."""
     arms = [Arm(name="new", version_id=version_id, weight=500)]
     by = User.objects.get(username="alice")
     return get_editor().rollouts.start("agent", "writer", bucket_by="userId", arms=arms, by=by).pk
@@ -124,7 +124,7 @@ def the_rollout(version_id: str) -> Any:
 
 @pytest.fixture(scope="module")
 def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[str, str], dict[str, str]]:
-    """The keys of the cast, and what stands in the place of each variable of an address that is there."""
+    """The keys of the cast, and a valid value for each variable of a URL."""
     with stored_once():
         keys = make_cast()
         make_history(PROMPT_BLOCKS, Api(keys["alice"]))
@@ -153,18 +153,18 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
 
 @pytest.fixture
 def cast(db: None, made: tuple[dict[str, str], dict[str, str]]) -> Cast:
-    """Everybody, as they are in every test of this module."""
+    """The cast, which is the same in every test of this module."""
     return cast_with(made[0])
 
 
 @pytest.fixture
 def real(cast: Cast, made: tuple[dict[str, str], dict[str, str]]) -> dict[str, str]:
-    """What stands in the place of each variable of an address, so that the page is there."""
+    """A value for each variable of a URL for which the page exists."""
     return made[1]
 
 
 class Attacker:
-    """Somebody who sends what no page has asked for, and notes what that broke."""
+    """A visitor who sends invalid requests, and records what they broke."""
 
     def __init__(self, name: str) -> None:
         self.client = Client(raise_request_exception=False)
@@ -174,7 +174,7 @@ class Attacker:
         self.broken: list[tuple[str, str, str]] = []
 
     def ask(self, method: str, where: str, text: str = "", form: dict[str, str] | None = None) -> str:
-        """Send a request, take back whatever it has done, signing out included, and return the page."""
+        """Send a request, undo its effects including a sign-out, and return the page."""
         self.client.cookies = copy(self.cookies)
         with undone():
             answer: Any = getattr(self.client, method)(where, form)
@@ -184,7 +184,7 @@ class Attacker:
 
 
 def in_turn(texts: Sequence[str], number: int) -> dict[str, list[str]]:
-    """Deal the texts out to the pages: the same code reads the fields of all, so it sees each of them."""
+    """Distribute the texts over the pages: the same code reads the fields of all, so it gets each of them."""
     dealt = cycle(texts)
     return {route: list(islice(dealt, number)) for route in ROUTES}
 
@@ -196,7 +196,7 @@ IN_FIELDS = in_turn(HOSTILE_IN_FIELDS, 2 * MAX_FIELDS - 1)
 
 @pytest.mark.database
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_no_page_breaks_over_hostile_addresses_and_forms(real: dict[str, str], group: int) -> None:
+def test_no_page_breaks_with_hostile_urls_and_forms(real: dict[str, str], group: int) -> None:
     assert len(ROUTES) > 50
     alice, root = Attacker("alice"), Attacker("root")
     for route in ROUTES[group::GROUPS]:
@@ -211,7 +211,7 @@ def test_no_page_breaks_over_hostile_addresses_and_forms(real: dict[str, str], g
             for text in IN_ADDRESSES[route]:
                 attacker.ask("get", address(route, real | {variable: text}), text)
             attacker.ask("post", address(route, real | {variable: HOSTILE[0]}), HOSTILE[0])
-        # One odd field among good ones. The templates that draw the first fields draw the others, too.
+        # One invalid field among valid ones. The templates of the first fields render the others, too.
         for name, text in zip(list(good)[:MAX_FIELDS], IN_FIELDS[route], strict=False):
             odd = {name: value or "x" for name, value in good.items()} | {name: typed(text)}
             attacker.ask("post", here, f"{name}: {text}", odd)
@@ -229,7 +229,7 @@ def test_no_page_breaks_for_callers_with_fewer_rights(real: dict[str, str]) -> N
     assert [attacker.broken for attacker in attackers] == [[], []]
 
 
-def test_an_address_that_no_model_admin_adds_is_not_found(cast: Cast) -> None:
+def test_urls_of_missing_admin_views_are_not_found(cast: Cast) -> None:
     user, root = ContentType.objects.get_for_model(User).pk, Visitor("root")
     for place in (
         f"r/9{user}/abc/",
@@ -245,7 +245,7 @@ def test_an_address_that_no_model_admin_adds_is_not_found(cast: Cast) -> None:
 # Methods and encodings that no browser uses
 
 
-def test_a_method_that_a_page_does_not_know_is_no_error(real: dict[str, str]) -> None:
+def test_an_unknown_method_is_no_server_error(real: dict[str, str]) -> None:
     alice = Client(raise_request_exception=False)
     alice.force_login(User.objects.get(username="alice"))
     methods = cycle(["PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
@@ -268,7 +268,7 @@ def test_a_form_is_read_as_utf_8_despite_its_charset(db: None) -> None:
 # Days at the ends of the calendar
 
 
-def test_the_activity_is_narrowed_by_every_day_that_can_be_stored(cast: Cast) -> None:
+def test_the_activity_can_be_filtered_by_every_storable_day(cast: Cast) -> None:
     alice = Visitor("alice")
     for day in ("0001-01-01", "9998-12-31", "9999-12-30", "9999-12-31", "10000-01-01"):
         for address, name in ((workspace_page("activity"), "since"), ("/studio/activity/", "until")):
@@ -277,7 +277,7 @@ def test_the_activity_is_narrowed_by_every_day_that_can_be_stored(cast: Cast) ->
             assert (answer.status_code, bool(answer.context["form"].errors)) == (200, is_refused)
 
 
-def test_an_api_key_expires_on_any_day_that_can_be_stored(cast: Cast) -> None:
+def test_an_api_key_can_expire_on_any_storable_day(cast: Cast) -> None:
     alice, keys = Visitor("alice"), ApiKey.objects.count()
     for day, status, why in (
         ("0001-01-01", 400, "must lie in the future"),

@@ -1,4 +1,4 @@
-"""The icons: the font holds those that pages name, and few others."""
+"""The icons: the font contains those that pages use, and few others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMED = re.compile(r"material-symbols-outlined[^>]*>\s*(\w+)\s*<")
 """An icon in a template; what a script names, the tests in a browser see."""
 
 
-def test_the_font_has_every_icon_that_a_page_names() -> None:
+def test_the_font_has_every_icon_that_a_page_uses() -> None:
     files = [path for folder in FOLDERS for path in folder.rglob("*") if path.suffix in {".html", ".js"}]
     named = {name for path in files for name in NAMED.findall(path.read_text())}
     named |= {kind.icon for kind in KINDS}

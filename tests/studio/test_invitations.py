@@ -1,4 +1,4 @@
-"""Invitations: nobody is a member before the person, with the link and the account, has said yes."""
+"""Invitations: no membership before the person, with the link and the account, has said yes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def number_on(answer: Any) -> str:
     return found[1] if found else ""
 
 
-def say_yes(client: Client, link: str, password: str = PASSWORD) -> Any:
-    """Follow a link and send whatever form would be there, with a password too."""
+def accept_invitation(client: Client, link: str, password: str = PASSWORD) -> Any:
+    """Follow a link and send all fields of its possible forms, including a password."""
     number = number_on(opened(client, link))
     form = {"invitation": number, "new_password1": password, "new_password2": password}
     return client.post(WELCOME, form, follow=True)
@@ -69,26 +69,26 @@ def in_session_of(name: str) -> Client:
 
 
 def roles(name: str) -> dict[str, str]:
-    """Return somebody's role by workspace."""
+    """Return a person's role by workspace."""
     rows = Membership.objects.filter(user__username=name)
     return dict(rows.values_list("workspace_id", "role"))
 
 
 def with_account(name: str) -> None:
-    """Make somebody who has chosen a password and is a member of nothing."""
+    """Make a person with a password who is a member of no workspace."""
     user = person(name)
     user.set_password(PASSWORD)
     user.save()
 
 
-# A name that nobody has
+# A name without an account
 
 
 def test_a_new_person_chooses_a_password_and_becomes_a_member(alice: Visitor) -> None:
     link = link_for(alice, "lena")
     assert roles("lena") == {} and not User.objects.filter(username="lena").exists()
     client = Client()
-    assert say_yes(client, link).redirect_chain[-1][0] == "/studio/"
+    assert accept_invitation(client, link).redirect_chain[-1][0] == "/studio/"
     assert roles("lena") == {"acme": "editor"}
     assert client.get(workspace_page("members")).status_code == 403
     assert Client().login(username="lena", password=PASSWORD)
@@ -103,18 +103,18 @@ def test_the_secret_of_a_link_is_neither_shown_nor_stored(alice: Visitor) -> Non
     assert secret not in shown + str(dict(client.session)) + str(list(Invitation.objects.values()))
 
 
-# A name that somebody has
+# A name with an account
 
 
 def test_an_account_made_in_advance_gets_no_rights_that_its_owner_did_not_accept(
     alice: Visitor, charlie: Visitor
 ) -> None:
     hijacker = Client()
-    say_yes(hijacker, link_for(alice, "lena", "viewer"))
+    accept_invitation(hijacker, link_for(alice, "lena", "viewer"))
     answer = invite(charlie, "lena", "admin", "elsewhere")
     assert "The account lena exists already" in words_of(answer)
     assert roles("lena") == {"acme": "viewer"}
-    # Signed in as lena, but without the link, which charlie has sent to the person whom he means.
+    # Signed in as lena, but without the link, which charlie has sent to the intended person.
     assert TOO_LATE in words_of(hijacker.get(WELCOME))
     number = str(Invitation.objects.get(workspace_id="elsewhere").pk)
     assert hijacker.post(WELCOME, {"invitation": number}).status_code == 404
@@ -122,14 +122,14 @@ def test_an_account_made_in_advance_gets_no_rights_that_its_owner_did_not_accept
     assert roles("lena") == {"acme": "viewer"}
 
 
-def test_the_link_alone_opens_no_account_that_exists(charlie: Visitor) -> None:
+def test_the_link_alone_gives_no_access_to_an_existing_account(charlie: Visitor) -> None:
     with_account("lena")
     link = link_for(charlie, "lena", "admin", "elsewhere")
     before = User.objects.get(username="lena").password
     client = Client()
     seen = opened(client, link)
     assert "Sign in with it to accept" in words_of(seen) and "new_password1" not in seen.content.decode()
-    assert say_yes(client, link).status_code in {400, 409}
+    assert accept_invitation(client, link).status_code in {400, 409}
     form = {
         "invitation": str(Invitation.objects.get().pk),
         "new_password1": "x" * 20,
@@ -139,7 +139,7 @@ def test_the_link_alone_opens_no_account_that_exists(charlie: Visitor) -> None:
     assert roles("lena") == {} and User.objects.get(username="lena").password == before
 
 
-def test_an_account_without_a_password_is_no_less_an_account(charlie: Visitor) -> None:
+def test_an_account_without_a_password_is_protected_like_any_other(charlie: Visitor) -> None:
     for made in ["by create_api_key", "by an administrator", "a superuser"]:
         with undone():
             if made == "by create_api_key":
@@ -147,7 +147,7 @@ def test_an_account_without_a_password_is_no_less_an_account(charlie: Visitor) -
             else:
                 User.objects.create_user("robot", is_superuser=made == "a superuser")
             client = Client()
-            answer = say_yes(client, link_for(charlie, "robot", "viewer", "elsewhere"))
+            answer = accept_invitation(client, link_for(charlie, "robot", "viewer", "elsewhere"))
             assert "Sign in with it to accept" in words_of(answer)
             assert "elsewhere" not in roles("robot")
             assert not User.objects.get(username="robot").has_usable_password()
@@ -160,7 +160,7 @@ def test_the_owner_accepts_while_signed_in(alice: Visitor, charlie: Visitor) -> 
     seen = opened(charlie.client, link)
     assert "alice invites charlie to the workspace Acme , as viewer" in words_of(seen)
     assert roles("charlie") == {"elsewhere": "admin"}
-    say_yes(charlie.client, link)
+    accept_invitation(charlie.client, link)
     assert roles("charlie") == {"elsewhere": "admin", "acme": "viewer"}
 
 
@@ -201,17 +201,17 @@ def test_invitations_of_two_workspaces_do_not_cancel_each_other(alice: Visitor, 
     for link in links:
         assert "Welcome, lena" in words_of(opened(Client(), link))
     first = Client()
-    say_yes(first, links[1])
+    accept_invitation(first, links[1])
     assert roles("lena") == {"elsewhere": "admin"}
     # The other one is not granted with it, and its link chooses no password any more.
-    assert "Sign in with it to accept" in words_of(say_yes(Client(), links[0], "another password"))
+    assert "Sign in with it to accept" in words_of(accept_invitation(Client(), links[0], "another password"))
     assert roles("lena") == {"elsewhere": "admin"}
     assert not Client().login(username="lena", password="another password")
-    say_yes(first, links[0])
+    accept_invitation(first, links[0])
     assert roles("lena") == {"elsewhere": "admin", "acme": "editor"}
 
 
-def test_an_answer_to_one_invitation_accepts_no_other_that_was_opened_meanwhile(
+def test_accepting_one_invitation_does_not_accept_another_opened_meanwhile(
     alice: Visitor, charlie: Visitor
 ) -> None:
     with_account("lena")
@@ -224,7 +224,7 @@ def test_an_answer_to_one_invitation_accepts_no_other_that_was_opened_meanwhile(
     assert roles("lena") == {}
 
 
-# What voids a link
+# Events that void a link
 
 VOIDED_BY: dict[str, Callable[[Visitor], object]] = {
     "a new link": lambda alice: alice.post(workspace_page("invitations/lena/link")),
@@ -240,7 +240,7 @@ VOIDED_BY: dict[str, Callable[[Visitor], object]] = {
 }
 
 
-def test_a_void_link_opens_nothing_even_if_it_was_opened_before(alice: Visitor) -> None:
+def test_a_void_link_does_not_work_even_if_opened_before(alice: Visitor) -> None:
     for has_account in [True, False]:
         for void in VOIDED_BY.values():
             with undone():
@@ -257,18 +257,18 @@ def test_a_void_link_opens_nothing_even_if_it_was_opened_before(alice: Visitor) 
                 assert roles("lena") == {} and User.objects.filter(username="lena").exists() == has_account
 
 
-def test_an_unknown_link_opens_nothing() -> None:
+def test_an_unknown_link_does_not_work() -> None:
     for link in ["MQ/x-y", "ei_x", "x/x-y/", "AAAA/x", "%00/x-1", "ei_" + "x" * 20_000]:
         assert TOO_LATE in words_of(opened(Client(), WELCOME + link))
 
 
-def test_a_role_that_was_given_meanwhile_stays(alice: Visitor) -> None:
+def test_a_role_given_meanwhile_is_not_changed_by_accepting(alice: Visitor) -> None:
     with_account("lena")
     link = link_for(alice, "lena", "admin")
     give_role("lena", "acme", "viewer")
-    say_yes(in_session_of("lena"), link)
+    accept_invitation(in_session_of("lena"), link)
     assert roles("lena") == {"acme": "viewer"}
-    assert TOO_LATE in words_of(say_yes(in_session_of("lena"), link))
+    assert TOO_LATE in words_of(accept_invitation(in_session_of("lena"), link))
 
 
 def test_a_removed_member_does_not_return_by_an_older_link(alice: Visitor) -> None:
@@ -276,11 +276,11 @@ def test_a_removed_member_does_not_return_by_an_older_link(alice: Visitor) -> No
     link = link_for(alice, "lena")
     give_role("lena", "acme", "viewer")
     alice.post(workspace_page("members/lena/remove"))
-    assert TOO_LATE in words_of(say_yes(in_session_of("lena"), link))
+    assert TOO_LATE in words_of(accept_invitation(in_session_of("lena"), link))
     assert roles("lena") == {}
 
 
-def test_accepting_takes_the_token_of_the_form(alice: Visitor) -> None:
+def test_accepting_needs_the_csrf_token_of_the_form(alice: Visitor) -> None:
     with_account("lena")
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.get(username="lena"))
@@ -289,7 +289,7 @@ def test_accepting_takes_the_token_of_the_form(alice: Visitor) -> None:
     assert roles("lena") == {}
 
 
-# What the admins see
+# The pages of admins
 
 
 def test_the_members_page_lists_invitations_and_existing_accounts(alice: Visitor) -> None:
@@ -297,13 +297,13 @@ def test_the_members_page_lists_invitations_and_existing_accounts(alice: Visitor
     invite(alice, "lena"), invite(alice, "newcomer", "viewer")
     words = words_of(alice.get(workspace_page("members")))
     assert "lena account exists Editor alice" in words and "newcomer new account Viewer alice" in words
-    say_yes(Client(), shown_once(alice.post(workspace_page("invitations/newcomer/link"))))
+    accept_invitation(Client(), shown_once(alice.post(workspace_page("invitations/newcomer/link"))))
     assert "new account" not in words_of(alice.get(workspace_page("members")))
     alice.post(workspace_page("invitations/lena/withdraw"))
     assert "account exists" not in words_of(alice.get(workspace_page("members")))
 
 
-def test_an_invitation_that_cannot_be_made_says_why_beside_the_field(alice: Visitor) -> None:
+def test_a_refused_invitation_shows_the_reason_next_to_the_field(alice: Visitor) -> None:
     for username, why in [
         ("vera", "is a member already"),
         ("lena", "is invited already"),
@@ -327,7 +327,7 @@ def test_an_invitation_that_cannot_be_made_says_why_beside_the_field(alice: Visi
 
 def test_the_log_names_inviter_and_accepting_account(alice: Visitor) -> None:
     known = Event.objects.count()
-    say_yes(Client(), link_for(alice, "lena"))
+    accept_invitation(Client(), link_for(alice, "lena"))
     invite(alice, "nora")
     alice.post(workspace_page("invitations/nora/withdraw"))
     entries = [(entry.actor, entry.type, entry.detail["username"]) for entry in Event.objects.all()]

@@ -1,4 +1,4 @@
-"""Labels and tags for what was chosen in a list, or for all that it shows: each on its own, one report."""
+"""Labels and tags for resources selected in a list, or for all in it: separate changes, one report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABEL, TAG, PUBLISH = "/studio/label/", "/studio/tag/", "/studio/publish/"
 
 
 def send(window: Window, address: str, chosen: list[str], **more: Any) -> Seen:
-    """Choose, fill in the page that asks, and send it."""
+    """Select resources, fill in the confirmation page, and send it."""
     asked = window.post(address, chosen=chosen)  # type: ignore[arg-type]
     assert asked.status == 200, asked.text
     return window.post(address, chosen=boxes(asked), confirmed="yes", **tags(asked), **more)  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ def everything(kind: Kind, query: str = "") -> dict[str, str]:
     return {"matching": f"{KINDS[kind].slug}?{query}"}
 
 
-def test_a_label_is_set_on_the_newest_versions_that_were_seen(cast: Cast, kind: Kind) -> None:
+def test_a_label_is_set_on_the_newest_versions_that_were_shown(cast: Cast, kind: Kind) -> None:
     chosen = made(cast, kind, "a", "team/b")
     moved = kind.make(cast.paula, "c", autoPublish=True)["latestVersionId"]
     assert cast.paula.put(kind.url("c", "labels", "tested"), {"versionId": moved}).status == 200
@@ -56,7 +56,7 @@ def test_a_label_is_set_on_the_newest_versions_that_were_seen(cast: Cast, kind: 
     assert "2 had the label already" in again.text
 
 
-def test_a_label_is_set_on_what_is_live(cast: Cast, kind: Kind) -> None:
+def test_a_label_can_be_set_on_live_versions(cast: Cast, kind: Kind) -> None:
     live = kind.make(cast.paula, "a", autoPublish=True)["activeVersionId"]
     draft = kind.save(cast.edgar, "a")["latestVersionId"]
     chosen = [value(kind, "a", draft), *made(cast, kind, "never")]
@@ -65,7 +65,7 @@ def test_a_label_is_set_on_what_is_live(cast: Cast, kind: Kind) -> None:
     assert (labels(cast, kind, "a"), labels(cast, kind, "never")) == ({"stable": live}, {})
 
 
-def test_a_label_that_cannot_be_one_is_refused_before_anything_is_done(cast: Cast, kind: Kind) -> None:
+def test_an_invalid_label_is_refused_before_any_change(cast: Cast, kind: Kind) -> None:
     chosen = made(cast, kind, "a", "b")
     for name in ("", "Not Good", "latest", "x" * 65):
         seen = send(Window.of("paula"), LABEL, chosen, label=name)
@@ -74,7 +74,7 @@ def test_a_label_that_cannot_be_one_is_refused_before_anything_is_done(cast: Cas
     assert (labels(cast, kind, "a"), labels(cast, kind, "b")) == ({}, {})
 
 
-def test_tags_are_added_and_removed_and_other_metadata_stays(cast: Cast, kind: Kind) -> None:
+def test_tags_are_added_and_removed_without_changing_other_metadata(cast: Cast, kind: Kind) -> None:
     chosen = made(cast, kind, "a", metadata={"team": 1, "tags": ["red", "old"]}) + made(cast, kind, "b")
     seen = send(Window.of("edgar"), TAG, chosen, add="blue, red", remove="old")
     assert "2 have other tags now" in seen.text
@@ -85,7 +85,7 @@ def test_tags_are_added_and_removed_and_other_metadata_stays(cast: Cast, kind: K
     assert "2 had these tags already" in send(Window.of("edgar"), TAG, chosen, remove="red").text
 
 
-def test_tags_that_cannot_be_any_are_refused_before_anything_is_done(cast: Cast, kind: Kind) -> None:
+def test_invalid_tags_are_refused_before_any_change(cast: Cast, kind: Kind) -> None:
     chosen = made(cast, kind, "a")
     for add in ("", " , ", "x" * 65, "a\u200bb"):
         assert send(Window.of("edgar"), TAG, chosen, add=add).status == 400
@@ -95,7 +95,7 @@ def test_tags_that_cannot_be_any_are_refused_before_anything_is_done(cast: Cast,
     assert metadata(cast, kind, "a") == {"tags": ["x", "y"]}
 
 
-def test_a_tag_that_is_added_concurrently_stays(
+def test_a_concurrently_added_tag_is_preserved(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = made(cast, kind, "a")
@@ -115,7 +115,7 @@ def test_a_tag_that_is_added_concurrently_stays(
     assert metadata(cast, kind, "a") == {"tags": ["theirs", "mine"]}
 
 
-def test_each_is_refused_by_its_own_rights(cast: Cast, kind: Kind) -> None:
+def test_rights_are_checked_for_each_resource(cast: Cast, kind: Kind) -> None:
     ours = made(cast, kind, "ours")
     theirs = [value(kind, "theirs", kind.make(cast.charlie, "theirs", autoPublish=True)["latestVersionId"])]
     for name, address, more in (
@@ -139,7 +139,9 @@ def labels_of_theirs(cast: Cast, kind: Kind) -> list[Any]:
     return [one for one in found if one["kind"] != "computed"]
 
 
-def test_choosing_all_of_a_list_leaves_out_what_the_reader_may_not_change(cast: Cast, kind: Kind) -> None:
+def test_selecting_a_whole_list_omits_resources_that_the_person_may_not_change(
+    cast: Cast, kind: Kind
+) -> None:
     made(cast, kind, "a", "b", metadata={"tags": ["red"]})
     made(cast, kind, "c")
     kind.make(cast.charlie, "theirs", autoPublish=True, metadata={"tags": ["red"]})
@@ -152,7 +154,7 @@ def test_choosing_all_of_a_list_leaves_out_what_the_reader_may_not_change(cast: 
         assert "open" not in [one.split(":")[1] for one in boxes(asked)]
 
 
-def test_of_very_many_the_first_are_chosen_and_the_list_says_so(cast: Cast, kind: Kind) -> None:
+def test_in_a_very_long_list_only_the_first_are_selected_and_the_page_says_so(cast: Cast, kind: Kind) -> None:
     insert_resources(kind, [f"n{number:03}" for number in range(MAX_CHOSEN + 3)])
     edgar = Window.of("edgar")
     page = edgar.get(KINDS[kind].address("changelist"), order="id")
@@ -161,7 +163,7 @@ def test_of_very_many_the_first_are_chosen_and_the_list_says_so(cast: Cast, kind
     assert len(found) == MAX_CHOSEN and found[-1].split(":")[1] == f"n{MAX_CHOSEN - 1}"
 
 
-def test_what_names_no_list_is_refused(cast: Cast) -> None:
+def test_an_invalid_reference_to_a_list_is_refused(cast: Cast) -> None:
     for value_sent in ("", "agent", "nothing?x", f"{KINDS[PROMPT_BLOCKS].slug}?state=gone"):
         seen = Window.of("edgar").post(TAG, matching=value_sent)
         assert (seen.status, "matching" in seen.text) == (

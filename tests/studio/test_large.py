@@ -1,4 +1,4 @@
-"""Configurations that are larger than a page: what is left out is counted, and an edit never loses it."""
+"""Configurations that are larger than a page: omitted parts are counted, and an edit never loses it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_more_rows_than_a_form_has_room_for_are_edited_as_json(cast: Cast, edgar
         (PROMPT_BLOCKS, "rules", RULES),
     ],
 )
-def test_a_field_too_large_for_the_form_is_said_to_be_and_survives_an_edit(
+def test_a_field_too_large_for_the_form_is_marked_and_survives_an_edit(
     cast: Cast, edgar: Person, kind: Kind, field: str, value: Any
 ) -> None:
     kind.make(cast.alice, **{field: value})
@@ -128,7 +128,7 @@ def test_a_very_long_name_takes_one_line(cast: Cast, kind: Kind) -> None:
         assert answer.status_code in {200, 403} and b"n" * 201 not in answer.content
 
 
-def test_the_work_of_a_comparison_ends_where_there_is_no_room_for_it() -> None:
+def test_a_comparison_does_no_work_for_text_that_does_not_fit() -> None:
     old = [str(number * number % 7) for number in range(50_000)]
     new = [str(number * number % 11 % 7) for number in range(50_000)]
     found = common_runs(["first", *old, "last"], ["first", *new, "last"], PageBudget(steps=0))

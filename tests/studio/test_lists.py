@@ -1,4 +1,4 @@
-"""The lists: what a row says, what narrows them, and what a viewer does not learn from either."""
+"""The lists: their rows, their filters, and what a viewer does not learn from either."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.database
 
 
 def named(rows: list[str]) -> list[str]:
-    """Return the ids of rows, sorted; every id in these tests is a word of its own after the name."""
+    """Return the ids of rows, sorted; every id in these tests is a separate word after the name."""
     return sorted(row.split()[1] for row in rows)
 
 
@@ -30,7 +30,7 @@ def three(cast: Cast, kind: Kind) -> Kind:
     return kind
 
 
-def test_a_row_says_what_editors_ask_first(cast: Cast, kind: Kind) -> None:
+def test_a_row_shows_the_most_important_facts_for_editors(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice, "policies/refunds")
     kind.save(cast.edgar, "policies/refunds", "newest words")
     (row,) = Window.of("edgar").list(kind)
@@ -39,7 +39,7 @@ def test_a_row_says_what_editors_ask_first(cast: Cast, kind: Kind) -> None:
     assert "stored" not in row
 
 
-def test_a_column_in_which_nothing_differs_is_not_there(cast: Cast, kind: Kind) -> None:
+def test_a_column_with_identical_values_is_omitted(cast: Cast, kind: Kind) -> None:
     def columns(name: str) -> list[str]:
         markup = Window.of(name).get(KINDS[kind].address("changelist")).markup
         return re.findall(r'<th scope="col"[^>]*>(?:<a[^>]*>)?(\w[\w ]*)<', markup)
@@ -106,7 +106,7 @@ def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: 
 
 
 def options(window: Window, kind: Kind, field: str) -> list[str]:
-    """Return what the filter of a list offers."""
+    """Return the options of a filter of a list."""
     markup = window.get(KINDS[kind].address("changelist")).markup
     (select,) = re.findall(rf'<select name="{field}".*?</select>', markup, re.DOTALL)
     return re.findall(r'<option value="([^"]+)"', select)
@@ -137,7 +137,7 @@ def test_a_filter_offers_the_values_of_all_readable_resources(cast: Cast, three:
     }
 
 
-def test_chips_narrow_a_list_with_one_click_and_go_together(cast: Cast, three: Kind) -> None:
+def test_chips_narrow_a_list_with_one_click_and_can_be_combined(cast: Cast, three: Kind) -> None:
     edgar, address = Window.of("edgar"), KINDS[three].address("changelist")
     assert edgar.post(page_of(three, "star", "live"), starred="yes").status == 302
     chips = {
@@ -161,7 +161,7 @@ def test_chips_narrow_a_list_with_one_click_and_go_together(cast: Cast, three: K
     assert vera.list(three, starred="1") == []
 
 
-def test_what_has_only_labels_of_drafts_is_not_labelled_to_a_viewer(cast: Cast, kind: Kind) -> None:
+def test_labels_of_drafts_do_not_count_as_labels_for_a_viewer(cast: Cast, kind: Kind) -> None:
     live = kind.make(cast.paula, "live", autoPublish=True)
     draft = kind.save(cast.edgar, "live")["latestVersionId"]
     label = kind.url("live", "labels", "next")
@@ -172,7 +172,7 @@ def test_what_has_only_labels_of_drafts_is_not_labelled_to_a_viewer(cast: Cast, 
     assert named(Window.of("vera").list(kind, labelled="1")) == ["live"]
 
 
-def test_a_list_is_narrowed_to_tags_which_rows_lead_to(cast: Cast, three: Kind) -> None:
+def test_a_list_is_narrowed_to_tags_by_links_in_its_rows(cast: Cast, three: Kind) -> None:
     for name, tags in (("live", ["red", "a b"]), ("fresh", ["red"])):
         assert cast.alice.patch(three.url(name), {"metadata": {"tags": tags}}).status == 200
     edgar, address = Window.of("edgar"), KINDS[three].address("changelist")
@@ -183,7 +183,7 @@ def test_a_list_is_narrowed_to_tags_which_rows_lead_to(cast: Cast, three: Kind) 
     assert "?" in seen.links  # the chip of the tag, which takes it away
 
 
-def test_a_list_is_put_in_order_by_its_heads_and_by_nothing_of_a_draft(cast: Cast, kind: Kind) -> None:
+def test_a_list_is_sorted_by_its_headings_without_using_drafts_for_viewers(cast: Cast, kind: Kind) -> None:
     for name in ("Bee", "ant", "Cat"):
         kind.make(cast.paula, name.lower(), name=name, autoPublish=True)
     kind.save(cast.edgar, "ant", name="Zebra")
@@ -214,7 +214,7 @@ def test_a_folder_is_opened_and_left(cast: Cast, kind: Kind) -> None:
     assert "?q=one" in edgar.get(address, folder="policies/", q="one").links
 
 
-def test_a_list_is_put_in_order_and_goes_on_on_further_pages(cast: Cast, kind: Kind) -> None:
+def test_the_order_of_a_list_continues_on_further_pages(cast: Cast, kind: Kind) -> None:
     for number in range(53):
         kind.make(cast.edgar, f"n{number:02}", name=f"Name {number // 2:02}")
     edgar = Window.of("edgar")
@@ -227,13 +227,13 @@ def test_a_list_is_put_in_order_and_goes_on_on_further_pages(cast: Cast, kind: K
     assert edgar.list(kind)[0].split()[2] == "n07"
 
 
-def test_an_unknown_word_is_refused_beside_its_field(three: Kind) -> None:
+def test_an_unknown_filter_value_is_refused_next_to_its_field(three: Kind) -> None:
     for field, value in [("state", "Historical"), ("workspace", "x"), ("order", "x")]:
         seen = Window.of("edgar").get(KINDS[three].address("changelist"), **{field: value})
         assert (seen.status, "Select a valid choice" in seen.text) == (200, True)
 
 
-def test_a_viewer_sees_the_live_half_only(cast: Cast, three: Kind) -> None:
+def test_a_viewer_sees_only_live_versions_in_lists(cast: Cast, three: Kind) -> None:
     vera = Window.of("vera")
     rows = vera.list(three)
     assert named(rows) == ["changed", "live"]
@@ -244,7 +244,7 @@ def test_a_viewer_sees_the_live_half_only(cast: Cast, three: Kind) -> None:
     assert named(vera.list(three, state="published")) == ["changed", "live"]
 
 
-def test_a_viewer_finds_nothing_by_what_only_a_draft_says(cast: Cast, three: Kind) -> None:
+def test_filters_do_not_match_drafts_for_a_viewer(cast: Cast, three: Kind) -> None:
     three.save(cast.edgar, "live", "secret words", name="Secretname")
     vera = Window.of("vera")
     assert vera.list(three, q="secret") == vera.list(three, author="edgar") == []
@@ -253,7 +253,7 @@ def test_a_viewer_finds_nothing_by_what_only_a_draft_says(cast: Cast, three: Kin
     assert "Secretname" not in vera.get(KINDS[three].address("changelist")).markup
 
 
-def test_a_stranger_sees_what_is_public_and_live(cast: Cast, three: Kind) -> None:
+def test_a_non_member_sees_published_public_agents_only(cast: Cast, three: Kind) -> None:
     charlie = Window.of("charlie")
     assert charlie.list(three) == []
     if three is AGENTS:
@@ -280,7 +280,7 @@ def team(cast: Cast, settings: Any) -> Cast:
     return cast
 
 
-def test_agents_that_code_defines_come_first_and_say_where_they_come_from(team: Cast) -> None:
+def test_code_defined_agents_come_first_and_show_their_origin(team: Cast) -> None:
     AGENTS.make(team.paula, "a-stored-one", workspaceId="acme", autoPublish=True)
     override = {"id": "answers", "instructions": "overridden"}
     assert team.paula.post(AGENTS.path, {**override, "autoPublish": True}).status == 201

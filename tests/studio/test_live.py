@@ -1,4 +1,4 @@
-"""What open pages ask the studio, and what they are told: as much as their readers may see."""
+"""Polling by open pages, and the answers: as much as their readers may see."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def live(visitor: Visitor, after: int, **scope: str) -> dict[str, Any]:
     return dict(answer.json())
 
 
-def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -> None:
+def test_an_open_page_is_notified_of_changes_that_its_reader_may_see(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     before = events.position()
     kind.save(cast.edgar, "writer", "draft words")
@@ -52,7 +52,7 @@ def test_an_open_page_hears_of_what_its_reader_may_see(cast: Cast, kind: Kind) -
     assert live(Visitor("edgar"), saved + 7)["changed"] is True  # another database
 
 
-def test_an_open_page_that_asks_nonsense_is_told_so(alice: Visitor) -> None:
+def test_invalid_polling_requests_are_refused(alice: Visitor) -> None:
     for query in [
         {"after": "-1"},
         {"after": "now"},
@@ -66,7 +66,7 @@ def since(name: str, kind: Kind, after: int, **query: str) -> Any:
     return Visitor(name).get(page_of(kind, "activity/since"), after=str(after), **query)
 
 
-def test_an_open_edit_page_is_told_of_changes_and_their_authors(cast: Cast, kind: Kind) -> None:
+def test_an_open_edit_page_shows_changes_and_their_authors(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     before = events.position()
     kind.save(cast.edgar, "writer", "words of edgar")
@@ -87,7 +87,7 @@ def test_an_open_edit_page_is_told_of_changes_and_their_authors(cast: Cast, kind
     assert f"by key {prefix_of('edgar')}" in words_of(since("edgar", kind, before))
 
 
-def test_an_edit_page_links_to_what_was_saved_meanwhile(cast: Cast, kind: Kind) -> None:
+def test_an_edit_page_links_to_versions_saved_meanwhile(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     before = events.position()
     latest = kind.save(cast.edgar, "writer", "words of edgar")["resolvedVersionId"]
@@ -98,7 +98,7 @@ def test_an_edit_page_links_to_what_was_saved_meanwhile(cast: Cast, kind: Kind) 
         assert shown.status_code == 200 and "See the difference" not in shown.content.decode()
 
 
-def test_an_edit_page_is_told_that_there_is_nothing_left_to_save(cast: Cast, kind: Kind) -> None:
+def test_an_edit_page_shows_that_its_resource_was_deleted(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     before = events.position()
     cast.alice.delete(kind.url("writer"))
@@ -107,15 +107,15 @@ def test_an_edit_page_is_told_that_there_is_nothing_left_to_save(cast: Cast, kin
     assert words_of(since("charlie", kind, before)) == ""
 
 
-def test_a_page_in_the_background_leaves_messages_to_the_one_they_are_for(alice: Visitor) -> None:
+def test_a_background_request_does_not_use_up_messages(alice: Visitor) -> None:
     alice.client.post(workspace_page("rename"), {"name": "Renamed"})
     assert "called Renamed" not in words_of(alice.client.get(ACME, headers={"X-Live": "1"}))
     assert "called Renamed" in words_of(alice.get(workspace_page("members")))
 
 
 @pytest.mark.parametrize("name", ["change", "history", "publish", "reviews/{review}"])
-def test_a_page_is_told_of_what_happens_while_it_is_read(cast: Cast, kind: Kind, name: str) -> None:
-    """The position in the log is taken before anything that the page shows."""
+def test_a_page_misses_no_change_made_while_it_was_rendered(cast: Cast, kind: Kind, name: str) -> None:
+    """The position in the log is read before the content of the page."""
     kind.make(cast.alice)
     address = page_of(kind, name.format(review=ask(cast.edgar, kind)["id"]))
 

@@ -1,4 +1,4 @@
-"""When versions were live: what the history tells, and what it does not pretend to know."""
+"""When versions were live: what the history shows, and what it does not pretend to know."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def edgar(cast: Cast) -> Visitor:
 
 @pytest.fixture
 def numbers(cast: Cast, kind: Kind) -> list[str]:
-    """The ids of versions 1 to 4 of which none was ever live."""
+    """The ids of versions 1 to 4, none of which was ever live."""
     kind.make(cast.alice)
     for number in (2, 3, 4):
         kind.save(cast.alice, text=f"text {number}")
@@ -42,31 +42,31 @@ def at(month: int, day: int, *, year: int = YEAR) -> datetime.datetime:
 
 
 def date(*moments: datetime.datetime) -> None:
-    """Let the changes of what is live have happened at these times, in their order."""
+    """Set the times of the publications, in their order."""
     changes = [event for event in Event.objects.all() if event.type.rpartition(".")[2] in CHANGES]
     for event, moment in zip(changes, moments, strict=True):
         models.QuerySet.update(Event.objects.filter(pk=event.pk), created_at=moment)
 
 
 def forget(*, before: int) -> None:
-    """Forget all entries of the log but the newest ones."""
+    """Prune all entries of the log but the newest ones."""
     kept = Event.objects.order_by("-position")[:before].values_list("pk", flat=True)
     models.QuerySet.delete(Event.objects.exclude(pk__in=list(kept)))
 
 
-def told(visitor: Visitor, kind: Kind) -> dict[int, list[str]]:
-    """Return what the history tells of each version by its number, of those that were live."""
+def live_periods(visitor: Visitor, kind: Kind) -> dict[int, list[str]]:
+    """Return the live periods in the history by the number of the version."""
     items = visitor.get(page_of(kind, "history")).context["items"]
     return {item.entry.version.number: [period.words for period in item.live] for item in items if item.live}
 
 
-def test_every_version_tells_when_it_was_live(
+def test_every_version_shows_when_it_was_live(
     cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
 ) -> None:
     for version_id in (numbers[0], numbers[2], numbers[0], numbers[3]):
         kind.publish(cast.alice, "writer", version_id)
     date(at(1, 28), at(2, 3), at(2, 9), at(2, 9))
-    assert told(edgar, kind) == {
+    assert live_periods(edgar, kind) == {
         1: ["live on 9 February", "live 28 January – 3 February"],  # noqa: RUF001
         3: ["live 3–9 February"],  # noqa: RUF001
         4: ["live since 9 February"],
@@ -82,37 +82,39 @@ def test_an_unpublished_version_has_an_end_of_its_live_period(
     kind.publish(cast.alice, "writer", numbers[0])
     unpublish(kind, cast.alice)
     date(at(5, 3, year=2021), at(5, 9, year=2021))
-    assert told(edgar, kind) == {1: ["live 3–9 May 2021"]}  # noqa: RUF001
+    assert live_periods(edgar, kind) == {1: ["live 3–9 May 2021"]}  # noqa: RUF001
     assert "Live before Version 1" in words_of(edgar.get(page_of(kind, "history")))
 
 
-def test_of_many_periods_the_newest_are_told_and_the_others_counted(
+def test_of_many_periods_the_newest_are_shown_and_the_others_counted(
     cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
 ) -> None:
     for _ in range(4):
         kind.publish(cast.alice, "writer", numbers[0])
         kind.publish(cast.alice, "writer", numbers[1])
     date(*(at(3, day) for day in range(1, 9)))
-    assert told(edgar, kind)[1] == ["live 7–8 March", "live 5–6 March", "live 2 more times"]  # noqa: RUF001
+    assert live_periods(edgar, kind)[1] == ["live 7–8 March", "live 5–6 March", "live 2 more times"]  # noqa: RUF001
 
 
-def test_what_was_live_before_the_log_is_not_guessed(
+def test_live_periods_before_the_log_are_not_guessed(
     cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]
 ) -> None:
     for version_id in numbers[:3]:
         kind.publish(cast.alice, "writer", version_id)
     date(at(4, 1), at(4, 2), at(4, 3))
     forget(before=1)
-    assert told(edgar, kind) == {2: ["live until 3 April"], 3: ["live since 3 April"]}
+    assert live_periods(edgar, kind) == {2: ["live until 3 April"], 3: ["live since 3 April"]}
     shown = edgar.get(page_of(kind, "history"))
     assert f"Which versions were live before 3 April {YEAR}, 12:00 UTC is not known" in words_of(shown)
     forget(before=0)
     today = f"{timezone.now():%-d %B}"
-    assert told(edgar, kind) == {3: [f"live since {today}"]}
+    assert live_periods(edgar, kind) == {3: [f"live since {today}"]}
     assert "is not known: the log has nothing older." in words_of(edgar.get(page_of(kind, "history")))
 
 
-def test_what_was_live_before_is_offered_to_publishers_alone(cast: Cast, kind: Kind, edgar: Visitor) -> None:
+def test_formerly_live_versions_are_offered_only_to_publishers(
+    cast: Cast, kind: Kind, edgar: Visitor
+) -> None:
     history = make_history(kind, cast.alice)
     kind.publish(cast.alice, "writer", history.draft)
     address = f"{page_of(kind, 'publish')}?version={history.published}"
@@ -165,4 +167,4 @@ def test_authors_are_offered_and_pages_keep_the_filter(cast: Cast, kind: Kind, e
     assert shown_numbers(edgar, kind, author="edgar", page="2") == [9, 8, 7, 6, 5]
 
 
-# Who saved what, in words
+# The filters of the history

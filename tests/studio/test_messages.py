@@ -18,7 +18,7 @@ from versioning.domain.errors import Invalid, Issue, Message, NotFound
 
 
 def templates() -> Iterator[tuple[Path, ast.expr]]:
-    """Yield what stands in the place of a template, wherever one is written."""
+    """Yield the expressions that are used as templates, wherever one is written."""
     for folder in (*APPS, *SHARED.values()):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if not {*IGNORED, "migrations"} & set(path.parts):
@@ -30,7 +30,7 @@ def templates() -> Iterator[tuple[Path, ast.expr]]:
 
 
 def test_no_template_is_filled_in_before_it_can_be_translated() -> None:
-    """What is filled in already, as by an f-string, is no text of the catalogs, and stays English."""
+    """A text that is already formatted, such as an f-string, is not in the catalogs and stays English."""
     found = list(templates())
     assert len(found) > 200
     assert [(str(path), one.lineno) for path, one in found if isinstance(one, ast.JoinedStr)] == []
@@ -56,7 +56,7 @@ def test_messages_are_in_the_language_of_the_page() -> None:
             assert translated(message) == german
 
 
-def test_other_text_stays() -> None:
+def test_other_text_is_not_translated() -> None:
     for message in ["What a person wrote", "", "{0} {x} %s %(a)s", "50 % {"]:
         with translation.override("de"):
             assert translated(message) == message

@@ -1,4 +1,4 @@
-"""A field written in another way: all that was typed comes along, or nothing changes."""
+"""A field in another mode: all typed values are converted, or nothing changes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def edgar(cast: Cast) -> Person:
 
 
 @given(st.lists(st.text("ab \n{", max_size=12), max_size=5))
-def test_one_text_says_what_the_blocks_said(contents: list[str]) -> None:
+def test_one_text_equals_the_assembled_blocks(contents: list[str]) -> None:
     given_blocks = [text(content) for content in contents]
     assert as_one_text(given_blocks) == assemble(given_blocks, {}, {})[0]
 
@@ -68,7 +68,7 @@ def test_a_value_becomes_a_variant_and_a_value_again(config: dict[str, Any]) -> 
 
 
 def through(name: str, value: Any, mode: str) -> Any:
-    """Write a value in a mode, and return what is read from that."""
+    """Write a value in a mode, and return the value that is read back."""
     return typed_value(name, Input("", children={name: rewritten(name, value, mode)}), mode, AGENT.schema)
 
 
@@ -100,7 +100,7 @@ def test_a_refusal_names_every_block_and_says_that_nothing_changed(edgar: Person
     )
 
 
-def test_typed_rows_come_along_into_json_and_back(edgar: Person) -> None:
+def test_typed_rows_are_converted_to_json_and_back(edgar: Person) -> None:
     rules = {"kind": "rule", "field": "tier", "operator": "equals", "type": "text", "value": "gold"}
     row = {"key": "search", "description": "Look it up", "rules.operator": "AND"}
     row |= {f"rules.conditions.n2.{name}": value for name, value in rules.items()}
@@ -128,7 +128,7 @@ def test_json_that_fields_cannot_hold_stays_json(edgar: Person) -> None:
         assert answer.status_code == 400 and reason in answer.content.decode()
 
 
-def test_a_value_comes_along_into_a_variant_and_variants_into_json(edgar: Person) -> None:
+def test_a_value_is_converted_to_a_variant_and_variants_to_json(edgar: Person) -> None:
     typed = {"tools.offered.n1.key": "search", "tools.offered.n1.description": "Look it up"}
     query = {"field": "tools", "from": "controls", "to": "variants"}
     page = converted(edgar, edgar.form(AGENTS) | typed, **query).content.decode()
@@ -148,7 +148,7 @@ def test_a_value_comes_along_into_a_variant_and_variants_into_json(edgar: Person
     assert refused.status_code == 400 and "it has variants" in refused.content.decode()
 
 
-def test_an_override_begins_with_what_the_code_says(db: None, settings: Any) -> None:
+def test_converting_a_new_override_starts_from_the_code(db: None, settings: Any) -> None:
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
     person("ada", default=Role.EDITOR)
     ada = Person("ada")

@@ -1,4 +1,4 @@
-"""Agents and prompt blocks that are made in the studio, from a form or as a copy."""
+"""Agents and prompt blocks that are created in the studio, from a form or as a copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def make(who: str, kind: Kind, **fields: str) -> Seen:
     return Window.of(who).post(KINDS[kind].address("add"), **{**GOOD, **fields})
 
 
-def test_what_is_made_is_a_draft_of_its_maker(cast: Cast, kind: Kind) -> None:
+def test_a_new_resource_is_a_draft_of_its_creator(cast: Cast, kind: Kind) -> None:
     seen = make("alice", kind, text="Thirty days.\r\nOr more.")
     assert (seen.status, seen.headers["Location"]) == (302, page_of(kind, "change", "policies/refunds"))
     made = cast.alice.get(kind.url("policies/refunds"), status="draft").body
@@ -31,11 +31,11 @@ def test_what_is_made_is_a_draft_of_its_maker(cast: Cast, kind: Kind) -> None:
     assert (made["status"], made["workspaceId"]) == ("draft", "acme")
 
 
-def test_the_id_is_made_of_the_name_when_none_is_given(cast: Cast, kind: Kind) -> None:
+def test_without_an_id_it_is_derived_from_the_name(cast: Cast, kind: Kind) -> None:
     assert make("edgar", kind, id="").headers["Location"] == page_of(kind, "change", "refund-policy")
 
 
-def test_an_error_stands_beside_its_field_and_what_was_typed_stays(cast: Cast, kind: Kind) -> None:
+def test_an_error_is_shown_next_to_its_field_and_typed_values_are_preserved(cast: Cast, kind: Kind) -> None:
     for fields, problem in [
         ({"name": " "}, "Name Must not be blank"),
         ({"id": "a//b"}, "Id Must"),
@@ -50,7 +50,7 @@ def test_an_error_stands_beside_its_field_and_what_was_typed_stays(cast: Cast, k
         assert cast.alice.get(kind.path, status="all").body["total"] == 0
 
 
-def test_an_id_that_is_taken_is_said_so(cast: Cast, kind: Kind) -> None:
+def test_a_taken_id_is_reported(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "policies/refunds")
     seen = make("edgar", kind, text="Other words.")
     error = 'class="error">The id &#x27;policies/refunds&#x27; is taken.</p>'
@@ -70,13 +70,13 @@ def test_only_workspaces_with_the_right_to_save_are_offered(cast: Cast, kind: Ki
     assert 'value="elsewhere"' in Window.of("root").get(KINDS[kind].address("add")).markup
 
 
-def test_a_viewer_makes_nothing(cast: Cast, kind: Kind) -> None:
+def test_a_viewer_cannot_create_resources(cast: Cast, kind: Kind) -> None:
     assert Window.of("vera").get(KINDS[kind].address("add")).status == 403
     assert make("vera", kind).status == 403
 
 
 def duplicate(window: Window, kind: Kind, resource_id: str = "writer", **changes: str) -> Any:
-    """Send the form of the menu, with what it proposes but for these changes."""
+    """Send the form of the menu with its proposed values, except for these changes."""
     seen = window.get(page_of(kind, "usage", resource_id))
     fields = {"id": seen.field("id"), "proposed": seen.field("proposed"), **changes}
     return window.post(page_of(kind, "duplicate", resource_id), **fields)
@@ -96,7 +96,9 @@ def test_the_menu_copies_the_draft_under_the_proposed_id(cast: Cast, kind: Kind)
     assert copy["workspaceId"] == "acme"
 
 
-def test_the_proposal_moves_on_where_it_is_taken_and_another_id_does_not(cast: Cast, kind: Kind) -> None:
+def test_a_taken_proposed_id_is_replaced_by_the_next_and_a_typed_one_is_refused(
+    cast: Cast, kind: Kind
+) -> None:
     kind.make(cast.alice, "team/writer")
     edgar = Window.of("edgar")
     found = [duplicate(edgar, kind, "team/writer").headers["Location"] for _ in range(3)]
@@ -106,7 +108,7 @@ def test_the_proposal_moves_on_where_it_is_taken_and_another_id_does_not(cast: C
     assert taken.field("id") == "team/writer"
 
 
-def test_an_id_that_cannot_be_stays_in_the_form(cast: Cast, kind: Kind) -> None:
+def test_an_invalid_id_stays_in_the_form(cast: Cast, kind: Kind) -> None:
     for resource_id in ("", "a//b", "\x00"):
         with undone():
             kind.make(cast.alice)
@@ -127,7 +129,7 @@ def test_viewers_are_not_offered_a_copy(cast: Cast, kind: Kind) -> None:
     assert cast.alice.get(kind.url("mine"), status="draft").status == 404
 
 
-def test_a_stranger_copies_what_is_published_of_a_public_agent_into_their_own(cast: Cast) -> None:
+def test_a_non_member_copies_the_published_version_of_a_public_agent(cast: Cast) -> None:
     make_history(AGENTS, cast.alice, visibility="public")
     charlie = Window.of("charlie")
     assert page_of(AGENTS, "duplicate") in charlie.get(page_of(AGENTS, "usage")).links

@@ -1,4 +1,4 @@
-"""The bell: what others did that concerns the person, as far as they may see it."""
+"""The bell: actions of others that concern the person, as far as they may see it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ LIVE = "/studio/activity/live/"
 
 
 def unread(window: Window) -> str:
-    """Return the number at the bell; empty for none."""
+    """Return the number of unread notifications; empty for none."""
     markup = window.get("/studio/activity/").markup
     found = re.search(r'class="bell-number" aria-hidden="true"( hidden)?>([^<]*)<', markup)
     assert found is not None
     return "" if found[1] else found[2]
 
 
-def told(window: Window) -> list[str]:
-    """Return the sentences that stand on the page behind the bell."""
+def sentences_for(window: Window) -> list[str]:
+    """Return the sentences on the page of notifications."""
     markup = window.get(NEWS).markup
     found = re.findall(r'<div class="activity-text">(.*?)</div>', markup, re.DOTALL)
     return [re.sub(r" by key .*", "", " ".join(re.sub(r"<[^>]+>", "", one).split())) for one in found]
@@ -45,21 +45,21 @@ def test_authors_are_notified_of_changes_by_others_and_not_of_their_own(cast: Ca
     made = kind.make(cast.edgar)
     kind.save(cast.edgar, text="two")
     edgar, vera = Window.of("edgar"), Window.of("vera")
-    assert (unread(edgar), told(edgar)) == ("", [])
+    assert (unread(edgar), sentences_for(edgar)) == ("", [])
     kind.publish(cast.paula, "writer", made["latestVersionId"])
     kind.save(cast.alice, text="three")
     cast.paula.post(kind.url("writer", "unpublish"))
     assert unread(edgar) == "3"
-    assert told(edgar) == [
+    assert sentences_for(edgar) == [
         f"paula unpublished version 1 of {word} writer",
         f"alice saved draft 3 of {word} writer: {'Instructions' if kind is AGENTS else 'Text'}",
         f"paula published version 1 of {word} writer",
     ]
     assert unread(edgar) == ""
-    assert (unread(vera), told(vera)) == ("", [])
+    assert (unread(vera), sentences_for(vera)) == ("", [])
 
 
-def test_each_reason_to_be_told(cast: Cast, kind: Kind) -> None:
+def test_starring_creating_and_saving_are_reasons_for_notifications(cast: Cast, kind: Kind) -> None:
     for why in ["starred", "made", "saved last"]:
         with undone():
             kind.make(cast.edgar if why == "made" else cast.alice, autoPublish=False)
@@ -72,11 +72,11 @@ def test_each_reason_to_be_told(cast: Cast, kind: Kind) -> None:
             kind.save(cast.alice, text="of alice")
             assert unread(edgar) == "1"
             kind.save(cast.paula, text="of paula")
-            # Whoever saved before somebody else is told of the change, and not of all that follow.
+            # The previous author is notified of the first change by another person, not of later ones.
             assert unread(edgar) == ("1" if why == "saved last" else "2")
 
 
-def test_the_publication_of_an_older_own_version_is_told(cast: Cast, kind: Kind) -> None:
+def test_the_publication_of_an_older_own_version_is_a_notification(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     mine = kind.save(cast.edgar, text="of edgar")["latestVersionId"]
     kind.save(cast.alice, text="of alice")
@@ -86,26 +86,26 @@ def test_the_publication_of_an_older_own_version_is_told(cast: Cast, kind: Kind)
     assert unread(edgar) == "1"
 
 
-def test_what_happened_before_one_had_to_do_with_it_is_no_news(cast: Cast, kind: Kind) -> None:
+def test_events_from_before_the_first_involvement_are_no_notifications(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     kind.save(cast.alice, text="two", autoPublish=True)
     edgar, paula = Window.of("edgar"), Window.of("paula")
     paula.post(page_of(kind, "star"), starred="yes")
     kind.save(cast.edgar, text="of edgar")
-    assert told(edgar) == []
-    assert len(told(paula)) == 1
+    assert sentences_for(edgar) == []
+    assert len(sentences_for(paula)) == 1
 
 
-def test_a_deletion_is_told_to_the_authors(cast: Cast, kind: Kind) -> None:
+def test_authors_are_notified_of_a_deletion(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     kind.save(cast.edgar, text="of edgar")
     kind.save(cast.alice, text="of alice")
     cast.alice.delete(kind.url("writer"))
-    kind.make(cast.alice)  # a namesake
+    kind.make(cast.alice)  # the same id again
     kind.save(cast.alice, text="x")
-    sentences = told(Window.of("edgar"))
+    sentences = sentences_for(Window.of("edgar"))
     assert sentences == [f"alice deleted {KINDS[kind].singular} writer"]
-    assert told(Window.of("paula")) == []
+    assert sentences_for(Window.of("paula")) == []
 
 
 def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -> None:
@@ -113,35 +113,35 @@ def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -
     edgar = Window.of("edgar")
     edgar.post(page_of(kind, "star"), starred="yes")
     kind.publish(cast.paula, "writer", kind.save(cast.alice, text="secret")["latestVersionId"])
-    assert len(told(edgar)) == 2
+    assert len(sentences_for(edgar)) == 2
     give_role("edgar", "acme", "viewer")
-    assert [one for one in told(edgar) if "role" not in one] == [
+    assert [one for one in sentences_for(edgar) if "role" not in one] == [
         f"paula published version 2 of {KINDS[kind].singular} writer"
     ]
     get_editor().workspace.remove("acme", "edgar", by=User.objects.get(username="alice"))
     give_role("edgar", "elsewhere", "admin")
-    assert told(edgar) == ["The application added edgar as admin"]
+    assert sentences_for(edgar) == ["The application added edgar as admin"]
 
 
-def test_a_stranger_hears_of_a_public_agent_that_they_starred_what_is_public(cast: Cast) -> None:
+def test_non_members_are_notified_of_public_events_of_an_agent_that_they_starred(cast: Cast) -> None:
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     charlie = Window.of("charlie")
     charlie.post(page_of(AGENTS, "star"), starred="yes")
     draft = AGENTS.save(cast.edgar, text="secret draft")["latestVersionId"]
     assert unread(charlie) == ""
     AGENTS.publish(cast.alice, "writer", draft)
-    assert (unread(charlie), len(told(charlie))) == ("1", 1)
+    assert (unread(charlie), len(sentences_for(charlie))) == ("1", 1)
     cast.alice.patch(AGENTS.url("writer"), {"visibility": "private"})
     AGENTS.publish(cast.alice, "writer", AGENTS.save(cast.edgar, text="x")["latestVersionId"])
-    assert "published version 3" not in " ".join(told(charlie))
+    assert "published version 3" not in " ".join(sentences_for(charlie))
 
 
 def test_members_are_notified_of_changes_of_their_own_role_only(cast: Cast) -> None:
     alice = User.objects.get(username="alice")
     for name in ("edgar", "vera"):
         get_editor().workspace.change_role("acme", name, Role.PUBLISHER, by=alice)
-    assert told(Window.of("edgar")) == ["alice changed the role of edgar from editor to publisher"]
-    assert told(Window.of("paula")) == []
+    assert sentences_for(Window.of("edgar")) == ["alice changed the role of edgar from editor to publisher"]
+    assert sentences_for(Window.of("paula")) == []
     assert cast.edgar.get("/events", type="member.*").body["events"] == []
 
 
@@ -150,17 +150,17 @@ def test_the_inviter_is_notified_of_an_accepted_invitation(cast: Cast) -> None:
     editor.invitation.invite("acme", "charlie", Role.EDITOR, by=alice)
     digest = Invitation.objects.get(username="charlie").digest
     editor.invitation.accept(digest, by=User.objects.get(username="charlie"))
-    assert any("charlie" in one and "invited by alice" in one for one in told(Window.of("alice")))
+    assert any("charlie" in one and "invited by alice" in one for one in sentences_for(Window.of("alice")))
 
 
-def test_the_number_goes_no_further_than_nine(cast: Cast, kind: Kind) -> None:
+def test_the_number_of_unread_notifications_is_shown_up_to_nine(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     for number in range(11):
         kind.save(cast.alice, text=f"text {number}")
     assert unread(Window.of("edgar")) == "9+"
 
 
-def test_an_open_page_is_told_the_number_when_something_happens(cast: Cast, kind: Kind) -> None:
+def test_an_open_page_gets_the_number_of_notifications_after_an_event(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     client, start = Window.of("edgar").client, events.position()
     asked = {"after": start, "resource_kind": "agent", "resource_id": "another"}
@@ -169,7 +169,7 @@ def test_an_open_page_is_told_the_number_when_something_happens(cast: Cast, kind
     assert client.get(LIVE, asked).json() == {"changed": False, "next": events.position(), "unread": 1}
 
 
-def test_a_page_in_the_background_does_not_mark_anything_as_seen(cast: Cast, kind: Kind) -> None:
+def test_background_requests_do_not_mark_notifications_as_seen(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     kind.save(cast.alice, text="two")
     edgar = Window.of("edgar")
@@ -177,19 +177,17 @@ def test_a_page_in_the_background_does_not_mark_anything_as_seen(cast: Cast, kin
     assert unread(edgar) == "1"
 
 
-def test_overrides_are_told_to_their_authors_and_to_those_who_starred_the_agent(
-    cast: Cast, folder: Folder
-) -> None:
+def test_people_who_starred_an_agent_are_notified_of_its_overrides(cast: Cast, folder: Folder) -> None:
     folder.put({"instructions": "by hand"})
     give_role("alice", "default", "admin")
     vera = Window.of("vera")
     vera.post(page_of(AGENTS, "star", "answers"), starred="yes")
     draft = AGENTS.save(cast.alice, "answers", "two")["latestVersionId"]
     AGENTS.publish(cast.alice, "answers", draft)
-    assert told(vera) == ["alice published version 1 of agent answers in place of the override file"]
+    assert sentences_for(vera) == ["alice published version 1 of agent answers in place of the override file"]
 
 
-def test_the_number_takes_one_query_however_long_the_log_is(cast: Cast) -> None:
+def test_the_number_of_notifications_takes_one_query_for_any_length_of_the_log(cast: Cast) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         kind.make(cast.edgar)
         kind.save(cast.alice, text="two")

@@ -1,4 +1,4 @@
-"""The studio where overrides are files: the same pages, whoever wrote the file."""
+"""The studio with overrides as files: the same pages, whoever wrote the file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def chips(visitor: Visitor) -> dict[str, tuple[str, str]]:
     return {row.summary.resource_id: (str(row.summary.state.word), str(row.summary.origin)) for row in rows}
 
 
-def test_the_list_says_what_is_in_git(api: Api, repo: Repository) -> None:
+def test_the_list_shows_which_overrides_are_in_git(api: Api, repo: Repository) -> None:
     ada = Visitor("ada")
     assert chips(ada) == {"answers": ("Published", "Git"), "team/lead": ("Published", "code")}
     AGENTS.save(api, "answers", "draft")
@@ -94,7 +94,7 @@ def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, r
     assert "git-" not in told
 
 
-def test_a_line_has_the_subject_of_a_commit_and_its_page_the_whole_message(
+def test_a_row_shows_the_subject_of_a_commit_and_its_page_the_whole_message(
     api: Api, repo: Repository
 ) -> None:
     repo.put({"instructions": "third words"})
@@ -118,7 +118,7 @@ def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> 
     assert "Restore as a draft" in words and "Publish this version" in words
 
 
-def test_a_commit_is_published_after_a_look_at_the_difference(api: Api, repo: Repository) -> None:
+def test_a_commit_is_published_after_its_difference_was_shown(api: Api, repo: Repository) -> None:
     ada, commit = Visitor("ada"), commits(api)[1]
     shown = ada.get(page("publish"), version=commit)
     assert "first" in words_of(shown) and "second" in words_of(shown)
@@ -136,7 +136,7 @@ def test_the_edit_page_starts_from_the_file_and_refuses_a_stale_save(api: Api, r
     assert "by hand" in refused.content.decode()
 
 
-def test_any_version_is_downloaded_as_the_file_that_it_would_be(api: Api, repo: Repository) -> None:
+def test_any_version_can_be_downloaded_as_an_override_file(api: Api, repo: Repository) -> None:
     draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]
     answer = Visitor("ed").get(page(f"versions/{draft}/download"))
     assert answer.content == b'{\n  "instructions": "draft"\n}\n'
@@ -145,7 +145,9 @@ def test_any_version_is_downloaded_as_the_file_that_it_would_be(api: Api, repo: 
 
 
 @pytest.mark.parametrize("name", ["unpublish", "delete"])
-def test_what_is_asked_before_a_file_goes(api: Api, repo: Repository, name: str) -> None:
+def test_the_confirmation_before_removing_a_file_names_dependents(
+    api: Api, repo: Repository, name: str
+) -> None:
     ada = Visitor("ada")
     shown = ada.get(page(name))
     assert "Lead" in words_of(shown)

@@ -1,4 +1,4 @@
-"""What a person has chosen for the studio: language, density, and that the introduction was read."""
+"""A person's preferences for the studio: language, density, and that the introduction was read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIST = "/studio/versioning/agent/"
 
 
 def density(window: Window, address: str = LIST) -> str:
-    """Return the class of the page, with which it is drawn from the first moment."""
+    """Return the class of the page, which determines its first rendering."""
     return window.get(address).markup.partition('<html lang="en" class="')[2].partition('"')[0]
 
 
@@ -51,11 +51,11 @@ def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast)
     assert edgar.post("/studio/tour/").status == 302
     assert "How it works here" not in edgar.get("/studio/").text
     assert "How it works here" in Window.of("paula").get("/studio/").text
-    assert "How it works here" not in vera.get("/studio/").text  # who only reads saves and publishes nothing
+    assert "How it works here" not in vera.get("/studio/").text  # readers neither save nor publish
     assert density(edgar) == "compact"
 
 
-def test_looking_at_an_address_changes_nothing(cast: Cast) -> None:
+def test_get_requests_change_no_preferences(cast: Cast) -> None:
     for address in ["/studio/density/", "/studio/tour/"]:
         edgar = Window.of("edgar")
         assert edgar.get(address).status == 405
@@ -76,7 +76,7 @@ def language(client: Client, headers: dict[str, str] = GERMAN) -> str:
     return client.get("/studio/", headers=headers).headers["Content-Language"]
 
 
-def test_the_browser_decides_until_the_person_does(edgar: Client) -> None:
+def test_the_browser_determines_the_language_until_the_person_chooses(edgar: Client) -> None:
     assert language(edgar) == "de"
     assert language(edgar, {"Accept-Language": "fr"}) == "en"
     for chosen in ("en", "de"):
@@ -97,7 +97,7 @@ def test_the_api_answers_in_english(cast: Cast) -> None:
     assert plain.status_code == 400
 
 
-def test_scripts_get_their_translations_before_anybody_signs_in(db: None) -> None:
+def test_translations_of_scripts_are_served_without_a_sign_in(db: None) -> None:
     for chosen, status in [("de", 200), ("en", 200), ("fr", 404)]:
         answer = Client().get(f"/studio/translations/{chosen}.js")
         assert answer.status_code == status

@@ -1,4 +1,4 @@
-"""The editor of prompts: built from the sources beside it, small, and loaded only where it is used."""
+"""The editor of prompts: built from the sources next to it, small, and loaded only where it is used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_bundle_belongs_to_its_sources() -> None:
     assert digest.hexdigest() in first_line, "run `make prompt-editor`"
 
 
-def test_the_bundle_is_what_its_sources_make(tmp_path: Path) -> None:
+def test_building_the_sources_gives_the_bundle(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None or not (FRONTEND / "node_modules" / ".installed").exists():
         pytest.skip("What builds the editor is not installed: run `make prompt-editor`.")
@@ -50,7 +50,7 @@ def test_the_bundle_is_small_and_its_compressed_form_the_same() -> None:
     assert gzip.decompress(compressed) == (STATIC / "prompt-editor.js").read_bytes()
 
 
-def test_the_licences_of_what_is_in_it_are_in_the_repository() -> None:
+def test_the_licences_of_bundled_packages_are_in_the_repository() -> None:
     text = (STATIC / "prompt-editor.licences.txt").read_text("utf-8")
     assert text.count("Permission is hereby granted") >= 10
     for package in ("@codemirror/view", "@lezer/markdown", "style-mod", "tokenx"):
@@ -69,7 +69,7 @@ def test_the_prompt_editor_is_loaded_only_where_prompts_are_written(cast: Cast, 
     assert loaded == {"add", "change"}
 
 
-def test_only_text_that_is_filled_in_is_treated_as_such(cast: Cast, kind: Kind) -> None:
+def test_placeholders_are_marked_only_in_templates(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "writer")
     window = Window.of("edgar")
     # An agent's one text is used as it is; its blocks, and prompt blocks, are filled in.

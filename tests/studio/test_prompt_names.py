@@ -1,4 +1,4 @@
-"""What the editor of prompts suggests: the schema's names, those used elsewhere, and nobody's secrets."""
+"""Suggestions of the editor of prompts: the schema's names, those used elsewhere, and no secrets."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCHEMA = {
 
 
 def names(who: str, kind: Kind = AGENTS, resource_id: str = "writer") -> dict[str, dict[str, Any]]:
-    """Return what is suggested to somebody, by path."""
+    """Return the suggestions for a person, by path."""
     answer = Window.of(who).client.get(page_of(kind, "names", resource_id))
     assert answer.status_code == 200
     return {name["path"]: name for name in answer.json()["names"]}
 
 
-def test_names_of_the_schema_come_first_with_what_it_says_of_them(cast: Cast, kind: Kind) -> None:
+def test_names_of_the_schema_come_first_with_its_descriptions(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, requestContextSchema=SCHEMA)
     found = names("edgar", kind)
     assert list(found) == ["age", "customer.name"]
@@ -43,7 +43,7 @@ def test_names_of_the_schema_come_first_with_what_it_says_of_them(cast: Cast, ki
     assert found["age"]["type"] == "whole number"
 
 
-def test_a_suggested_name_says_which_resource_uses_it(cast: Cast) -> None:
+def test_a_suggested_name_lists_the_resources_that_use_it(cast: Cast) -> None:
     rules = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
     PROMPT_BLOCKS.make(
         cast.edgar, "tone", name="Tone", content="{{ greeting || 'Hi' }} {{ broken }", rules=rules
@@ -97,7 +97,7 @@ def test_only_editors_get_suggestions(cast: Cast, kind: Kind) -> None:
     assert Window.of("edgar").get(page_of(kind, "names", "nothing")).status == 404
 
 
-def test_much_text_is_read_in_bounds(cast: Cast) -> None:
+def test_the_amount_of_text_read_for_suggestions_is_limited(cast: Cast) -> None:
     for text in ["{{ a }}" * 50_000, "x" * 1_000_000]:
         with undone():
             PROMPT_BLOCKS.make(cast.edgar, "long", content=text)

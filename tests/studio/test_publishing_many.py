@@ -1,4 +1,4 @@
-"""Publishing what was chosen: each on its own, exactly what was seen, and one report."""
+"""Publishing several selected drafts: each separately, exactly the shown versions, and one report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tags(seen: Seen) -> dict[str, str]:
 
 
 def confirm(window: Window, *chosen: str, **more: Any) -> Seen:
-    """Choose, and say yes on the page that asks."""
+    """Select drafts, and confirm on the next page."""
     asked = window.post(PUBLISH, chosen=list(chosen))  # type: ignore[arg-type]
     assert asked.status == 200
     return window.post(PUBLISH, chosen=boxes(asked), confirmed="yes", **tags(asked), **more)  # type: ignore[arg-type]
@@ -57,7 +57,7 @@ def live(cast: Cast, kind: Kind, resource_id: str = "writer") -> Any:
     return cast.alice.get(kind.url(resource_id), status="draft").body["activeVersionId"]
 
 
-def test_what_was_chosen_goes_live_and_the_rest_does_not(cast: Cast, kind: Kind) -> None:
+def test_only_the_selected_drafts_go_live(cast: Cast, kind: Kind) -> None:
     first, second, third = drafts(cast, kind, "a", "team/b:c", "d")
     asked = Window.of("paula").post(PUBLISH, chosen=[first, second])  # type: ignore[arg-type]
     assert "Publish 2 drafts?" in asked.text and boxes(asked) == [first, second]
@@ -85,7 +85,7 @@ def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
     assert live(cast, AGENTS) == agent["latestVersionId"]
 
 
-def test_one_that_is_refused_stops_none_of_the_others(cast: Cast, kind: Kind) -> None:
+def test_one_refused_draft_does_not_stop_the_others(cast: Cast, kind: Kind) -> None:
     chosen = drafts(cast, kind, "a", "b", "c")
     paula = Window.of("paula")
     asked = paula.post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def test_one_that_is_refused_stops_none_of_the_others(cast: Cast, kind: Kind) ->
     assert Event.objects.filter(type=f"{KINDS[kind].slug}.published").count() == 2
 
 
-def test_what_has_changed_since_the_list_was_opened_is_not_offered(cast: Cast, kind: Kind) -> None:
+def test_drafts_changed_since_the_list_was_opened_are_not_offered(cast: Cast, kind: Kind) -> None:
     stale, published, fresh = drafts(cast, kind, "a", "b", "c")
     kind.save(cast.edgar, "a", "newer")
     kind.publish(cast.alice, "b", published.rpartition(":")[2])
@@ -131,7 +131,7 @@ def test_a_change_after_the_confirmation_page_is_not_undone(cast: Cast, kind: Ki
 
 
 @pytest.mark.database
-def test_a_save_at_any_moment_is_never_what_goes_live(cast: Cast, kind: Kind) -> None:
+def test_a_version_saved_during_publishing_never_goes_live(cast: Cast, kind: Kind) -> None:
     paula = Window.of("paula")
     number = 0
 
@@ -155,7 +155,7 @@ def test_a_save_at_any_moment_is_never_what_goes_live(cast: Cast, kind: Kind) ->
     assert results == {True, False}
 
 
-def test_asking_takes_as_many_queries_for_many_as_for_one(cast: Cast) -> None:
+def test_the_confirmation_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -> None:
     chosen = [one for kind in (AGENTS, PROMPT_BLOCKS) for one in drafts(cast, kind, *map(str, range(20)))]
     paula, counts = Window.of("paula"), []
     for some in ([chosen[0], chosen[-1]], [chosen[0], chosen[-1]], chosen):
@@ -176,7 +176,7 @@ def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast,
         if name == "edgar":
             assert "You may not publish in the workspace 'acme'." in seen.text
         else:
-            # The same words for what is there as for what is not.
+            # The same text for existing and for missing resources.
             assert seen.text.count("There is nothing here that you can read.") == 2
             assert "Secret plan" not in asked.text + seen.text
     own = kind.make(cast.charlie, "theirs", workspaceId="elsewhere")["latestVersionId"]
@@ -185,7 +185,7 @@ def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast,
     assert live(cast, kind) is None
 
 
-def test_what_is_no_choice_is_refused_and_named(cast: Cast) -> None:
+def test_an_invalid_selection_is_refused_and_named(cast: Cast) -> None:
     for chosen, field in [
         (["agent:a"], "chosen.0"),
         (["user:a:b"], "chosen.0"),
@@ -197,7 +197,7 @@ def test_what_is_no_choice_is_refused_and_named(cast: Cast) -> None:
             assert (seen.status, field in seen.text) == (400, True)
 
 
-def test_the_next_url_leads_to_the_studio_alone(cast: Cast) -> None:
+def test_the_next_url_leads_only_to_the_studio(cast: Cast) -> None:
     for address in [
         *("https://example.org/", "//example.org/studio/", "/api/", "javascript:alert(1)", "/studio/../api/"),
         *("/studio/%2e%2e/api/", "/studio/search/..\\../api/", "/studio/.%2E/", "/studio/.."),
@@ -209,7 +209,7 @@ def test_the_next_url_leads_to_the_studio_alone(cast: Cast) -> None:
         )
 
 
-def test_in_python_the_report_is_in_the_order_of_the_choices(cast: Cast) -> None:
+def test_in_python_the_report_has_the_order_of_the_choices(cast: Cast) -> None:
     block = PROMPT_BLOCKS.make(cast.edgar, "tone")["latestVersionId"]
     agent = AGENTS.make(cast.edgar, "writer", [reference("tone")])["latestVersionId"]  # type: ignore[arg-type]
     editor, paula = get_editor(), User.objects.get(username="paula")

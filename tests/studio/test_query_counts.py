@@ -1,4 +1,4 @@
-"""How many queries pages take: as many among hundreds of things as among a handful."""
+"""How many queries pages take: as many with hundreds of rows as with a handful."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_pages_about_versions(cast: Cast, kind: Kind) -> None:
 
 
 def fill(start: int, stop: int) -> None:
-    """Let acme have members, and a log that tells of as many things."""
+    """Give acme this many members, and as many log entries."""
     acme, alice = Workspace.objects.get(pk="acme"), User.objects.get(username="alice")
     for number in range(start, stop):
         ApiKeyFactory(owner=UserFactory(roles={"acme": "viewer"}), workspace=None)
@@ -90,7 +90,7 @@ def test_the_pages_about_a_workspace(cast: Cast) -> None:
 
 
 def lists(kind: Kind) -> list[tuple[str, dict[str, str]]]:
-    """Return the address and the query of every page that shows many."""
+    """Return the URL and the query of every page with a list."""
     address = KINDS[kind].address("changelist")
     return [
         ("/studio/", {}),

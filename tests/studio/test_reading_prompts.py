@@ -1,4 +1,4 @@
-"""The prompt as one reads it: with its placeholders marked, and with the blocks to which it refers."""
+"""The read-only prompt: with its placeholders marked, and with the blocks to which it refers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARKED = '<span class="prompt-variable">{{ name || &quot;you&quot; }}</span>'
 TEXT = 'Dear {{ name || "you" }}, <b>{{ not one }'
 
 
-def test_a_viewer_sees_what_is_filled_in(cast: Cast) -> None:
+def test_placeholders_are_marked_for_a_viewer(cast: Cast) -> None:
     for kind, fields, is_marked in [
         (AGENTS, {"instructions": TEXT}, False),
         (AGENTS, {"instructions": [{"type": "text", "content": TEXT}]}, True),
@@ -31,7 +31,7 @@ def test_a_viewer_sees_what_is_filled_in(cast: Cast) -> None:
             assert "&lt;b&gt;{{ not one }" in markup
 
 
-def test_so_many_that_a_page_cannot_hold_them_are_left_unmarked() -> None:
+def test_too_many_placeholders_for_a_page_are_left_unmarked() -> None:
     text = "{{ a }}<" * MAX_PIECES
     marked = with_placeholders(text)
     assert marked.count("<span") == MAX_PIECES // 2
@@ -56,7 +56,7 @@ def writer(cast: Cast) -> None:
     assert cast.edgar.patch(AGENTS.url("writer"), more).status == 200
 
 
-def test_a_shared_block_is_read_where_the_agent_refers_to_it(writer: None) -> None:
+def test_a_shared_block_is_shown_at_its_reference(writer: None) -> None:
     page = Person("edgar").get(AGENTS)
     words = words_of(page)
     assert "Tone of voice Unpublished changes" in words and "drafted words Open Tone of voice" in words
@@ -64,14 +64,14 @@ def test_a_shared_block_is_read_where_the_agent_refers_to_it(writer: None) -> No
     assert THEIRS not in words and "Their block" not in words
 
 
-def test_a_viewer_reads_what_is_live_of_agent_and_block(writer: None) -> None:
+def test_a_viewer_reads_the_live_versions_of_agent_and_block(writer: None) -> None:
     words = words_of(Person("vera").get(AGENTS))
     assert "Be brief." in words and "Shown when tier is gold. Be generous." in words
     assert f"Tone of voice Published {LINES[0]} {LINES[1]} Expand" in words
     assert "drafted words" not in words and "theirs" not in words
 
 
-def test_a_stranger_reads_a_public_agent_and_none_of_its_blocks(writer: None) -> None:
+def test_a_non_member_reads_a_public_agent_without_its_blocks(writer: None) -> None:
     words = words_of(Person("charlie").get(AGENTS))
     assert (
         "Be brief." in words and "A prompt block that does not exist, or that you may not read tone" in words
@@ -79,7 +79,7 @@ def test_a_stranger_reads_a_public_agent_and_none_of_its_blocks(writer: None) ->
     assert LINES[0] not in words and "Tone of voice" not in words
 
 
-def test_a_block_that_was_just_picked_is_shown_to_its_readers_only(cast: Cast, writer: None) -> None:
+def test_a_newly_picked_block_is_shown_to_its_readers_only(cast: Cast, writer: None) -> None:
     edgar = Person("edgar")
     assert "drafted words" in edgar.get(AGENTS, "reference", id="tone").content.decode()
     for hidden in ("theirs", "nothing", "\x00", ""):
@@ -91,7 +91,7 @@ def test_a_block_that_was_just_picked_is_shown_to_its_readers_only(cast: Cast, w
     assert Person("charlie").get(PROMPT_BLOCKS, "reference", id="tone").status_code == 404
 
 
-def test_texts_that_are_too_long_together_are_left_out_and_the_page_says_so(cast: Cast) -> None:
+def test_too_long_texts_are_omitted_and_the_page_says_so(cast: Cast) -> None:
     for number in range(3):
         PROMPT_BLOCKS.make(cast.alice, f"long/{number}", f"{number}" * 500_000)
     AGENTS.make(cast.alice, "writer", instructions=[reference(f"long/{number}") for number in range(3)])
@@ -119,7 +119,7 @@ def test_everything_that_a_viewer_reads_is_in_words(cast: Cast) -> None:
     assert "More settings Memory" in words and '"size": 3' in words
 
 
-def test_in_how_many_agents_a_block_is_live_is_what_the_caller_may_know(cast: Cast) -> None:
+def test_the_number_of_agents_with_a_block_counts_only_readable_ones(cast: Cast) -> None:
     for who, count in [("edgar", 1), ("vera", 1), ("root", 2)]:
         with undone():
             PROMPT_BLOCKS.make(cast.alice, "writer", autoPublish=True)

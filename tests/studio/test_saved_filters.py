@@ -1,4 +1,4 @@
-"""The filters that a person has saved: named, renamed and deleted, by nobody else and seen by nobody else."""
+"""The saved filters of a person: named, renamed and deleted, and visible to that person only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def names(name: str, kind: Kind) -> list[str]:
     return [one.name for one in SavedFilter.objects.of(user.pk, KINDS[kind].slug)]
 
 
-def test_a_filter_is_saved_and_leads_back_to_the_list(cast: Cast, kind: Kind) -> None:
+def test_a_saved_filter_links_to_the_list(cast: Cast, kind: Kind) -> None:
     edgar, address = Window.of("edgar"), KINDS[kind].address("changelist")
     assert "Save this filter" in edgar.get(address, tag="red").text
     assert "Save this filter" not in edgar.get(address).text
@@ -68,7 +68,7 @@ def test_a_filter_is_renamed_and_deleted(cast: Cast, kind: Kind) -> None:
     assert names("edgar", kind) == ["two"]
 
 
-def test_what_cannot_be_saved_is_refused_with_the_reason(cast: Cast) -> None:
+def test_an_invalid_filter_is_refused_with_the_reason(cast: Cast) -> None:
     for name, query, why in [
         ("", "tag=red", "Give it a name."),
         ("a\x00b", "tag=red", "Give it a name."),
@@ -85,7 +85,7 @@ def test_what_cannot_be_saved_is_refused_with_the_reason(cast: Cast) -> None:
             assert (seen.status, why in seen.text, names("edgar", AGENTS)) == (400, True, ["twice"])
 
 
-def test_there_is_a_limit(cast: Cast) -> None:
+def test_the_number_of_saved_filters_is_limited(cast: Cast) -> None:
     edgar = Window.of("edgar")
     for number in range(MAX_FILTERS):
         assert save(edgar, AGENTS, str(number)).status == 302

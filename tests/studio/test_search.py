@@ -1,4 +1,4 @@
-"""The search page, and what is suggested while somebody types."""
+"""The search page, and the suggestions while a person types."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_search_finds_ids(cast: Cast, kind: Kind) -> None:
     assert marked not in Window.of("edgar").get(SUGGESTIONS, q="others").markup
 
 
-def test_a_hit_leads_to_the_page_that_has_it(cast: Cast, kind: Kind) -> None:
+def test_a_hit_links_to_the_page_with_the_text(cast: Cast, kind: Kind) -> None:
     live = kind.make(cast.alice, text="about parrots", autoPublish=True)["latestVersionId"]
     kind.save(cast.alice, text="about pelicans, and so on")
     assert results(search("edgar", "pelicans and")) == [f"{page_of(kind, 'change')}?find=pelicans%2C+and"]
@@ -52,7 +52,7 @@ def test_a_hit_leads_to_the_page_that_has_it(cast: Cast, kind: Kind) -> None:
     assert results(search("vera", "parrots")) == [f"{page_of(kind, 'change')}?find=parrots"]
 
 
-def test_what_prompts_and_people_write_is_text(cast: Cast, kind: Kind) -> None:
+def test_texts_of_prompts_and_queries_are_escaped(cast: Cast, kind: Kind) -> None:
     script = "<script>alert('parrots')</script>"
     kind.make(cast.edgar, text=script, name=script, description=script)
     for page in (search("edgar", "parrots"), Window.of("edgar").get(SUGGESTIONS, q="parrots")):
@@ -71,7 +71,7 @@ def test_pages_of_results(cast: Cast, kind: Kind) -> None:
     assert len(results(search("edgar", "parrots", page="99"))) == 1
 
 
-def test_a_search_that_is_too_long_is_refused_with_words(cast: Cast) -> None:
+def test_a_too_long_search_is_refused_with_a_message(cast: Cast) -> None:
     AGENTS.make(cast.edgar, "writer", "x" * 300)
     assert len(results(search("edgar", "x" * 200))) == 1
     page = search("edgar", "x" * 201)
@@ -91,6 +91,6 @@ def test_suggestions_begin_with_names_and_follow_the_rights_of_the_reader(cast: 
         assert Window.of(name).get(SUGGESTIONS, q="parro").markup.strip() == ""
 
 
-def test_the_search_is_found_where_it_was(cast: Cast) -> None:
+def test_the_former_url_of_the_search_redirects(cast: Cast) -> None:
     moved = Window.of("edgar").get("/studio/", q="a b&c")
     assert moved.status == 302 and moved.headers["Location"] == f"{SEARCH}?q=a+b%26c"

@@ -1,4 +1,4 @@
-"""Wrong passwords: after too many of them none is looked at for a while, and the log says so."""
+"""Wrong passwords: after too many of them sign-ins are refused for a while, which is logged."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def is_in(answer: Any) -> bool:
 
 
 def use_up(name: str = "edgar", **more: Any) -> None:
-    """Type as many wrong passwords as have no consequence before the first wait."""
+    """Try as many wrong passwords as are allowed before the first wait."""
     for _ in range(FREE):
         assert attempt(name, **more).status_code == 200
 
 
 def pass_time(seconds: float) -> None:
-    """Let everything that was counted lie further in the past."""
+    """Move all counted attempts further into the past."""
     step = datetime.timedelta(seconds=seconds)
     for row in SignInAttempts.objects.all():
         row.last_at -= step
@@ -64,7 +64,7 @@ def pass_time(seconds: float) -> None:
         row.save()
 
 
-def test_the_right_password_waits_too_after_many_wrong_ones_and_hears_for_how_long() -> None:
+def test_after_many_wrong_passwords_the_right_one_is_refused_with_the_remaining_time() -> None:
     use_up()
     answer = attempt(password=PASSWORD)
     assert answer.status_code == 429 and 0 < int(answer["Retry-After"]) <= 5
@@ -87,7 +87,7 @@ def test_attempts_during_a_wait_do_not_make_it_longer() -> None:
     assert (row.failures, row.blocked_until) == (FREE, blocked_until)
 
 
-def test_the_right_password_forgets_the_wrong_ones_of_the_account() -> None:
+def test_the_right_password_resets_the_count_of_the_account() -> None:
     for _ in range(3):
         for _ in range(FREE - 1):
             attempt()
@@ -95,7 +95,7 @@ def test_the_right_password_forgets_the_wrong_ones_of_the_account() -> None:
     assert not SignInAttempts.objects.filter(subject=subject("account", "edgar")).exists()
 
 
-def test_an_hour_without_a_wrong_password_forgets_them_and_leaves_no_rows() -> None:
+def test_an_hour_without_a_wrong_password_resets_the_count_and_deletes_the_rows() -> None:
     use_up("nobody-of-this-name")
     assert attempt("nobody-of-this-name").status_code == 429
     pass_time(FORGOTTEN_AFTER.total_seconds() + 1)
@@ -116,7 +116,7 @@ def test_an_unknown_account_answers_like_any_other() -> None:
             assert "Please enter a correct username and password" in shown
 
 
-def test_one_address_does_not_try_out_one_account_after_the_other() -> None:
+def test_attempts_from_one_address_are_limited_across_accounts() -> None:
     for number in range(FREE_OF_AN_ADDRESS):
         assert attempt(f"person-{number}", REMOTE_ADDR="10.0.0.9").status_code == 200
     assert attempt("person-31", REMOTE_ADDR="10.0.0.9").status_code == 429
@@ -144,12 +144,12 @@ def test_wrong_passwords_do_not_lock_the_owner_out_of_a_known_browser() -> None:
     assert is_in(attempt(password=PASSWORD, client=mine))
 
 
-def test_a_browser_that_was_used_before_does_not_try_out_passwords_either() -> None:
+def test_attempts_from_a_known_browser_are_limited_too() -> None:
     mine = Client()
     attempt(password=PASSWORD, client=mine)
     use_up(client=mine)
     assert attempt(password=PASSWORD, client=mine).status_code == 429
-    # It is known to one account only, and what nobody has signed is known to none.
+    # A browser is known to one account only, and an unsigned cookie is not accepted.
     assert is_in(attempt("vera", PASSWORD, client=mine))
     for value in ("", "x", "W10:1a:b", mine.cookies["editor_browser"].value + "x"):
         forged = Client()
@@ -157,10 +157,10 @@ def test_a_browser_that_was_used_before_does_not_try_out_passwords_either() -> N
         assert is_in(attempt("vera", PASSWORD, client=forged))
 
 
-# Where somebody comes from
+# The IP address of a visitor
 
 
-def test_an_address_is_believed_only_where_a_proxy_is_said_to_write_it(settings: Settings) -> None:
+def test_a_forwarded_address_is_used_only_with_a_configured_proxy(settings: Settings) -> None:
     for header, https, sent, counted in [
         ("", False, {}, "127.0.0.1"),
         ("", False, {"HTTP_X_FORWARDED_FOR": "10.9.9.9", "HTTP_X_REAL_IP": "10.9.9.9"}, "127.0.0.1"),
@@ -181,10 +181,10 @@ def test_an_address_is_believed_only_where_a_proxy_is_said_to_write_it(settings:
             assert found == (own if counted is None else own | {subject("address", counted)})
 
 
-# What is left behind
+# Logs and stored rows
 
 
-def test_every_refusal_stands_in_the_log_and_no_password_does(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_refusal_is_logged_without_passwords(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         use_up()
         attempt()
@@ -201,14 +201,14 @@ def test_every_refusal_stands_in_the_log_and_no_password_does(caplog: pytest.Log
     assert "mistake" not in str([vars(record) for record in caplog.records])
 
 
-def test_no_name_and_no_address_is_stored() -> None:
+def test_neither_names_nor_addresses_are_stored() -> None:
     attempt()
     assert all(
         re.fullmatch(r"(account|address):[0-9a-f]{5}", row.subject) for row in SignInAttempts.objects.all()
     )
 
 
-def test_attempts_at_once_are_counted_before_any_password_is_looked_at() -> None:
+def test_concurrent_attempts_are_counted_before_any_password_is_checked() -> None:
     own = [subject("account", "edgar")]
     attempts = [SignInAttempts.objects.begin(own) for _ in range(FREE)]
     with pytest.raises(TooManyAttempts):
@@ -217,7 +217,7 @@ def test_attempts_at_once_are_counted_before_any_password_is_looked_at() -> None
     assert SignInAttempts.objects.get().failures == FREE - 1
 
 
-def test_an_open_session_is_no_place_to_try_out_the_password_either() -> None:
+def test_attempts_on_the_password_change_page_are_limited_too() -> None:
     client = Client()
     client.force_login(User.objects.get(username="edgar"))
     typed = {

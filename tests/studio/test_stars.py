@@ -19,13 +19,13 @@ def pressed(window: Window, kind: Kind, page: str = "change") -> str | None:
 
 
 def star_from(address: str, window: Window, kind: Kind) -> str:
-    """Set a star on the page with this address, without a script; return where that leads."""
+    """Set a star on the page with this URL, without a script; return the redirect."""
     headers = {"Referer": address}
     done = window.client.post(page_of(kind, "star"), {"starred": "yes"}, headers=headers)
     return str(done.headers["Location"])
 
 
-def test_a_star_is_set_and_taken_away_for_oneself(cast: Cast, kind: Kind) -> None:
+def test_a_star_is_set_and_removed_for_the_person_only(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     vera, edgar = Window.of("vera"), Window.of("edgar")
     assert pressed(vera, kind) == "false"
@@ -37,7 +37,7 @@ def test_a_star_is_set_and_taken_away_for_oneself(cast: Cast, kind: Kind) -> Non
     assert (pressed(vera, kind), Favorite.objects.count()) == ("false", 0)
 
 
-def test_a_script_is_answered_in_json(cast: Cast, kind: Kind) -> None:
+def test_a_script_gets_a_json_answer(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     window = Window.of("vera")
     for word, is_set in (("yes", True), ("yes", True), ("no", False)):
@@ -59,14 +59,14 @@ def test_a_star_does_not_reveal_that_a_resource_exists(cast: Cast, kind: Kind) -
     assert not Favorite.objects.exists()
 
 
-def test_a_star_leads_to_no_other_place(cast: Cast, kind: Kind) -> None:
+def test_a_star_redirects_to_no_other_place(cast: Cast, kind: Kind) -> None:
     for address in ["https://example.org/studio/", "http://testserver/api/", "javascript:", ""]:
         with undone():
             kind.make(cast.alice)
             assert star_from(address, Window.of("alice"), kind) == page_of(kind, "change")
 
 
-def test_what_has_no_record_has_no_star(cast: Cast, folder: Folder) -> None:
+def test_an_agent_without_a_record_has_no_star(cast: Cast, folder: Folder) -> None:
     assert pressed(Window.of("alice"), AGENTS) is None
     assert 'class="star"' not in Window.of("alice").get(page_of(AGENTS, "change", "answers")).markup
     assert Window.of("alice").post(page_of(AGENTS, "star", "answers"), starred="yes").status == 404

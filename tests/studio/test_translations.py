@@ -1,4 +1,4 @@
-"""The German of the studio: every text has one, and the compiled catalogs are what the sources say."""
+"""The German of the studio: every text is translated, and the compiled catalogs match their sources."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def texts(catalog: Path) -> set[str]:
     return {"\n".join(line for line in entry if not line.startswith("msgstr")) for entry in lines}
 
 
-def test_there_is_something_to_translate() -> None:
+def test_there_are_texts_to_translate() -> None:
     assert sum(len(texts(catalog)) for catalog in catalogs(ROOT)) > 1000
 
 
@@ -45,7 +45,7 @@ def test_every_text_is_collected(collected: Path) -> None:
         assert texts(catalog) == texts(ROOT / catalog.relative_to(collected)), "run `make translations`"
 
 
-def test_every_text_has_a_german(collected: Path) -> None:
+def test_every_text_has_a_german_translation(collected: Path) -> None:
     for catalog in catalogs(collected):
         for unfinished in ("--untranslated", "--only-fuzzy"):
             left = subprocess.run(
@@ -54,7 +54,7 @@ def test_every_text_has_a_german(collected: Path) -> None:
             assert left.stdout == ""
 
 
-def test_what_is_served_is_compiled_from_the_catalogs() -> None:
-    """It also holds that a translation has the placeholders of its text."""
+def test_the_served_catalogs_are_compiled_from_the_sources() -> None:
+    """Compiling also checks that a translation has the placeholders of its text."""
     for path, content in compiled().items():
         assert path.read_bytes() == content, "run `make translations`"

@@ -1,4 +1,4 @@
-"""What the server has to do with text that was typed and not saved; the browser keeps the copies."""
+"""The server's part for text that was typed and not saved; the browser keeps the copies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of_the_form(answer: Any) -> dict[str, str]:
     return controls(answer.content.decode(), "edit-form")
 
 
-def test_text_comes_back_into_the_form_and_nothing_is_saved(cast: Cast, kind: Kind) -> None:
+def test_text_is_restored_into_the_form_without_saving(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     edgar = Person("edgar")
     typed = edgar.form(kind) | {"description": "typed", "requestContextSchema": "{", "then": "restore"}
@@ -32,9 +32,7 @@ def test_text_comes_back_into_the_form_and_nothing_is_saved(cast: Cast, kind: Ki
     assert cast.alice.get(kind.url("writer"), status="draft").body["description"] == "typed"
 
 
-def test_text_comes_back_on_top_of_what_was_saved_since_also_where_it_cannot_be_read(
-    cast: Cast, kind: Kind
-) -> None:
+def test_text_is_restored_on_top_of_later_saves_even_if_invalid(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     edgar = Person("edgar")
     typed = edgar.form(kind) | {"description": "typed", "requestContextSchema": "{", "then": "restore"}
@@ -50,7 +48,7 @@ def test_text_comes_back_on_top_of_what_was_saved_since_also_where_it_cannot_be_
     assert (saved["name"], saved["description"]) == ("Paula's", "typed")
 
 
-def test_a_new_one_comes_back_and_is_not_made(cast: Cast, kind: Kind) -> None:
+def test_the_form_of_a_new_resource_is_restored_without_creating_it(cast: Cast, kind: Kind) -> None:
     add = KINDS[kind].address("add")
     typed = {"name": "New", "id": "fresh", "workspace": "acme", "text": "typed words"}
     seen = Window.of("edgar").post(add, **typed, then="restore")
@@ -66,7 +64,7 @@ def test_only_a_successful_save_names_its_local_copy(cast: Cast, kind: Kind) -> 
     assert COOKIE not in edgar.save(kind, name="x", copy="aaa", then="restore").cookies
     assert COOKIE not in edgar.save(kind, name="x", copy="aaa", tag="old").cookies
     assert edgar.save(kind, name="Renamed", copy="aaa").cookies[COOKIE].value == "aaa"
-    # Nobody has looked at it yet, and a second tab saves.
+    # The first cookie was not read yet when a second tab saves.
     cookie = edgar.save(kind, name="Again", copy="bbb", then="publish").cookies[COOKIE]
     assert (cookie.value, cookie["path"], cookie["samesite"]) == ("aaa.bbb", "/studio/", "Lax")
     assert edgar.save(kind, copy="ccc").cookies[COOKIE].value == "aaa.bbb.ccc"
@@ -76,14 +74,14 @@ def test_only_a_successful_save_names_its_local_copy(cast: Cast, kind: Kind) -> 
     assert made.cookies[COOKIE].value == "aaa.bbb.ccc.ddd"
 
 
-def test_what_is_no_id_of_a_copy_makes_no_cookie(cast: Cast) -> None:
+def test_an_invalid_id_of_a_local_copy_sets_no_cookie(cast: Cast) -> None:
     for copy in ["", "a b", "a;b", 'a"b', "x" * 41, "Ä"]:
         with undone():
             AGENTS.make(cast.alice, "writer")
             assert COOKIE not in Person("edgar").save(AGENTS, name="Renamed", copy=copy).cookies
 
 
-def test_a_form_that_outlived_its_session_leads_back_to_its_page_after_signing_in(
+def test_a_form_sent_after_the_session_ended_redirects_to_its_page_via_the_sign_in(
     cast: Cast, kind: Kind
 ) -> None:
     kind.make(cast.alice, "writer")
@@ -95,7 +93,7 @@ def test_a_form_that_outlived_its_session_leads_back_to_its_page_after_signing_i
     assert answer.headers["Location"] == f"/studio/login/?next={page_of(kind, 'change')}"
 
 
-def test_a_page_that_is_too_old_leads_back_to_where_the_form_was(cast: Cast) -> None:
+def test_an_outdated_page_links_back_to_its_form(cast: Cast) -> None:
     for referer, leads_back in [
         ("http://testserver/studio/versioning/agent/writer/change/?x=1", True),
         ("http://testserver/api/docs", False),

@@ -1,4 +1,4 @@
-"""The pages about workspaces: for their admins alone, and what is shown once is shown once."""
+"""The pages about workspaces: only for their admins, and what is shown once is shown once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def members() -> dict[str, str]:
     return dict(rows)
 
 
-# Who may come in
+# Access
 
 
 def test_only_admins_of_the_workspace_and_superusers_open_its_pages() -> None:
@@ -66,7 +66,7 @@ def test_only_admins_send_the_forms_of_a_workspace() -> None:
             assert Workspace.objects.get(pk="acme").name == "Acme"
 
 
-def test_the_list_tells_admins_since_when_no_worker_has_run(alice: Visitor) -> None:
+def test_the_list_shows_admins_since_when_no_worker_has_run(alice: Visitor) -> None:
     assert "No worker has run yet." in words_of(alice.get(LIST))
     WorkerHeartbeat.objects.beat("a worker")
     assert "worker" not in words_of(alice.get(LIST))
@@ -75,7 +75,7 @@ def test_the_list_tells_admins_since_when_no_worker_has_run(alice: Visitor) -> N
     assert "worker" not in words_of(Visitor("vera").get(LIST))
 
 
-def test_the_list_tells_admins_of_theirs_and_others_of_their_role(alice: Visitor) -> None:
+def test_the_list_shows_admins_their_workspaces_and_members_their_role(alice: Visitor) -> None:
     shown = words_of(alice.get(LIST))
     assert "Acme" in shown and "Elsewhere" not in shown and "New workspace" not in shown
     vera = Visitor("vera").get(LIST)
@@ -84,7 +84,7 @@ def test_the_list_tells_admins_of_theirs_and_others_of_their_role(alice: Visitor
     assert workspace_page("activity") in vera.content.decode()
 
 
-def test_a_superuser_makes_a_workspace_with_an_id_of_its_own() -> None:
+def test_a_superuser_creates_a_workspace_with_a_given_id() -> None:
     root = Visitor("root")
     address = f"{LIST}add/"
     assert root.post(address, id="acme", name="Again").status_code == 409
@@ -94,7 +94,7 @@ def test_a_superuser_makes_a_workspace_with_an_id_of_its_own() -> None:
     assert root.get(workspace_page("members", "team/new")).status_code == 200
 
 
-def test_a_workspace_without_an_id_gets_one_made_of_its_name() -> None:
+def test_without_an_id_a_workspace_gets_one_derived_from_its_name() -> None:
     root, address = Visitor("root"), f"{LIST}add/"
     made = root.post(address, id="", name="Marketing & Sales")
     assert made.redirect_chain[-1][0] == workspace_page("members", "marketing-sales")
@@ -120,7 +120,7 @@ def test_a_role_is_changed_and_a_member_removed(alice: Visitor) -> None:
     assert members() == {"alice": "admin", "paula": "publisher", "vera": "editor"}
 
 
-def test_the_last_admin_stays_and_the_page_says_why(alice: Visitor) -> None:
+def test_the_last_admin_cannot_be_removed_and_the_page_shows_the_reason(alice: Visitor) -> None:
     for page, typed in (("members/alice/role", {"role": "viewer"}), ("members/alice/remove", {})):
         words = words_of(alice.post(workspace_page(page), **typed))
         assert "alice is the last admin of this workspace: make somebody else an admin first" in words
@@ -156,7 +156,7 @@ def test_a_key_is_shown_once_and_then_only_its_prefix(alice: Visitor, cast: Cast
     assert text not in later and text[:11] in later
 
 
-def test_the_page_with_a_key_is_no_answer_to_a_form_and_the_database_never_has_the_key(
+def test_a_new_key_is_shown_after_a_redirect_and_never_stored_in_the_database(
     alice: Visitor,
 ) -> None:
     address = workspace_page("keys")
@@ -166,7 +166,7 @@ def test_the_page_with_a_key_is_no_answer_to_a_form_and_the_database_never_has_t
     assert "ek_" not in stored and "once" in stored
     background = alice.client.get(address, headers={"X-Live": "1"})
     assert b'id="once"' not in background.content
-    assert alice.client.head(address).status_code == 200  # nobody has seen the page
+    assert alice.client.head(address).status_code == 200  # the page was not shown
     assert shown_once(alice.get(address)).startswith("ek_")
     assert b'id="once"' not in alice.get(address).content
 
@@ -178,7 +178,7 @@ def test_a_new_key_is_not_shown_without_the_cookie_of_its_browser(alice: Visitor
     assert b'id="once"' not in alice.get(address).content
 
 
-def test_two_keys_made_in_two_windows_are_both_shown(alice: Visitor) -> None:
+def test_two_keys_created_in_two_windows_are_both_shown(alice: Visitor) -> None:
     give_role("alice", "elsewhere", "admin")
     addresses = [workspace_page("keys", workspace) for workspace in ("acme", "elsewhere")]
     for address in addresses:
@@ -186,7 +186,7 @@ def test_two_keys_made_in_two_windows_are_both_shown(alice: Visitor) -> None:
     assert len({shown_once(alice.get(address)) for address in addresses}) == 2
 
 
-def test_a_key_is_revoked_after_asking(alice: Visitor) -> None:
+def test_a_key_is_revoked_after_confirmation(alice: Visitor) -> None:
     text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer"))
     address = workspace_page(f"keys/{text[:11]}/revoke")
     assert "Revoke CI?" in words_of(alice.get(address))
@@ -196,13 +196,13 @@ def test_a_key_is_revoked_after_asking(alice: Visitor) -> None:
     assert address not in alice.get(workspace_page("keys")).content.decode()
 
 
-def test_a_key_holds_until_the_end_of_its_last_day(alice: Visitor) -> None:
+def test_a_key_is_valid_until_the_end_of_its_last_day(alice: Visitor) -> None:
     today = timezone.now().date().isoformat()
     text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer", last_day=today))
     assert Api(text).get(AGENTS.path).status == 200
 
 
-def test_a_wrong_key_is_not_made(alice: Visitor) -> None:
+def test_an_invalid_key_is_not_created(alice: Visitor) -> None:
     for typed, field in [
         ({"name": " ", "role": "viewer"}, "name"),
         ({"name": "CI", "role": "root"}, "role"),
@@ -221,7 +221,7 @@ def prefixes(visitor: Visitor, address: str) -> list[str]:
     return [row.key.prefix for row in visitor.get(address).context["rows"]]
 
 
-def test_the_key_of_a_member_that_reaches_further_is_counted_here_and_not_revoked(alice: Visitor) -> None:
+def test_unlimited_keys_of_members_are_counted_and_cannot_be_revoked_here(alice: Visitor) -> None:
     prefix = ApiKey.objects.get(owner__username="vera").prefix
     address = workspace_page(f"keys/{prefix}/revoke")
     shown = alice.get(workspace_page("keys"))
@@ -251,13 +251,13 @@ def test_a_key_is_listed_once_with_the_workspaces_that_it_reaches(alice: Visitor
     assert "Only there" in words_of(alice.get(workspace_page("keys", "elsewhere")))
 
 
-def test_of_workspaces_that_one_does_not_administer_nothing_is_said(alice: Visitor) -> None:
+def test_workspaces_that_the_admin_does_not_administer_are_not_named(alice: Visitor) -> None:
     give_role("vera", "elsewhere", "viewer")
     words = words_of(alice.get(UNLIMITED))
     assert "charlie" not in words and "Elsewhere" not in words
     assert "and any other workspace of vera" in words
 
 
-def test_only_admins_see_keys_of_others() -> None:
+def test_only_admins_see_keys_of_other_people() -> None:
     for name, status in [("alice", 200), ("root", 200), ("paula", 403), ("vera", 403)]:
         assert Visitor(name).get(UNLIMITED).status_code == status

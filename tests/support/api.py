@@ -1,4 +1,4 @@
-"""How tests speak to the service: over HTTP, as one member of the cast, in the words of the routes."""
+"""The client of the tests: requests over HTTP as a member of the cast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.test import Client
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """An answer of the service."""
 
     status: int
     body: Any
@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass
 class Api:
-    """A caller with an API key; `key=""` is nobody."""
+    """A caller with an API key; `key=""` is an anonymous caller."""
 
     key: str
     prefix: str = "/api"

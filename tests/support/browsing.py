@@ -18,7 +18,7 @@ def visiting(url: str) -> Iterator[httpx.Client]:
 
 
 def sign_in(visitor: httpx.Client, username: str, password: str) -> bool:
-    """Fill in the form, and say whether the studio lets them in."""
+    """Fill in the form, and return whether the sign-in succeeded."""
     visitor.get(SIGN_IN)
     token = visitor.cookies["csrftoken"]
     form = {"username": username, "password": password, "csrfmiddlewaretoken": token}
@@ -26,5 +26,5 @@ def sign_in(visitor: httpx.Client, username: str, password: str) -> bool:
 
 
 def is_signed_in(visitor: httpx.Client) -> bool:
-    """Say whether the session holds."""
+    """Return whether the session is valid."""
     return visitor.get("/studio/").status_code == httpx.codes.OK

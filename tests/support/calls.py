@@ -1,4 +1,4 @@
-"""Every call below one resource, as data: in words, as a line of HTTP, and the right that it needs."""
+"""Every call below one resource, as data: a description, a line of HTTP, and the right that it needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUBLISH: Final = "publish"
 
 @dataclass(frozen=True)
 class History:
-    """A resource with a version of each sort, each with a text of its own."""
+    """A resource with a version of each sort, each with its own text."""
 
     id: str
     labelled: str
@@ -80,7 +80,7 @@ def events(api: Api, method: str, path: str, body: Any) -> Answer:
 
 @dataclass(frozen=True)
 class Call:
-    """One thing to do with a resource; `{names}` in the line and in the body are filled in."""
+    """One call on a resource; `{names}` in the line and in the body are filled in."""
 
     words: str
     line: str
@@ -94,7 +94,7 @@ class Call:
         return self.words
 
     def send(self, api: Api, kind: Kind, history: History, resource_id: str | None = None) -> Answer:
-        """Do it, to another resource when an id is given, with the version ids of the history."""
+        """Send the call, for another resource if an id is given, with the version ids of the history."""
         target = history.id if resource_id is None else resource_id
         names = {**vars(history), "url": kind.url(target), "served": f"/agents/{quote(target, safe='')}"}
         method, _, path = self.line.partition(" ")
@@ -112,7 +112,7 @@ ECHO = {"provider": "echo", "name": "echo"}
 
 
 def say_to(**selector: str) -> dict[str, Any]:
-    """The body of a run of the version of the called agent that a selector names."""
+    """The body of a run that selects the called agent's version."""
     return {**SAY, "versions": {"self": selector}}
 
 
@@ -219,14 +219,14 @@ STREAMS: Final = [
 
 
 def calls_of(kind: Kind, *rights: str) -> list[Call]:
-    """Return the calls that a kind has; only those that need one of the rights, when rights are given."""
+    """Return the calls of a kind; if rights are given, only those that need one of them."""
     chosen = [call for call in CALLS if not rights or call.right in rights]
     return [call for call in chosen if kind is AGENTS or not call.agents_only]
 
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Take back whatever happens inside, so that one history does for many calls."""
+    """Undo all changes made inside, so that one history serves many calls."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""A framework of three agents in a row, which by itself asks for a version of the last of them."""
+"""A framework of a chain of three agents, which by default selects a version of the last."""
 
 from __future__ import annotations
 

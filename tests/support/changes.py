@@ -39,7 +39,7 @@ def restore(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
 
 
 def add_version(kind: Kind, api: Api, history: History, **headers: str) -> Answer:
-    """Copy what is published."""
+    """Copy the published version."""
     return api.post(kind.url("writer", "versions"), **headers)
 
 

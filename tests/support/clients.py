@@ -1,6 +1,6 @@
-"""Both clients in the same words: the awaiting one behind a façade that waits for it.
+"""Both clients with the same interface: the asynchronous one behind a blocking façade.
 
-Its event loop runs in a thread of its own, so that what it does in the background goes on.
+Its event loop runs in a separate thread, so that its background tasks continue.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Loop:
 
 
 class Waiting:
-    """Something of the awaiting client; whatever would be awaited is waited for."""
+    """An object of the asynchronous client; awaitable results are waited for."""
 
     def __init__(self, inner: Any, loop: Loop) -> None:
         self.inner = inner
@@ -114,7 +114,7 @@ async def _made(url: str, key: str, settings: dict[str, Any]) -> AsyncClient:
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """A clock that a test advances."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""Agents defined in code: `framework`, and others whose `answers` is private or lets less be changed."""
+"""Agents defined in code: `framework`, and others whose `answers` is private or less overridable."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where the documents have not kept up with the code: `make check` prints every problem, and fails.
+"""The lint of the documents: `make check` prints every difference from the code, and fails.
 
-Settings, commands, routes, events, codes of errors and modules have to be explained; links have to lead
-somewhere; blocks of code have to run or to say why not: tests/project/test_pages.py runs them.
+Settings, commands, routes, events, codes of errors and modules have to be explained; links need a
+target; blocks of code have to run or to give a reason: tests/project/test_pages.py runs them.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ def text(path: str) -> str:
 
 
 def matches(pattern: str, written: str) -> bool:
-    """Say whether some line of a text is like that."""
+    """Return whether a line of a text matches."""
     return re.search(pattern, written, re.MULTILINE) is not None
 
 
 def name(page: Path) -> str:
-    """Return what a page is called in a problem."""
+    """Return the name of a page in a problem."""
     return str(page.relative_to(ROOT))
 
 
-# What there is to document
+# The names to document
 
 
 def settings() -> set[str]:
@@ -94,7 +94,7 @@ def commands() -> set[str]:
 
 
 def targets() -> set[str]:
-    """Return what make can be asked for."""
+    """Return the targets of make."""
     return set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.MULTILINE))
 
 
@@ -126,7 +126,7 @@ def modules() -> set[str]:
 
 
 def modules_on_the_map() -> Iterator[str]:
-    """Yield the modules on the map of CONTRIBUTING: a folder in a line of its own, its modules farther in."""
+    """Yield the modules on the map of CONTRIBUTING: a folder on a separate line, its modules indented."""
     folders: list[tuple[int, str]] = []
     names = re.compile(r"^( +)([\w./]+(?:  [\w./]+)*)(?: {2,}.*)?$")
     for line in section(ROOT / "CONTRIBUTING.md", "The map").splitlines():
@@ -141,11 +141,11 @@ def modules_on_the_map() -> Iterator[str]:
             yield from (f"{folder}{module}" for module in found[2].split("  "))
 
 
-# What has to be explained
+# Missing explanations
 
 
 def too_little_to_document() -> Iterator[str]:
-    """Say where nothing was found because it is written in another way than it was."""
+    """Report kinds of names of which none was found, because the code is written in another way."""
     for found, known in (
         (settings(), {"SECRET_KEY", "EDITOR_MAX_BODY"}),
         (commands(), {"serve", "create_api_key"}),
@@ -159,7 +159,7 @@ def too_little_to_document() -> Iterator[str]:
 
 
 def unexplained() -> Iterator[str]:
-    """Say which setting, command, target, route, event or code has no line in its table."""
+    """Report settings, commands, targets, routes, events and codes without a row in their table."""
     readme, guide = text("README.md"), text("docs/api.md")
     readable = readme + text("CONTRIBUTING.md")
     lines = re.findall(r"^\| `(\w+ /[^`]*)` \|", guide, re.MULTILINE)
@@ -178,7 +178,7 @@ def unexplained() -> Iterator[str]:
 
 
 def wrong_map() -> Iterator[str]:
-    """Say which module is not on the map of CONTRIBUTING exactly once, and what is there but no module."""
+    """Report modules that are not on the map of CONTRIBUTING exactly once, and entries without a module."""
     there, drawn = modules(), list(modules_on_the_map())
     yield from (f"CONTRIBUTING.md: the map lacks {one}" for one in there - set(drawn))
     yield from (f"CONTRIBUTING.md: the map has {one}, which there is not" for one in set(drawn) - there)
@@ -189,7 +189,7 @@ def wrong_map() -> Iterator[str]:
 
 
 def broken_links() -> Iterator[str]:
-    """Say which link within the project leads nowhere, and which page the index does not name."""
+    """Report broken links within the project, and pages that the index does not name."""
     for page in PAGES:
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", page.read_text()):
             if not leads_somewhere(page, target, anchor):
@@ -201,7 +201,7 @@ def broken_links() -> Iterator[str]:
 
 
 def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
-    """Say whether there is such a file, and such a heading in it."""
+    """Return whether the file exists, with such a heading."""
     found = page.parent / target if target else page
     if not found.exists():
         return False
@@ -215,7 +215,7 @@ def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
 
 
 def wrong_blocks() -> Iterator[str]:
-    """Say which block of code is written so that no test runs it, or is excused without a reason."""
+    """Report blocks of code that no test would run, or that are excused without a reason."""
     for page in PAGES:
         written, found = page.read_text(), blocks(page)
         if len(re.findall(r"^\s*(?:```|~~~)", written, re.MULTILINE)) != 2 * len(found):
@@ -230,12 +230,12 @@ def wrong_blocks() -> Iterator[str]:
 
 
 def is_never_run(block: Block) -> bool:
-    """Say whether following the page does not run a block, and no test that the reason names does instead."""
+    """Return whether a block is run neither by following the page nor by a test that its reason names."""
     return block.not_run is not None and not TEST.search(block.not_run)
 
 
 def wrong_block(block: Block) -> str | None:
-    """Return what is wrong with one block."""
+    """Return the problem of one block."""
     if block.language not in {*RUN, "json", "text"}:
         return f"there is no language {block.language!r}"
     if block.language not in RUN and (block.shows or block.not_run is not None):
@@ -254,14 +254,14 @@ def wrong_block(block: Block) -> str | None:
 
 
 def installed_by_name(program: str) -> set[str]:
-    """Return what the pages install from a registry."""
+    """Return the packages that the pages install from a registry."""
     shown = "\n".join(block.text for page in PAGES for block in blocks(page) if block.language == "sh")
     words = " ".join(re.findall(rf"\b{program} (?:install|i) ([^#\n]+)", shown)).split()
     return {word.strip("'\"") for word in words if not word.startswith(("-", ".", "'."))}
 
 
 def wrong_installs() -> Iterator[str]:
-    """Say what the pages install that is not what was tested; on PyPI, `editor` is another project."""
+    """Report untested packages that the pages install; on PyPI, `editor` is another project."""
     tested = json.loads(text("tests/api/npm_client/package.json"))["dependencies"]
     for program, wanted in (
         ("npm", {f"{package}@{version}" for package, version in tested.items()}),
@@ -272,7 +272,7 @@ def wrong_installs() -> Iterator[str]:
 
 
 def wrongly_typed_python() -> Iterator[str]:
-    """Say what the strictest types find in the Python of the pages, each page one program."""
+    """Report the problems that strict type checks find in the Python of the pages, each page one program."""
     with tempfile.TemporaryDirectory() as folder:
         for page in PAGES:
             if found := [block.text for block in blocks(page) if block.language == "python"]:
@@ -308,7 +308,7 @@ CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
 
 
 def main() -> int:
-    """Print every problem; the exit code says whether there is one."""
+    """Print every problem; the exit code is 1 if there is one."""
     found = [problem for check in CHECKS for problem in sorted(check())]
     for problem in found:
         print(problem)  # noqa: T201 - a program

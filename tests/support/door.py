@@ -31,7 +31,7 @@ def one_connection() -> Iterator[None]:
 
 
 class Exchange:
-    """A request as granian hands it over, and what is sent in answer."""
+    """A request as granian hands it over, and its answer."""
 
     def __init__(self, scope: Mapping[str, Any]) -> None:
         self.scope = scope
@@ -82,12 +82,12 @@ class Exchange:
         self.sent.append(message)
 
     def done(self) -> None:
-        """Hear that there will be no answer."""
+        """Note that there will be no answer."""
         raise AssertionError("the request was given up")
 
 
 class FrontDoor(Api):
-    """A caller whose requests go through the whole server, but for its connections."""
+    """A caller whose requests go through the whole server, except its connections."""
 
     def request(
         self, method: str, path: str, body: Any = None, *, query: dict[str, Any] | None = None, **headers: str

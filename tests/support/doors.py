@@ -1,7 +1,7 @@
-"""Every door to what is read without the right to drafts, listed once: whoever adds one adds it here.
+"""Every way to publish or release a version, listed once: new ones have to be added here.
 
-A door is tried on the resource `writer`, of which a draft is about to go live. Over HTTP and in the studio it
-is alice who tries, in Python the application. With a reason she bypasses the review.
+Each is tried on the resource `writer`, of which a draft is about to go live. Over HTTP and in the studio
+alice tries it, in Python the application. With a reason she bypasses the review.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ InTheStudio = Callable[[Kind, str, Reason], Seen]
 
 
 def make_draft(cast: Cast, kind: Kind) -> str:
-    """Make `writer`, live and with a released label on what is; save a draft and return its id."""
+    """Make a live `writer` with a released label on the live version; save a draft and return its id."""
     live = kind.make(cast.edgar, text="one")["latestVersionId"]
     kind.publish(cast.alice, "writer", live)
     body = {"versionId": live, "released": True}
@@ -34,7 +34,7 @@ def make_draft(cast: Cast, kind: Kind) -> str:
 
 
 def verbs(kind: Kind) -> Collection[Any]:
-    """Return what Python can do with a kind."""
+    """Return the Python verbs of a kind."""
     return get_editor().collection(KINDS[kind])
 
 

@@ -1,4 +1,4 @@
-"""Agents to evaluate: with templates, rules and variants that the contexts of the tests meet."""
+"""Agents to evaluate: with templates, rules and variants for the contexts of the tests."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ GENEROUS = 30
 
 @dataclass
 class EventStream:
-    """An open stream; a thread takes down what comes."""
+    """An open stream; a thread records its events."""
 
     response: HTTPResponse
     frames: list[str] = field(default_factory=list)
@@ -45,16 +45,16 @@ class EventStream:
         return self._lines("id: ")
 
     def wait(self, condition: Callable[[EventStream], object]) -> None:
-        """Wait until the stream has come so far."""
+        """Wait until the stream has reached a position."""
         until(lambda: condition(self), self)
 
     def wait_for(self, count: int) -> list[dict[str, Any]]:
-        """Wait until so many events have come; return them."""
+        """Wait until this many events have arrived; return them."""
         self.wait(lambda stream: len(stream.events) >= count)
         return self.events
 
     def take_down(self) -> None:
-        """Take down what comes, until the stream ends."""
+        """Record the events, until the stream ends."""
         lines: list[str] = []
         try:
             for line in iter(self.response.readline, b""):
@@ -74,7 +74,7 @@ class EventStream:
 
 
 def until(condition: Callable[[], object], shown: object = None) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + GENEROUS
     while not condition():
         assert time.monotonic() < deadline, shown
@@ -85,7 +85,7 @@ def until(condition: Callable[[], object], shown: object = None) -> None:
 def open_stream(
     service: Service, key: str | None = None, *, cookie: str = "", last_event_id: object = None, **query: Any
 ) -> Iterator[EventStream]:
-    """Open a stream on a connection of its own: for the service's admin, another key, or a session."""
+    """Open a stream on a separate connection: for the service's admin, another key, or a session."""
     connection = HTTPConnection(service.url.removeprefix("http://"), timeout=120)
     headers = {"Cookie": cookie} if cookie else {"Authorization": f"Bearer {key or service.key}"}
     if last_event_id is not None:
@@ -101,7 +101,7 @@ def open_stream(
         try:
             yield stream
         finally:
-            # Whoever waits for the next line is told, which `close` alone does not do.
+            # This wakes the thread that waits for the next line, which `close` alone does not do.
             with suppress(OSError):
                 connected.shutdown(SHUT_RDWR)
     finally:

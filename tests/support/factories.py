@@ -1,7 +1,7 @@
-"""What tests are made of: people, workspaces, memberships and keys; agents, prompt blocks and their versions.
+"""Factories of test data: people, workspaces, memberships and keys; agents, prompt blocks and their versions.
 
-`build` makes an object in memory, for `bulk_create`; calling a factory stores it. What a test is about it
-names itself, everything else has a value that does no harm. Tests of the API make resources over HTTP
+`build` makes an object in memory, for `bulk_create`; calling a factory stores it. A test sets the values
+that it is about, everything else has a harmless default. Tests of the API make resources over HTTP
 (`Kind.make`); the factories of resources and versions are for rows by the thousand.
 """
 
@@ -40,7 +40,7 @@ ECHO = {"provider": "echo", "name": "echo"}
 
 
 class WorkspaceFactory(DjangoModelFactory[Workspace]):
-    """A workspace that is called after its id."""
+    """A workspace that is named after its id."""
 
     class Meta:
         model = Workspace
@@ -78,7 +78,7 @@ class MembershipFactory(DjangoModelFactory[Membership]):
 
 
 class ApiKeyFactory(DjangoModelFactory[ApiKey]):
-    """A key of this secret `text`, which reaches whatever its owner may do."""
+    """A key with this secret `text` and all rights of its owner."""
 
     class Meta:
         model = ApiKey
@@ -205,7 +205,7 @@ class PromptBlockLabelFactory(LabelFactory):
 
 
 class CodeAgentFactory(factory.Factory[runtime.Agent]):
-    """An agent that code defines, called after its id, which says its id and echoes what it is asked."""
+    """A code-defined agent, named after its id, which answers with its id and echoes the message."""
 
     class Meta:
         model = runtime.Agent

@@ -2,7 +2,7 @@
 
 That import takes a second of processor, more than most programs of a test need after it. One process imports
 the libraries, but no settings and nothing that reads them; a program is a fork of it with an environment, a
-folder and files of its own. Where a test is about how Python starts a program, `subprocess` does it.
+folder and files. Where a test is about how Python starts a program, `subprocess` does it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MAX_REQUEST = 1_000_000
 
 @dataclass
 class Program:
-    """A program that runs, as `subprocess.Popen` would have it."""
+    """A running program, with the interface of `subprocess.Popen`."""
 
     args: Sequence[str]
     pid: int
@@ -95,7 +95,7 @@ def start(
     stderr: IO[Any] | None = None,
     server: Server | None = None,
 ) -> Program:
-    """Start `python ARGS…`, a file, `-m` and a module or `-c` and a program, in a session of its own.
+    """Start `python ARGS…`, a file, `-m` and a module or `-c` and a program, in a separate session.
 
     It is a fork of `server`, or of the one that has read no settings.
     """
@@ -129,13 +129,13 @@ def run(
 
 @dataclass(frozen=True)
 class Server:
-    """The process that imports the libraries, and where it takes requests; it ends with this one."""
+    """The process that imports the libraries, and its socket; it ends with this one."""
 
     process: subprocess.Popen[bytes] | Program
     requests: socket.socket
 
     def end(self) -> None:
-        """Ask for nothing more, and wait until that is understood."""
+        """Close the socket, and wait until the server has ended."""
         self.requests.close()
         self.process.wait()
 
@@ -177,7 +177,7 @@ def _connection() -> tuple[socket.socket, socket.socket]:
 
 
 def _serve(requests: socket.socket, *, sets_up: bool) -> None:
-    """Fork for every request until nobody can ask any more; a fork returns when it has run its program."""
+    """Fork for every request until the socket is closed; a fork returns when it has run its program."""
     for name in LIBRARIES:
         import_module(name)
     assert not settings.configured, "some library has read the settings of nobody"
@@ -192,7 +192,7 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
         _reap()
         if not request:
             return
-        # Whoever waits for the program is no parent of it, so somebody between has to.
+        # The waiting process is not the parent of the program, so a process in between has to wait.
         if not os.fork():
             requests.close()
             _supervise(json.loads(request), files)

@@ -1,4 +1,4 @@
-"""Somebody at the edit pages, and what a browser would send of the form on one."""
+"""A person at the edit pages, and the values that a browser would send of a form."""
 
 from __future__ import annotations
 
@@ -64,21 +64,21 @@ class _Controls(HTMLParser):
             self.typed.append((self.select, chosen[-1]))
             self.select = None
         elif tag == "textarea" and self.textarea is not None:
-            # The first line feed belongs to the markup; the others go out as CR LF.
+            # The first line feed belongs to the markup; the others are sent as CR LF.
             text = self.text.removeprefix("\n")
             self.typed.append((self.textarea, text.replace("\r\n", "\n").replace("\n", "\r\n")))
             self.textarea = None
 
 
 def controls(page: str, form_id: str | None) -> dict[str, str]:
-    """Return what the form with this id would send, in its order; with None, all forms together."""
+    """Return the values that the form with this id would send, in order; with None, those of all forms."""
     parser = _Controls(form_id)
     parser.feed(page)
     return dict(parser.typed)
 
 
 class Person:
-    """Somebody at the edit pages."""
+    """A person at the edit pages."""
 
     def __init__(self, name: str) -> None:
         self.client = Client()
@@ -97,7 +97,7 @@ class Person:
         return answer
 
     def form(self, kind: Kind) -> dict[str, str]:
-        """Open the edit page and return what stands in the form."""
+        """Open the edit page and return the values of the form."""
         return controls(self.get(kind).content.decode(), "edit-form")
 
     def save(self, kind: Kind, form: dict[str, str] | None = None, **typed: str) -> HttpResponse:

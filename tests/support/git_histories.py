@@ -19,7 +19,7 @@ LONG = "Be brief, be kind, and say where you know it from. " * 20
 
 
 def versions(folder: Folder, depth: int = 50) -> tuple[GitVersion, ...]:
-    """Read the history anew."""
+    """Read the history again."""
     return OverrideSource(folder.root, depth).versions(ANSWERS)
 
 
@@ -39,19 +39,19 @@ def moment(minute: int) -> str:
 
 
 def save(repo: Repository, minute: int, instructions: Any, agent_id: str = "answers") -> str:
-    """Commit a text at a minute of its own, which is the subject as well; return the version's id."""
+    """Commit a text at a separate minute, which is the subject as well; return the version's id."""
     repo.put({"instructions": instructions}, agent_id)
     return repo.commit(f"minute {minute}", at=moment(minute))
 
 
 def merge(repo: Repository, minute: int, *arguments: str) -> None:
-    """Merge a branch and make a commit of it, whatever Git would rather do."""
+    """Merge a branch with a merge commit, even if Git would fast-forward."""
     when = {"GIT_AUTHOR_DATE": moment(minute), "GIT_COMMITTER_DATE": moment(minute)}
     repo.git("merge", "--quiet", "--no-ff", "--message", f"minute {minute}", *arguments, **when)
 
 
 def raw_commit(repo: Repository, author: bytes, message: bytes = b"Subject", header: bytes = b"") -> str:
-    """Commit the index with these very bytes, which Git itself would refuse to write."""
+    """Commit the index with exactly these bytes, which Git itself would refuse to write."""
     tree, parent = repo.git("write-tree").encode(), repo.git("rev-parse", "HEAD").encode()
     raw = repo.top / ".git/raw"
     raw.write_bytes(
@@ -64,7 +64,7 @@ def raw_commit(repo: Repository, author: bytes, message: bytes = b"Subject", hea
 
 
 def put_first_on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
-    """Let a script run first whenever git is asked for; unless it ends, Git itself runs after it."""
+    """Run a script before every git command; unless it exits, Git itself runs after it."""
     folder.mkdir()
     program, path = folder / "git", os.environ["PATH"]
     program.write_text(f'#!/bin/sh\n{script}\nPATH={shlex.quote(path)} exec git "$@"\n')

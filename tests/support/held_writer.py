@@ -1,4 +1,4 @@
-"""A process that writes, and is held at the last moment at which somebody else can still commit.
+"""A process that writes, and is held at the last moment at which another process can still commit.
 
 On SQLite that is the beginning of the transaction, on PostgreSQL the statement that takes the position in
 the log, after which nothing but the commit follows.
@@ -39,9 +39,9 @@ Prepare = Callable[[str, str], Write]
 def held(
     service: Service, folder: Path, write: str, *, by: tuple[str, str], change: Callable[[], Any]
 ) -> Answer:
-    """Let somebody (a name and a key) write in a process of their own; return what that is answered with.
+    """Let a person (a name and a key) write in a separate process; return the answer.
 
-    While the process is held, something changes.
+    While the process is held, the change is made.
     """
     arguments = ", ".join(map(repr, (str(folder), write, *by)))
     program = f"from tests.support.held_writer import main; main({arguments})"
@@ -58,7 +58,7 @@ def held(
 
 
 def main(folder: str, write: str, name: str, key: str) -> None:
-    """Prepare a write by somebody to the agent that has their name, do it, and print what came of it."""
+    """Prepare a person's write to the agent of the same name, do it, and print the result."""
     ready = WRITES[write](name, key)
     with _holding(Path(folder)):
         answer = ready()

@@ -1,4 +1,4 @@
-"""A workspace that has one of everything, and for each route a request about it that succeeds."""
+"""A workspace with one object of every type, and for each route a request about it that succeeds."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def make_releases(version_id: str) -> None:
 
 
 def make_writer(api: Api, kind: Kind) -> list[str]:
-    """Make a resource that has everything, and return its versions, oldest first."""
+    """Make a resource with all features, and return its versions, oldest first."""
     schema = {"type": "object", "properties": {"topic": {"type": "string"}}}
     rules = {"operator": "AND", "conditions": [{"field": "topic", "operator": "exists"}]}
     more: dict[str, Any] = {"rules": rules}
@@ -112,7 +112,7 @@ BESIDES_RESOURCES = {
 
 
 def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
-    """Return the path parameters of a route in their order, all of them naming something that is there."""
+    """Return the path parameters of a route in order, all naming existing objects."""
     kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
     resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
     below = {

@@ -14,7 +14,7 @@ from tests.support.postgres import programs
 from tests.support.service import ROOT, Service, environment_of, is_sqlite, new_database, template_database
 from tests.support.streams import beside
 
-# What an administrator does first, in one go: starting Python takes longer than all of it.
+# The first steps of an administrator, in one program: starting Python takes longer than all of them.
 SET_UP = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0, skip_checks=True)
@@ -32,11 +32,11 @@ class Installation:
     service: Service
 
     def python(self, program: str) -> str:
-        """Run a program with the application loaded and return what it prints."""
+        """Run a program with the application loaded and return its output."""
         return self.service.manage("shell", "--no-imports", "-c", program)
 
     def run(self, block: str, **environment: str) -> str:
-        """Run a block of commands there and return what it prints; one that fails fails the test."""
+        """Run a block of commands there and return its output; a failing command fails the test."""
         path = os.environ.get("PATH", os.defpath)
         own = {**self.service.environment, **environment}
         if not SQLITE:

@@ -1,4 +1,4 @@
-"""Something happens in the middle of a request: just before one of its queries, each in its turn."""
+"""Changes in the middle of a request: just before one of its queries, for each query in turn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.studio import Visitor
 def read_while(
     visitor: Visitor, address: str, model: type[models.Model], change: Callable[[int], Any]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the page at an address, read once for each of its queries about a model, and which query it is.
+    """Yield a page, read once for each of its queries about a model, with the number of the query.
 
     `change` is called with that number just before the query is sent.
     """
@@ -34,12 +34,12 @@ def read_while(
 
 
 class Countdown:
-    """Counts queries; over once, at the one after `left` others."""
+    """Counts queries; is over once, at the one after `left` others."""
 
     def __init__(self, left: int) -> None:
         self.left = left
 
     def is_over(self) -> bool:
-        """Count one more, and say whether it is the one."""
+        """Count one more, and return whether it is the one."""
         self.left -= 1
         return self.left == -1

@@ -1,4 +1,4 @@
-"""Where a resource `writer` can be in its life, and what one sees of it there."""
+"""The states in the lifecycle of a resource `writer`, and how it is read in them."""
 
 from __future__ import annotations
 

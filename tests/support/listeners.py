@@ -1,4 +1,4 @@
-"""Who listens to the streams of a real server, and what becomes of them there: run in the server's database.
+"""The listeners of the streams of a real server, and their changes of rights: run in the server's database.
 
 service.manage("shell", "--no-imports", "-c", "from tests.support.listeners import make; make()")
 """
@@ -25,14 +25,14 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def prepared(service: Service) -> dict[str, str]:
-    """Make them, and return the key of each; of `in_the_studio` the session."""
+    """Make the listeners, and return the key of each; for `in_the_studio` the session."""
     program = "from tests.support.listeners import make; make()"
     keys: dict[str, str] = json.loads(service.manage("shell", "--no-imports", "-c", program))
     return keys
 
 
 def make() -> None:
-    """Make them and print their keys: members of `team`, members of `elsewhere`, and a superuser."""
+    """Make the listeners and print their keys: members of `team`, members of `elsewhere`, and a superuser."""
     for workspace_id in ("team", "elsewhere"):
         Workspace.objects.make(workspace_id, workspace_id)
     people = {name: person(name, team=name) for name in MEMBERS}
@@ -51,7 +51,7 @@ def make() -> None:
 
 
 def session_of(user: User) -> str:
-    """Sign somebody in, and return the session."""
+    """Sign a person in, and return the session."""
     session = SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = BACKEND
@@ -61,7 +61,7 @@ def session_of(user: User) -> str:
 
 
 def change_rights() -> None:
-    """Let each of them lose what the name says."""
+    """Let each of them lose the right in their name."""
     workspaces = get_editor().workspace
     for key in ApiKey.objects.filter(owner__username="revoked"):
         key.revoke()

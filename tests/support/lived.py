@@ -1,6 +1,6 @@
-"""An installation that has lived: something of everything that it stores, done by people, over HTTP.
+"""An installation that has been in use: objects of every stored type, created by people over HTTP.
 
-`test_moving` counts the rows of every table, so a new capability has to do something here too.
+`test_moving` counts the rows of every table, so a new capability has to add its own rows here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PASSWORD: Final = "a long password"
 SETTINGS: Final = {"EDITOR_THROTTLE": "100000/min", "EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 """What the installation needs, before and after a move."""
 
-# What has no route: it happens in forms of the studio, or on the machine.
+# Actions without a route: in forms of the studio, or on the machine.
 IN_THE_STUDIO: Final = f"""
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
@@ -53,7 +53,7 @@ get_editor().invitation.invite("default", "lena", Role.VIEWER)
 
 @dataclass(frozen=True)
 class Life:
-    """What is needed to go on with it elsewhere."""
+    """The data needed to continue with it elsewhere."""
 
     keys: tuple[str, str]
     """Of the admin robot, and of rita, who approves."""
@@ -67,7 +67,7 @@ class Life:
 
 
 def live_a_life(installed: Installation, receiver: Receiver) -> Life:
-    """Fill an installation that serves, and stop it; nothing is left for a worker but one message."""
+    """Fill a running installation, and stop it; only one message is left for a worker."""
     service = installed.service
     rita = service.manage("create_api_key", "rita", "--workspace", "default", "--role", "admin")
     with connected(service) as robot, connected(service, rita) as reviewer:

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def lock(api: Api, *resources: tuple[str, str], selector: Json | None = None) -> Answer:
-    """Ask for a lock of resources, each a kind and an id."""
+    """Request a lock of resources, each a kind and an id."""
     body: Json = {"resources": [{"kind": kind, "id": one} for kind, one in resources]}
     return api.post("/locks", body if selector is None else {**body, "selector": selector})
 
@@ -24,12 +24,12 @@ def locked(api: Api, *agents: str, selector: Json | None = None) -> Json:
 
 
 def by_lock(api: Api, made: Json | None, agent_id: str = "lead", **more: Any) -> Json:
-    """Say hello to an agent by a lock and return its answer."""
+    """Send hello to an agent by a lock and return its answer."""
     return ran(api, agent_id, **more) if made is None else ran(api, agent_id, versions=made, **more)
 
 
 def prompts_of(answer: Json) -> tuple[str, list[Any]]:
-    """Return what the echo models answered: the prompt of the called agent, and those of its sub-agents."""
+    """Return the answers of the echo models: the prompt of the called agent, and those of its sub-agents."""
     return answer["text"], [result["result"] for result in answer["toolResults"]]
 
 
@@ -38,7 +38,7 @@ SECRET = "not for the readers of a test"
 
 
 def refused(answer: Answer, names: list[str]) -> None:
-    """Assert that a lock is broken, and what of it is named."""
+    """Assert that a lock is broken, and which parts are named."""
     assert (answer.status, answer.code) == (424, "lock_broken"), answer.body
     assert answer.body["names"] == names
     assert all(repr(name) in answer.body["error"] for name in names)

@@ -1,7 +1,7 @@
-"""What of the machine reaches the tests, and every program that they start: what is named here, nothing else.
+"""The isolation of the tests and their programs from the machine: only variables named here reach them.
 
-Who runs the tests may have a Git identity, a proxy, a PostgreSQL, an API key of a model or settings of an
-editor of their own. None of it may make a test pass, or fail. pytest loads this before Django reads the
+A developer may have a Git identity, a proxy, a PostgreSQL, an API key of a model or settings of an
+editor. None of them may make a test pass, or fail. pytest loads this before Django reads the
 settings: `-p tests.support.machine` in pyproject.toml.
 """
 
@@ -35,13 +35,13 @@ _RUN = "PYTEST_EDITOR_RUN"
 
 
 def environment(given: Mapping[str, str], home: str) -> dict[str, str]:
-    """Return what is left of the environment of a machine, with another, empty home."""
+    """Return the permitted part of a machine's environment, with another, empty home."""
     left = {
         name: value
         for name, value in given.items()
         if name in _LET_THROUGH or name.startswith(_LET_THROUGH_BY_PREFIX)
     }
-    left.pop("PYTHONWARNINGS", None)  # pytest has filters of its own; the programs are warned as everywhere
+    left.pop("PYTHONWARNINGS", None)  # pytest has its own filters; the programs have the usual warnings
     left.pop("PYTHONDONTWRITEBYTECODE", None)  # every worker and every server would compile all that it loads
     return {**left, **_SET, "HOME": home}
 
@@ -63,9 +63,9 @@ if _BEGINS_THE_RUN:
 
 @contextmanager
 def once_in_a_run(name: str) -> Iterator[tuple[Path, bool]]:
-    """Yield a folder for what is made once in a run of the tests, and whether it is still to be made.
+    """Yield a folder for data that is made once in a run of the tests, and whether it is still to be made.
 
-    All processes of the run share it; whoever comes second waits.
+    All processes of the run share it; later ones wait for the first.
     """
     folder = Path(os.environ[_RUN], name)
     folder.mkdir(exist_ok=True)
@@ -77,7 +77,7 @@ def once_in_a_run(name: str) -> Iterator[tuple[Path, bool]]:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Remove what was made for the tests."""
+    """Remove the data that was made for the tests."""
     shutil.rmtree(_HOME, ignore_errors=True)
     if _BEGINS_THE_RUN:
         shutil.rmtree(os.environ[_RUN], ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What somebody else does between two queries of a request, without threads and without luck."""
+"""Changes by another caller between two queries of a request, deterministic and without threads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def interrupted(
 ) -> Iterator[Answer]:
     """Yield the answers to a request that is interrupted after its first, second, third … query.
 
-    `prepare` makes the request and what happens meanwhile, anew for every one; `around` may undo both.
+    `prepare` makes the request and the change, separately for each query; `around` may undo both.
     """
     number = 1
     while True:

@@ -1,4 +1,4 @@
-"""A real HTTP server that does what a test tells it to, also what no server should do."""
+"""A real HTTP server that behaves as a test specifies, including misbehaviour."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Behaviour = Callable[["Handler"], None]
 
 @dataclass
 class Misbehaving:
-    """The server: what it was asked, and how it answers from now on."""
+    """The server: its requests so far, and how it answers from now on."""
 
     url: str = ""
     asked: list[Asked] = field(default_factory=list)
@@ -40,18 +40,18 @@ class Misbehaving:
     closing: threading.Event = field(default_factory=threading.Event)
 
     def does(self, *behaviours: Behaviour) -> None:
-        """Answer the next requests so, one after the other; the last answer is given from then on."""
+        """Answer the next requests in this order; the last answer is repeated."""
         with self._news:
             self._behaviours = list(behaviours)
             self.asked.clear()
 
     def wait_for(self, number: int) -> None:
-        """Wait until so many requests have come in."""
+        """Wait until this many requests have arrived."""
         with self._news:
             assert self._news.wait_for(lambda: len(self.asked) >= number, SECONDS_TO_WAIT), self.asked
 
     def next_behaviour(self, asked: Asked) -> Behaviour:
-        """Note a request and return how it is to be answered."""
+        """Record a request and return how it is to be answered."""
         with self._news:
             self.asked.append(asked)
             self._news.notify_all()
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
     owner: Misbehaving
 
     def answer(self) -> None:
-        """Do what the test wants."""
+        """Behave as the test specifies."""
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
         behave = self.owner.next_behaviour(Asked(self.command, self.path, headers, body))
@@ -90,7 +90,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def record(etag: str | None = '"1"', **fields: Any) -> Behaviour:
-    """Answer with a record of `writer`, or 304 to who has it already."""
+    """Answer with a record of `writer`, or 304 if the client has it already."""
     whole = {"id": "writer", "instructions": "one", "resolvedVersionId": "v1", **fields}
 
     def behave(handler: Handler) -> None:

@@ -1,4 +1,4 @@
-"""nginx with the configuration of the example, as one's own process on loopback ports."""
+"""nginx with the configuration of the example, as a process on loopback ports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.service import ROOT
 EXAMPLE = ROOT / "examples/deployment"
 HOST = "editor.example.org"
 SECONDS = 30
-# What a distribution's nginx.conf has around ours, with the temporary files where anybody may write, and
+# The surroundings of ours in a distribution's nginx.conf, with the temporary files in a writable folder, and
 # with compression, which ours has to switch off.
 MAIN = """
 {user}
@@ -47,7 +47,7 @@ ssl_certificate_key key.pem;
 
 
 def program() -> str | None:
-    """Return where nginx is; Debian keeps it where only root looks."""
+    """Return the path of nginx; Debian installs it outside of the normal PATH."""
     return shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
 
@@ -67,7 +67,7 @@ class Nginx:
 
     @property
     def processes(self) -> Path:
-        """The file that names the processes behind it."""
+        """The file that lists the processes behind it."""
         return self.folder / "editor/processes.conf"
 
     @property
@@ -80,7 +80,7 @@ class Nginx:
 def running_nginx(folder: Path, ports: Sequence[int], streams_port: int | None = None) -> Iterator[Nginx]:
     """Run the example's configuration in front of the processes on these ports; two, as in the example.
 
-    Events as they happen come from `streams_port`; nobody serves them if there is none.
+    Streams of events come from `streams_port`; without it they are not served.
     """
     plain, tls = free_ports(2)
     shutil.copytree(EXAMPLE / "nginx", folder / "example")
@@ -91,7 +91,7 @@ def running_nginx(folder: Path, ports: Sequence[int], streams_port: int | None =
     _replace_ports(folder / "editor/streams.conf", {8010: streams_port or free_port()})
     (folder / "editor/site.conf").write_text(SITE.format(plain=plain, tls=tls, host=HOST))
     _make_certificate(folder)
-    # As root its workers would be somebody who may not read a test's folder.
+    # As root its workers would run as a user who may not read a test's folder.
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(MAIN.format(user=user))
 

@@ -1,4 +1,4 @@
-"""Agents whose overrides are files: a folder, perhaps in a repository, and who writes into it by hand."""
+"""Agents whose overrides are files: a folder, optionally in a repository, and changes by hand."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Folder:
         return self.root / "agents" / f"{ids.encode(agent_id)}.json"
 
     def put(self, config: Any, agent_id: str = "answers") -> None:
-        """Write a file by hand: bytes as they are, anything else as JSON in a form of one's own."""
+        """Write a file by hand: bytes unchanged, anything else as JSON in an unusual format."""
         path = self.path(agent_id)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(config if isinstance(config, bytes) else json.dumps(config).encode())
@@ -60,7 +60,7 @@ class Folder:
         os.utime(path, ns=(now, now))
 
     def text(self, agent_id: str = "answers") -> str:
-        """Return what the file holds."""
+        """Return the content of the file."""
         return self.path(agent_id).read_text()
 
     def config(self, agent_id: str = "answers") -> Any:
@@ -94,7 +94,7 @@ class Repository(Folder):
         )
 
     def git(self, *arguments: str, stdin: str = "", **environment: str) -> str:
-        """Run a git command that succeeds and return what it prints."""
+        """Run a git command that succeeds and return its output."""
         done = self.run(*arguments, stdin=stdin, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

@@ -1,9 +1,9 @@
-"""The pages of the documentation, and what is in them: blocks of code, and links.
+"""The pages of the documentation, with their blocks of code and links.
 
-Two comments, which no reader sees, may stand above a block of code:
+Two comments, which are not rendered, may precede a block of code:
 
     <!-- not run: why -->     the block is left out when the page is followed
-    <!-- shows: text -->      what following the block prints holds this text
+    <!-- shows: text -->      the output of the block contains this text
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FENCED = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code, and what its notes say of it."""
+    """A block of code, with its notes."""
 
     page: Path
     line: int
@@ -70,12 +70,12 @@ def _block(page: Path, line: int, found: re.Match[str]) -> Block:
 
 
 def to_run(page: Path) -> list[Block]:
-    """Return the blocks that whoever follows the page runs."""
+    """Return the blocks that are run when the page is followed."""
     return [block for block in blocks(page) if block.language in RUN and block.not_run is None]
 
 
 def section(page: Path, heading: str) -> str:
-    """Return what stands between a heading of a page and the next one."""
+    """Return the text between a heading of a page and the next one."""
     _, _, rest = page.read_text().partition(f"# {heading}\n")
     assert rest, f"{page.name} has no heading {heading!r}"
     return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]

@@ -27,7 +27,7 @@ HOMES = {
 
 
 def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
-    """Make the workspaces, the cast, root, and `more` who are members of nothing; return everybody's keys.
+    """Make the workspaces, the cast, root, and `more` people without a membership; return the keys of all.
 
     A few statements for all of them: nearly every test begins with it.
     """
@@ -50,18 +50,18 @@ def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
 
 
 def person(name: str, **roles: str) -> User:
-    """Make somebody who has these roles, by workspace."""
+    """Make a person with these roles, by workspace."""
     return UserFactory(username=name, roles=roles)
 
 
 def give_role(name: str, workspace_id: str, role: str) -> None:
-    """Give somebody another role."""
+    """Give a person another role."""
     workspace = Workspace.objects.get(id=workspace_id)
     Membership.objects.grant(User.objects.get(username=name), workspace, Role(role))
 
 
 def key_of(owner: str, *, workspace: str | None = None, role: str | None = None, **more: Any) -> Api:
-    """Make another key for somebody, limited or not, and return the API as that key sees it."""
+    """Make another key for a person, limited or not, and return the API with that key."""
     return Api(
         ApiKey.objects.issue(
             User.objects.get(username=owner),
@@ -73,7 +73,7 @@ def key_of(owner: str, *, workspace: str | None = None, role: str | None = None,
 
 
 def command(name: str, *arguments: str) -> str:
-    """Run a management command in this process and return what it writes to standard output."""
+    """Run a management command in this process and return its standard output."""
     output = StringIO()
     call_command(name, *arguments, stdout=output)
     return output.getvalue()

@@ -1,4 +1,4 @@
-"""Ports of this machine: which are free, and when somebody listens."""
+"""Ports of this machine: free ones, and waiting until a process listens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SECONDS = 60
 
 
 def free_ports(how_many: int) -> list[int]:
-    """Return ports on loopback that nobody uses at the moment, all different."""
+    """Return unused ports on loopback, all different."""
     probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(how_many)]
     try:
         return [probe.getsockname()[1] for probe in probes]
@@ -21,7 +21,7 @@ def free_ports(how_many: int) -> list[int]:
 
 
 def free_port() -> int:
-    """Return a port on loopback that nobody uses at the moment."""
+    """Return an unused port on loopback."""
     return free_ports(1)[0]
 
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own for as long as a command runs: `python -m tests.support.postgres -- CMD…`."""
+"""A temporary PostgreSQL for as long as a command runs: `python -m tests.support.postgres -- CMD…`."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _owner() -> pwd.struct_passwd | None:
 def _run_with(command: list[str], database_url: str) -> int:
     """Run a command with DATABASE_URL set; an interrupt is passed on, so that it can tidy up."""
     environment = {**os.environ, "DATABASE_URL": database_url}
-    # A session of its own: Ctrl-C reaches it once, through here.
+    # A separate session: Ctrl-C reaches it once, through here.
     process = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
         return process.wait()

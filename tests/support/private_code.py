@@ -1,4 +1,4 @@
-"""A framework with one agent that code defines and that is nobody's to read outside its workspace."""
+"""A framework with one code-defined agent, which is readable only in its workspace."""
 
 from __future__ import annotations
 

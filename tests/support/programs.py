@@ -28,7 +28,7 @@ def run(*command: str, folder: Path = ROOT, **environment: str) -> subprocess.Co
 def flask_application(
     environment: Mapping[str, str], log: Path, *, app: str = "examples.flask_app.app", port: int | None = None
 ) -> Iterator[str]:
-    """Run a Flask application of the examples and yield its address."""
+    """Run a Flask application of the examples and yield its host and port."""
     port = port or free_port()
     command = [sys.executable, "-m", "flask", "--app", app, "run", "--port", str(port)]
     with log.open("ab") as output:

@@ -1,4 +1,4 @@
-"""Django projects of others, in which the wheels are installed and docs/embedding.md is followed."""
+"""Third-party Django projects, in which the wheels are installed and docs/embedding.md is followed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Project:
     environment: dict[str, str]
 
     def run(self, *command: str) -> str:
-        """Run a command there and return what it prints."""
+        """Run a command there and return its output."""
         done = subprocess.run(
             [sys.executable, *command],
             cwd=self.folder,
@@ -49,7 +49,7 @@ class Project:
 
     @contextmanager
     def served(self) -> Iterator[str]:
-        """Serve it with Django's own server, and yield the address."""
+        """Serve it with Django's own server, and yield its host and port."""
         port, log = free_port(), self.folder / "server.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -79,12 +79,12 @@ def fresh_project(tmp_path: Path) -> Project:
 
 
 def key_of(project: Project) -> str:
-    """Do what the page says about tables and keys, and return the key."""
+    """Follow the page about tables and keys, and return the key."""
     return run_what_the_page_says(project, "The API").strip()
 
 
 def run_what_the_page_says(project: Project, heading: str, *options: str) -> str:
-    """Run the last commands of a section, and return what the last one prints."""
+    """Run the last commands of a section, and return the output of the last one."""
     printed = ""
     for line in commands(PAGE, heading)[-1].splitlines():
         python, *command = shlex.split(line)

@@ -1,4 +1,4 @@
-"""Somebody who follows a page: pastes its blocks, one after the other, into a shell, Python and Node."""
+"""A reader who follows a page: pastes its blocks, one after the other, into a shell, Python and Node."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def checkout(folder: Path, secret: str) -> Path:
 
 
 class Session:
-    """A program that is given one block after the other, and keeps what the former ones made."""
+    """A program that is given one block after the other, and keeps their state."""
 
     def __init__(self, command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -65,7 +65,7 @@ class Session:
         )
 
     def run(self, text: str) -> str:
-        """Give it a block and return what is printed; fails when the program ends over it."""
+        """Give it a block and return the output; fail if the program ends."""
         assert self._process.stdin and self._process.stdout
         self._process.stdin.write(text)
         self._process.stdin.flush()
@@ -82,7 +82,7 @@ class Session:
         raise AssertionError("the block failed:\n" + "".join(printed))
 
     def close(self) -> None:
-        """End the program, and whatever it has started."""
+        """End the program, and all processes that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -95,7 +95,7 @@ class Session:
 class Reader:
     """Follows blocks in a folder that looks like a checkout.
 
-    `written` maps what the pages say to what is real here, such as the address of the service.
+    `written` maps texts of the pages to the real values here, such as the URL of the service.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""A receiver of webhooks: an HTTP server in a thread, which keeps what it gets and answers as it is told."""
+"""A receiver of webhooks: an HTTP server in a thread, which records messages and answers as specified."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.ports import free_port
 
 @dataclass(frozen=True)
 class Message:
-    """What was sent."""
+    """A received message."""
 
     path: str
     headers: dict[str, str]

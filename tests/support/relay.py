@@ -1,4 +1,4 @@
-"""A way to a server that counts what passes and can be cut, as a network can; the server itself goes on."""
+"""A relay to a server that counts connections and can be cut, like a network; the server itself continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.01
 
 
 class Relay:
-    """Hands on what comes in; `url` is where it listens."""
+    """Forwards all connections; `url` is where it listens."""
 
     def __init__(self, target: str) -> None:
         parts = urlsplit(target)
@@ -50,7 +50,7 @@ class Relay:
         try:
             far = socket.create_connection(self._target)
         except OSError:
-            return  # nobody listens there
+            return  # no process listens there
         with far:
             self._open |= {near, far}
             back = threading.Thread(target=self._pump, args=(far, near), daemon=True)
@@ -67,7 +67,7 @@ class Relay:
                 end.shutdown(socket.SHUT_RDWR)
 
     def fall_silent(self) -> None:
-        """Take connections and what comes in, and hand nothing on: packets that are dropped look so."""
+        """Accept connections and data, and forward nothing, as if packets were dropped."""
         self._flowing.clear()
 
     def recover(self) -> None:

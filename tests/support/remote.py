@@ -60,7 +60,7 @@ def connected(service: Service, key: str | None = None) -> Iterator[RemoteApi]:
 
 
 def at_once(service: Service, jobs: Sequence[Callable[[RemoteApi], T]]) -> list[T]:
-    """Run the jobs at the same time, each on a connection of its own, and return what they return."""
+    """Run the jobs at the same time, each on a separate connection, and return their results."""
     start = Barrier(len(jobs))
 
     def run(job: Callable[[RemoteApi], T]) -> T:
@@ -74,15 +74,15 @@ def at_once(service: Service, jobs: Sequence[Callable[[RemoteApi], T]]) -> list[
 
 
 def service_connection(service: Service) -> socket.socket:
-    """Open a connection on which nothing is said yet."""
+    """Open a connection without sending anything."""
     address, port = service.url.removeprefix("http://").split(":")
     return socket.create_connection((address, int(port)), timeout=SECONDS_FOR_AN_ANSWER)
 
 
 def send(service: Service, request: bytes, *, more_to_come: bool = True) -> Answer:
-    """Send these very bytes on a new connection and return the answer.
+    """Send exactly these bytes on a new connection and return the answer.
 
-    Unless there is `more_to_come`, the server is told that this was all.
+    Without `more_to_come`, the sending side is closed afterwards.
     """
     with service_connection(service) as connection:
         connection.sendall(request)

@@ -24,12 +24,12 @@ def ask(api: Api, kind: Kind, resource_id: str = "writer", **more: Any) -> dict[
 
 
 def path(review: dict[str, Any], *rest: str) -> str:
-    """Return the address of a review, or of something below it."""
+    """Return the path of a review, or of a route below it."""
     return "/".join([REVIEWS, review["id"], *rest])
 
 
 def read(api: Api, review: dict[str, Any]) -> dict[str, Any]:
-    """Read a review as it stands now."""
+    """Read the current state of a review."""
     answer = api.get(path(review))
     assert answer.status == 200, answer.body
     return dict(answer.body)

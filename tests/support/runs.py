@@ -11,7 +11,7 @@ OPENAI = {"provider": "openai", "name": "small"}
 
 
 def run_path(agent_id: str, verb: str = "generate") -> str:
-    """Return where an agent is asked."""
+    """Return the path for running an agent."""
     return AGENTS.url(agent_id, verb).removeprefix("/stored")
 
 

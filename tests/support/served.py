@@ -1,4 +1,4 @@
-"""Agents as applications see them: reading what is served, and the pieces that make an agent."""
+"""Agents as applications see them: reading served agents, and the parts of an agent."""
 
 from __future__ import annotations
 

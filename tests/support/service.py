@@ -1,4 +1,4 @@
-"""A real server: its own processes, its own database, killed when asked to."""
+"""A real server: its own processes, its own database, killed on request."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class Service:
 
     @property
     def log(self) -> str:
-        """What the server has written so far."""
+        """The log of the server so far."""
         return (self.folder / "server.log").read_text()
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command on the service's database and return what it prints."""
+        """Run a management command on the service's database and return its output."""
         done = fork_server.run("manage.py", *arguments, env=self.environment, server=self._set_up())
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
     def _set_up(self) -> fork_server.Server | None:
-        """Return what commands are forks of, from the third one on: setting up Django takes the most time."""
+        """Return the fork server of commands, used from the third one on: setting up Django is slow."""
         self.commands += 1
         if self.set_up and self.set_up[0] != self.environment:
             self._forget()
@@ -62,7 +62,7 @@ class Service:
         return self.set_up[1] if self.set_up else None
 
     def _forget(self) -> None:
-        """End what commands are forks of."""
+        """End the fork server of commands."""
         if self.set_up:
             self.set_up[1].end()
             self.set_up = None
@@ -136,10 +136,10 @@ class Template:
 
 @cache
 def template_database() -> Template:
-    """Return what every service begins with.
+    """Return the initial database of every service.
 
-    Made once in a run of the tests, by whichever of its processes asks first, because making it takes longer
-    than starting the server. What a service is started with changes nothing about it.
+    Made once in a run of the tests, by the first process that needs it, because making it takes longer
+    than starting the server. It does not depend on the settings of a service.
     """
     with machine.once_in_a_run("template") as (folder, is_first):
         made = folder / "template.json"
@@ -155,7 +155,7 @@ def template_database() -> Template:
 def environment_of(database_url: str, **environment: str) -> dict[str, str]:
     """Return the environment of a service on a database.
 
-    What a test of something else does not need takes time: a worker is started where it is tested.
+    Unneeded processes take time: a worker is started only where it is tested.
     """
     return {**os.environ, "EDITOR_WORKER": "off", "DATABASE_URL": database_url, **environment}
 
@@ -166,7 +166,7 @@ def is_sqlite() -> bool:
 
 
 def _empty_database(folder: Path) -> str:
-    """Make an empty database beside the one of the tests, which goes with it; return its URL."""
+    """Make an empty database next to the one of the tests, deleted along with it; return its URL."""
     if is_sqlite():
         return f"sqlite:///{folder / 'live.sqlite3'}"
     name = f"template_{uuid.uuid4().hex}"
@@ -177,7 +177,7 @@ def _empty_database(folder: Path) -> str:
 
 @contextmanager
 def new_database(sqlite_file: Path, template_url: str | None = None) -> Iterator[str]:
-    """Make a database, empty or a copy of one that nobody uses, and return its URL; SQLite's is this file."""
+    """Make a database, empty or a copy of an unused one, and return its URL; SQLite's is this file."""
     if is_sqlite():
         if template_url:
             shutil.copyfile(template_url.removeprefix("sqlite:///"), sqlite_file)

@@ -1,4 +1,4 @@
-"""Clients that take their time with a request: what they send, and what becomes of them."""
+"""Slow clients: partial requests, and how they are answered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Slow:
     connection: socket.socket
 
     def answer(self) -> Answer:
-        """Return what is answered, once it is."""
+        """Return the answer, once it has arrived."""
         with HTTPResponse(self.connection) as response:
             response.begin()
             return answer_of(response)

@@ -40,7 +40,7 @@ class Stream:
         return self.response.headers
 
     def frames(self) -> Iterator[str]:
-        """Yield what comes between blank lines, each as soon as it is there."""
+        """Yield the frames between blank lines, each as soon as it has arrived."""
         lines: list[str] = []
         for line in iter(self.response.readline, b""):
             assert line.endswith(b"\n"), line
@@ -89,7 +89,7 @@ def beside(service: Service, folder: Path, **environment: str) -> Service:
 
 @contextmanager
 def served_asynchronously(service: Service) -> Iterator[str]:
-    """Serve the ASGI application beside a service, on the same database, and yield its address."""
+    """Serve the ASGI application along with a service, on the same database, and yield its host and port."""
     port = str(free_port())
     address = f"127.0.0.1:{port}"
     command = ["-m", "granian", "--interface", "asgi", "--log-level", "error"]

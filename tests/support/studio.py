@@ -1,4 +1,4 @@
-"""Somebody at the studio, without a browser: opens pages and sends forms."""
+"""A person at the studio, without a browser: opens pages and sends forms."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Visitor:
 
 
 def page_of(kind: Kind, page: str, resource_id: str = "writer") -> str:
-    """Return the address of a page about a resource, such as `history` or `versions/<id>`."""
+    """Return the URL of a page about a resource, such as `history` or `versions/<id>`."""
     return f"/studio/versioning/{MODELS[kind is AGENTS]}/{quote(resource_id)}/{page}/"
 
 
 def workspace_page(page: str, workspace_id: str = "acme") -> str:
-    """Return the address of a page about a workspace."""
+    """Return the URL of a page about a workspace."""
     return f"/studio/versioning/workspace/{quote(workspace_id)}/{page}/"
 
 
@@ -50,7 +50,7 @@ def shown_once(answer: Any) -> str:
 
 
 def words_of(answer: Any) -> str:
-    """Return what can be read on the page, its scripts and styles aside, in a single line."""
+    """Return the text of the page, without its scripts and styles, as a single line."""
     body = re.sub(r"(?s)^.*<body|<(script|style).*?</\1>", "", answer.content.decode())
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
@@ -63,6 +63,6 @@ def tag_on(answer: Any) -> str:
 
 
 def news_of(shown: str) -> str:
-    """Return the address at which an open page asks for news."""
+    """Return the URL that an open page polls."""
     [address] = re.findall(r'data-ask="([^"]+)"', shown)
     return unescape(address)

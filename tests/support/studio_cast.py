@@ -1,4 +1,4 @@
-"""The cast on a real server, with passwords: what people sign in to the studio with."""
+"""The cast on a real server, with passwords for the studio."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAKE = "import json; from tests.support.people import make_cast; print(json.dum
 
 
 def make_cast(service: Service) -> dict[str, str]:
-    """Make alice, paula, edgar and vera of acme, charlie of elsewhere, root, and nora, a member of nothing.
+    """Make alice, paula, edgar and vera of acme, charlie of elsewhere, root, and nora, who has no workspace.
 
     Returns an API key of each, by name.
     """

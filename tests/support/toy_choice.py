@@ -36,7 +36,7 @@ def read_rules() -> Rules:
 
 
 class ToyChooser:
-    """Chooses by the rules; without `parts` as an application does that has a rule of its own."""
+    """Chooses by the rules; without `parts` like an application with its own kind of rule."""
 
     def __init__(self, *, has_parts: bool = True) -> None:
         self.has_parts = has_parts
@@ -82,7 +82,7 @@ def start(
 
 
 def stop(kind: ResourceKind, resource_id: str) -> None:
-    """Serve the active version to everybody again."""
+    """Serve the active version to all callers again."""
     record(kind, resource_id, None)
 
 

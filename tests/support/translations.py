@@ -1,6 +1,6 @@
-"""The catalogs of what people read: collected from the sources, and compiled (`make translations`).
+"""The catalogs of translations: collected from the sources, and compiled (`make translations`).
 
-Every application has a folder `locale` of its own, so that it can be left out together with its translations.
+Every application has its own folder `locale`, so that it can be left out together with its translations.
 Templates of errors are collected where they are written. gettext's own programs do the work.
 """
 
@@ -50,14 +50,14 @@ class Collector(makemessages.Command):
     ]
 
     def find_files(self, root: str) -> list[makemessages.TranslatableFile]:
-        """Return the files of an application, and those that it shares with others."""
+        """Return the files of an application, and those that it shares with other applications."""
         shared = SHARED.get(Path.cwd().name)
         others = super().find_files(str(Path.cwd().parent / shared)) if shared else []
         return [*super().find_files(root), *others]
 
 
 def collect(top: Path = ROOT) -> None:
-    """Write the texts of the sources below a folder into its catalogs, beside what is translated already."""
+    """Add the texts of the sources below a folder to its catalogs, preserving existing translations."""
     for app in APPS:
         for language in LANGUAGES:
             (top / app / "locale" / language / "LC_MESSAGES").mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def collect(top: Path = ROOT) -> None:
 
 
 def compiled(top: Path = ROOT) -> dict[Path, bytes]:
-    """Return what each catalog below a folder is once compiled, by the path of the compiled file."""
+    """Return the compiled content of each catalog below a folder, by the path of the compiled file."""
     return {
         catalog.with_suffix(".mo"): subprocess.run(
             ["msgfmt", "--check-format", "--output-file=-", catalog], capture_output=True, check=True
@@ -82,7 +82,7 @@ def compiled(top: Path = ROOT) -> dict[Path, bytes]:
 
 
 def _makemessages(*arguments: str, folder: Path) -> None:
-    # Without settings it collects what is below the folder, wherever that is.
+    # Without settings it collects the texts below the folder, wherever that is.
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     command = [sys.executable, __file__, "makemessages", *arguments]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Did a request leave anything behind? Everything that is stored, to be compared before and after."""
+"""All stored rows, to be compared before and after a request that must change nothing."""
 
 from __future__ import annotations
 

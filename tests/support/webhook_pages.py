@@ -1,4 +1,4 @@
-"""The pages about webhooks: where they are, and what stands on them."""
+"""The pages about webhooks: their URLs and contents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPED = {"description": "Chat", "id_prefix": "support/", "event_types": ["agent.
 
 
 def page(webhook: Webhook, name: str = "", workspace_id: str = "acme") -> str:
-    """Return the address of a page about a webhook."""
+    """Return the URL of a page about a webhook."""
     return workspace_page(f"webhooks/{webhook.pk}/{name}".rstrip("/"), workspace_id)
 
 
@@ -33,7 +33,7 @@ def make(workspace_id: str = "acme", **columns: Any) -> Webhook:
 
 
 def made_by(name: str, **columns: Any) -> Webhook:
-    """Make a webhook as somebody of the cast."""
+    """Make a webhook as a member of the cast."""
     user = User.objects.get(username=name)
     return make(created_by=name, created_by_id=str(user.pk), **columns)
 

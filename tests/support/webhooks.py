@@ -1,4 +1,4 @@
-"""How tests speak of webhooks: making one, working off what is due in this process, and its deliveries."""
+"""Helpers for webhooks: creating one, running due deliveries in this process, and reading them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **mor
 
 
 def work() -> None:
-    """Do what a worker does for webhooks, until nothing is due."""
+    """Do the work of a worker for webhooks, until nothing is due."""
     jobs = [registered()[name] for name in ("webhook outbox", "webhook deliveries")]
     assert Worker(jobs).once()
 
@@ -100,12 +100,12 @@ def about(delivery: dict[str, Any]) -> tuple[str, str]:
 
 
 def path(webhook: dict[str, Any], *rest: str) -> str:
-    """Return the address of a webhook, or of something below it."""
+    """Return the path of a webhook, or of a route below it."""
     return "/".join([WEBHOOKS, webhook["id"], *rest])
 
 
 def log_of(api: Api, **query: Any) -> list[dict[str, Any]]:
-    """Return what the log of acme has."""
+    """Return the events in the log of acme."""
     answer = api.get("/events", workspaceId="acme", limit=1000, **query)
     assert answer.status == 200, answer.body
     return list(answer.body["events"])

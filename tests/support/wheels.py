@@ -12,7 +12,7 @@ from django.apps import apps
 from tests.support.machine import once_in_a_run
 from tests.support.service import ROOT
 
-# What stands in a checkout and is no source; building would leave more of it behind, so a copy is built.
+# Files of a checkout that are not sources; building would add more of them, so a copy is built.
 _NO_SOURCE = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
 _APPS = [app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT]
 _SOURCES = {
@@ -42,7 +42,7 @@ def _build(distribution: str, folder: Path) -> None:
 
 
 def install(site_packages: Path, *wheels: Path) -> None:
-    """Install wheels, without what else they depend on, into a folder for `PYTHONPATH`."""
+    """Install wheels, without their dependencies, into a folder for `PYTHONPATH`."""
     _pip("install", "--target", str(site_packages), *map(str, wheels))
 
 

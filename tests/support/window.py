@@ -1,4 +1,4 @@
-"""Somebody's window on the lists and the frame of the studio, without a browser: pages as text."""
+"""A person's window on the lists and the frame of the studio, without a browser: pages as text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Seen:
 
     @property
     def text(self) -> str:
-        """What stands on the page below its bar, as one line."""
+        """The text of the page below its bar, as one line."""
         return _words(self.markup.split("</header>")[-1])
 
     @property
@@ -45,7 +45,7 @@ class Seen:
         return [html.unescape(link) for link in re.findall(r'href="([^"]*)"', self.markup)]
 
     def field(self, name: str) -> str:
-        """Return what stands in a field of a form."""
+        """Return the value of a field of a form."""
         found = re.search(rf'name="{name}"[^>]* value="([^"]*)"', self.markup)
         assert found is not None, self.markup
         return html.unescape(found[1])
@@ -53,13 +53,13 @@ class Seen:
 
 @dataclass
 class Window:
-    """Somebody's window on the studio."""
+    """A person's window on the studio."""
 
     client: Client
 
     @classmethod
     def of(cls, name: str) -> Window:
-        """Open the window of somebody who has signed in."""
+        """Open the window of a signed-in person."""
         window = cls(Client(raise_request_exception=False))
         window.client.force_login(User.objects.get(username=name))
         return window
@@ -73,7 +73,7 @@ class Window:
         return _seen(self.client.post(address, fields))
 
     def confirm(self, address: str) -> Seen:
-        """Open a page that asks, and say yes."""
+        """Open a confirmation page, and confirm."""
         return self.post(address, tag=self.get(address).field("tag"))
 
     def list(self, kind: Kind, **query: str) -> list[str]:
@@ -84,7 +84,7 @@ class Window:
 
 
 def studio_routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[str]:
-    """Yield every address of the studio, with placeholders."""
+    """Yield every URL of the studio, with placeholders."""
     for pattern in site.urls[0] if patterns is None else patterns:
         place = f"{prefix}{pattern.pattern}"
         if isinstance(pattern, URLResolver):
@@ -94,7 +94,7 @@ def studio_routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[st
 
 
 def page_of(kind: Kind, page: str, resource_id: str = "writer", *rest: str) -> str:
-    """Return the address of a page of a resource."""
+    """Return the URL of a page of a resource."""
     return KINDS[kind].address(page, resource_id, *rest)
 
 

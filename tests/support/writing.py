@@ -1,4 +1,4 @@
-"""Writers at work on a server, and what it has acknowledged to them."""
+"""Writers at work on a server, and the acknowledged answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Job = Callable[[RemoteApi, int, int], Record]
 
 
 class Acknowledged:
-    """What the server has said is saved, collected by all writers."""
+    """The saves that the server has acknowledged, collected by all writers."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []

@@ -1,1 +1,1 @@
-"""A kind of resource of its own, as an application of a project: snippets of code that people share."""
+"""A custom kind of resource, as an application of a project: snippets of code that people share."""

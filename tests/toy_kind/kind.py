@@ -1,4 +1,4 @@
-"""What a snippet is: its fields, and what it is called."""
+"""The kind of snippets: its fields and its names."""
 
 from __future__ import annotations
 

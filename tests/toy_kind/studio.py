@@ -1,4 +1,4 @@
-"""What the studio says about snippets; what is not said here it says in plain English."""
+"""The texts of the studio about snippets; texts that are missing here are in plain English."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kind of a project's own has what agents and prompt blocks have: its application is all that it takes.
+"""A custom kind has all features of agents and prompt blocks: its application is all that it takes.
 
 The project is this one with `tests.toy_kind` in INSTALLED_APPS, in front of a real server.
 """
@@ -45,7 +45,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def people(service: Service) -> Iterator[Any]:
-    """The API as each of the cast has it."""
+    """The API with the key of each member of the cast."""
     with ExitStack() as stack:
         keys = make_cast(service)
         yield SimpleNamespace(
@@ -55,7 +55,7 @@ def people(service: Service) -> Iterator[Any]:
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """An id that no other test has."""
+    """An id that no other test uses."""
     return str(request.node.name).replace("_", "-")[-40:].strip("-")
 
 
@@ -64,7 +64,7 @@ def make(api: Api, name: str, text: str = "print(1)", **more: Any) -> dict[str, 
     return SNIPPETS.make(api, name, text, workspaceId="acme", **more)
 
 
-def test_a_snippet_lives_as_an_agent_does(people: Any, name: str) -> None:
+def test_a_snippet_has_the_lifecycle_of_an_agent(people: Any, name: str) -> None:
     api, url = people.alice, SNIPPETS.url
     made = make(api, name, language="python", metadata={"tags": ["handy"]})
     assert (made["status"], made["source"], made["language"]) == ("draft", "print(1)", "python")
@@ -92,13 +92,13 @@ def test_a_snippet_lives_as_an_agent_does(people: Any, name: str) -> None:
     assert api.get(url(name), status="draft").status == 404
 
 
-def test_what_is_wrong_with_it_is_named(people: Any, name: str) -> None:
+def test_invalid_fields_of_a_snippet_are_named(people: Any, name: str) -> None:
     given = {"id": name, "workspaceId": "acme", "name": " ", "source": "", "language": 1, "instructions": "x"}
     answer = people.alice.post(SNIPPETS.path, given)
     assert (answer.status, answer.fields) == (400, ["instructions", "language", "name", "source"])
 
 
-def test_lists_find_it(people: Any, name: str) -> None:
+def test_lists_find_snippets(people: Any, name: str) -> None:
     make(people.alice, name, "a zebra crossing", metadata={"tags": ["striped"]}, autoPublish=True)
     make(people.alice, f"{name}-other", "a giraffe")
     for query in ({"search": "zebra"}, {"tag": "striped"}, {"status": "published", "search": "zebra"}):
@@ -126,7 +126,7 @@ def test_lists_have_the_filter_of_the_application(service: Service, people: Any,
         assert f"two-{name}/change/" in page and f"one-{name}/change/" not in page
 
 
-def test_who_may_do_what(people: Any, name: str) -> None:
+def test_rights_on_snippets(people: Any, name: str) -> None:
     url, may = SNIPPETS.url, {}
     for role in ROLES:
         api = getattr(people, role)
@@ -145,7 +145,7 @@ def test_who_may_do_what(people: Any, name: str) -> None:
     }
 
 
-def test_it_is_reviewed_and_released(people: Any, name: str) -> None:
+def test_a_snippet_is_reviewed_and_released(people: Any, name: str) -> None:
     made = make(people.edgar, name)
     resource = {"kind": "snippet", "id": name}
     policy = "/workspaces/acme/review-policy"
@@ -171,7 +171,7 @@ def test_it_is_reviewed_and_released(people: Any, name: str) -> None:
     assert people.vera.get(SNIPPETS.url(name)).body["source"] == "print(1)"
 
 
-def test_the_document_describes_it(people: Any) -> None:
+def test_the_openapi_document_describes_snippets(people: Any) -> None:
     document = people.alice.request("GET", "/schema", accept="application/json").body
     paths = document["paths"]
     assert "/api/stored/snippets/{id}/versions" in paths
@@ -179,7 +179,7 @@ def test_the_document_describes_it(people: Any) -> None:
     assert set(document["components"]["schemas"]["SnippetCreate"]["required"]) == {"name", "source"}
 
 
-def test_the_client_reads_it(service: Service, people: Any, name: str) -> None:
+def test_the_client_reads_snippets(service: Service, people: Any, name: str) -> None:
     make(people.alice, name, language="python", autoPublish=True)
     SNIPPETS.save(people.alice, name, "print(2)")
     with SnippetClient(service.url, api_key=people.alice.key) as client:

@@ -1,4 +1,4 @@
-"""What an application written against the generated Python client looks like; the test runs it beside one."""
+"""An application written against the generated Python client, which the test runs next to that client."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ for module in pkgutil.walk_packages(editor_generated.__path__, "editor_generated
 
 client = AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["API_KEY"])
 
-# Only what is required has to be given.
+# Only required members have to be given.
 made = create_stored_agent.sync(client=client, body=AgentCreate(name="Drawn", instructions="one"))
 assert isinstance(made, AgentRecord), made
 assert made.id == "drawn" and made.description is UNSET
