@@ -34,7 +34,7 @@ class VersioningConfig(EditorApp):
             apply_default(setting)
 
     def ready(self) -> None:
-        """Load what is declared, watch direct changes, and create the code's workspace after migrations."""
+        """Load declarations, watch direct changes, and create the code's workspace after migrations."""
         super().ready()
         from versioning.models import direct_changes  # noqa: PLC0415  the models are there only now
 
@@ -45,7 +45,7 @@ class VersioningConfig(EditorApp):
 def make_code_workspace(*, apps: Apps = global_apps, **_signal: Any) -> None:
     """Create the workspace of code-defined agents if it is missing.
 
-    `apps` has the models in the state of the migrations, whose tables may be older ones, or missing.
+    `apps` has the models in the state of the migrations, whose tables may be older or missing.
     """
     try:
         workspaces = apps.get_model("versioning", "Workspace")._default_manager

@@ -1,8 +1,8 @@
-"""A capability is a Django application that declares once what it brings: `class ReviewConfig(EditorApp)`.
+"""A capability is a Django application that declares its additions: `class ReviewConfig(EditorApp)`.
 
 The values are dotted paths, so that the configuration imports no models. They are loaded once, when the
-models are there, and handed to the part of the editor that works with them. What does not exist, or is of the
-wrong type, stops the start. This is the only module that imports by a string.
+models are ready, and passed to the part of the editor that uses them. A path that does not exist, or leads to
+the wrong type, prevents the start. This is the only module that imports by a string.
 """
 
 from __future__ import annotations
@@ -37,40 +37,40 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "system_checks": "django.core.checks.register",
     "studio": "studio.extensions.register",
 }
-"""What takes the values of each attribute of an `EditorApp`."""
+"""The functions that receive the values of each attribute of an `EditorApp`."""
 
 
 class EditorApp(AppConfig):
-    """The configuration of an application that adds a capability to the editor; all of it is optional."""
+    """The configuration of an application that adds a capability to the editor; everything is optional."""
 
     default = False
     """Django takes the one configuration of `apps.py` that is a default: the subclass, which imports this."""
     default_auto_field = "django.db.models.BigAutoField"
 
     needs: Paths = ()
-    """The applications without which it cannot be installed."""
+    """The applications that it requires."""
     settings: Paths = ()
     """The settings that it reads, with their defaults: `versioning.conf.Setting`."""
     events: Paths = ()
     """The types of events that it records: `versioning.domain.events.EventType`."""
     checks: Paths = ()
-    """What it asks at the gate: `versioning.editor.gate.Check`, with the options that it understands."""
+    """Its checks at the gate, with their options: `versioning.editor.gate.Check`."""
     selectors: Paths = ()
     """Selectors of what would be live: `versioning.serving.overlays.OverlaySelector`."""
     choice: Paths = ()
-    """Which version the published selector means: `versioning.serving.choice.Chooser`."""
+    """The choice of the version that is served as published: `versioning.serving.choice.Chooser`."""
     keeps_versions: Paths = ()
     """Versions that must not be pruned or deleted: `versioning.editor.pins.KeptVersions`."""
     follows: Paths = ()
-    """What it does when something is saved or goes: `versioning.models.followers.Follower`."""
+    """Callbacks when something is saved or deleted: `versioning.models.followers.Follower`."""
     log_readers: Paths = ()
-    """Functions that say how far it has read the log, which is not pruned beyond that."""
+    """Functions that return how far it has read the log, which is not pruned beyond that."""
     filters: Paths = ()
     """Filters of the lists of resources: `versioning.editor.catalog.filters.Filter`."""
     jobs: Paths = ()
-    """What workers do: `versioning.worker.jobs.Periodic` or `Queue`."""
+    """The jobs of workers: `versioning.worker.jobs.Periodic` or `Queue`."""
     runs: Paths = ()
-    """Functions that are told of every run: `versioning.runtime.observing.Observer`."""
+    """Observers of all runs: `versioning.runtime.observing.Observer`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
     error_members: Paths = ()
@@ -78,22 +78,22 @@ class EditorApp(AppConfig):
     verbs: Mapping[str, str] = MappingProxyType({})
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()
-    """Which events concern a person: `versioning.editor.notifications.NotificationRule`."""
+    """Rules for which events concern a person: `versioning.editor.notifications.NotificationRule`."""
     system_checks: Paths = ()
     """Checks of `manage.py check`."""
     studio: Paths = ()
-    """What it adds to the studio, if that is installed: `studio.extensions.Extension`."""
+    """Its extensions of the studio, if that is installed: `studio.extensions.Extension`."""
     adds: Mapping[str, Paths] = MappingProxyType({})
-    """What it adds to another application, by the path of the function that takes it."""
+    """Additions to another application, by the path of the function that receives them."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.default = True
 
     def ready(self) -> None:
-        """Load what the application declares, and hand it over.
+        """Load the declarations of the application, and pass them on.
 
-        Raises `ImproperlyConfigured` for what does not exist or is of the wrong type.
+        Raises `ImproperlyConfigured` for a path that does not exist or leads to the wrong type.
         """
         for name in _paths(self.needs):
             if not apps.is_installed(name):
@@ -129,20 +129,20 @@ class EditorApp(AppConfig):
 
 
 def routes() -> Iterator[Any]:
-    """Yield the routes that applications add to the API, in their order."""
+    """Yield the routes that applications add to the API, in order."""
     for app in installed():
         if app.api:
             yield from import_module(app.api).urlpatterns
 
 
 def verbs(name: str) -> Any:
-    """Return the class of the verbs that an application adds by this name; None if none does."""
+    """Return the class of the verbs that an application adds under this name, or None."""
     path = next((app.verbs[name] for app in installed() if name in app.verbs), None)
     return None if path is None else import_string(path)
 
 
 def name_of_verbs(verbs: type) -> str:
-    """Return the attribute of the editor that an application declares for a class of verbs.
+    """Return the editor's attribute for a class of verbs that an application declares.
 
     Raises `LookupError` if no installed application declares the class.
     """
@@ -154,12 +154,12 @@ def name_of_verbs(verbs: type) -> str:
 
 
 def installed() -> Iterator[EditorApp]:
-    """Yield the configurations of the capabilities that are installed."""
+    """Yield the configurations of the installed capabilities."""
     return (app for app in apps.get_app_configs() if isinstance(app, EditorApp))
 
 
 def session_store() -> Any:
-    """Return the class of Django's sessions that the settings name."""
+    """Return the Django session class that the settings name."""
     return import_string(f"{settings.SESSION_ENGINE}.SessionStore")
 
 

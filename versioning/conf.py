@@ -1,6 +1,6 @@
 """The settings of the editor with their defaults; the editor of an installation, and its framework.
 
-`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name the two; nothing else needs to know where they are created.
+`EDITOR_INSTANCE` and `EDITOR_FRAMEWORK` name the two; no other code needs to know where they are created.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Check = Callable[[str, Any], object]
-"""Raises `ImproperlyConfigured` for a value that a setting cannot have, given its name and the value."""
+"""Raises `ImproperlyConfigured` for an invalid value, given the name of the setting and the value."""
 
 
 def one_of(*choices: str) -> Check:
-    """Return the check that a setting has one of these values."""
+    """Return a check that a setting has one of these values."""
 
     def check(name: str, value: object) -> None:
         if value not in choices:
@@ -41,7 +41,7 @@ def one_of(*choices: str) -> Check:
 
 
 def not_negative(name: str, value: float | None) -> None:
-    """Check that a setting is not below 0, if it is set at all."""
+    """Check that a setting, if set, is not below 0."""
     if value is not None and value < 0:
         raise ImproperlyConfigured(f"{name} must not be negative, and is {value}.")
 
@@ -59,11 +59,11 @@ class Setting(NamedTuple):
     name: str
     default: Any
     meaning: str
-    """How its line in docs/settings.md begins; the page may explain more."""
+    """The beginning of its line in docs/settings.md; the page may explain more."""
     shown: str = ""
-    """The default in words, as the page has it; empty: the default itself."""
+    """The default in words for the page; empty: the default itself."""
     kind: type | None = None
-    """What is read from the environment: `str`, `int`, `float`, `bool` or `list`; None: as the default is."""
+    """The type in the environment: `str`, `int`, `float`, `bool` or `list`; None: that of the default."""
     check: Check | None = None
     error_id: str = "versioning.E002"
 
@@ -127,7 +127,7 @@ _declared: Final[dict[str, Setting]] = {}
 
 
 def declare(setting: Setting) -> None:
-    """Make a setting known (`EditorApp.settings`); raises `ValueError` if another one has its name."""
+    """Declare a setting (`EditorApp.settings`); raises `ValueError` if another one has its name."""
     require_instance(setting, Setting, by="settings")
     if _declared.setdefault(setting.name, setting) is not setting:
         raise ValueError(f"the setting {setting.name} is declared already")
@@ -150,9 +150,9 @@ def apply_default(setting: Setting) -> None:
 
 
 def check_values(**_options: Any) -> list[CheckMessage]:
-    """Return an error for each setting whose value would fail later, in a sentence that names the setting.
+    """Return an error for each setting with an invalid value, in a sentence that names the setting.
 
-    A check of Django's, which commands make before they begin.
+    This is a Django system check, which commands run before they begin.
     """
     found: list[CheckMessage] = []
     for one in declared():
@@ -181,7 +181,8 @@ def check_api_prefix(**_options: Any) -> list[CheckMessage]:
 def check_sqlite(**_options: Any) -> list[CheckMessage]:
     """Check that SQLite transactions take the write lock when they begin.
 
-    Otherwise two that read first and write later fail with "database is locked", with any timeout.
+    Otherwise two transactions that read first and write later fail with "database is locked", with any
+    timeout.
     """
     options = settings.DATABASES["default"].get("OPTIONS", {})
     if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
@@ -195,7 +196,7 @@ def get_editor() -> Editor:
     """Return the editor of this installation, with the agents that its framework defines in code.
 
     `EDITOR_INSTANCE` names it; if that is empty, it is the editor of the framework. Raises
-    `ImproperlyConfigured` if the framework has none, or another one, and for a name that leads to neither.
+    `ImproperlyConfigured` if the framework has none, or another one, and for an invalid name.
     """
     return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[0]
 

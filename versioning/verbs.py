@@ -1,4 +1,4 @@
-"""What other applications add to the editor, such as `editor.reviews`."""
+"""Verbs that other applications add to the editor, such as `editor.reviews`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from versioning.editor import Editor
 
 
 class Verbs:
-    """The verbs that an application adds by a name (`EditorApp.verbs`): methods, or functions of its package.
+    """Verbs that an application adds under a name (`EditorApp.verbs`): methods or functions.
 
-    A function that takes this object first becomes a verb by its name: `publish = publishing.publish`.
+    A function that takes this object first becomes a verb by assignment: `publish = publishing.publish`.
     """
 
     def __init__(self, editor: Editor) -> None:

@@ -55,7 +55,7 @@ class ServedAgentViewSet(EditorViewSet):
         return Response(found)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Return the agent that the selector names, resolved or in parts; the published one without."""
+        """Return the selected agent, resolved or in parts; by default the published version."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
         if "form" not in request.query_params and context:

@@ -1,7 +1,7 @@
 """Authentication by an API key or by a session of the studio, and the limit on requests by key.
 
 `request.auth` is the `Caller`, with the rights at the time of the request. `EDITOR_THROTTLE` is counted by
-key for all processes together: DRF's throttles count in Django's cache, which processes share only with a
+key for all processes together: DRF's throttles count in Django's cache, which processes share only through a
 cache server; here the database counts.
 """
 

@@ -38,8 +38,7 @@ Parameters = tuple[OpenApiParameter, ...]
 class EditorViewSet(ViewSet):
     """A view that declares query parameters, requests and responses for each action.
 
-    Requests are validated by the declarations, responses are serialised by them, and the OpenAPI document
-    describes them.
+    The declarations validate requests and serialise responses, and appear in the OpenAPI document.
     """
 
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
@@ -56,10 +55,10 @@ class EditorViewSet(ViewSet):
     schema: ViewInspector | None = EditorSchema()
 
     subject: ClassVar[str]
-    """What the operations are about, in the singular."""
+    """The subject of the operations, in the singular."""
     query: ClassVar[Mapping[str, Parameters]] = {}
     header_parameters: ClassVar[Mapping[str, Parameters]] = {}
-    """The headers that an action heeds, beside those that all do."""
+    """The headers that an action reads in addition to the common ones."""
     requests: ClassVar[Mapping[str, type[RequestSchema]]] = {}
     responses: ClassVar[Mapping[str, type[BaseModel]]] = {}
     created: ClassVar[frozenset[str]] = frozenset()
@@ -67,9 +66,9 @@ class EditorViewSet(ViewSet):
     guarded: ClassVar[frozenset[str]] = frozenset()
     """The actions that check `If-Match`."""
     errors: ClassVar[Mapping[str, tuple[int, ...]]] = {}
-    """The errors of single actions, besides those of all."""
+    """The errors of single actions in addition to the common ones."""
     paths: ClassVar[Mapping[str, PathParameter]] = {}
-    """The parts of the URLs that mean something else than usual."""
+    """The parts of the URLs that have an unusual meaning."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the method, then authenticate, then check the query parameters."""
@@ -90,7 +89,7 @@ class EditorViewSet(ViewSet):
         return answer
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
-        """Refuse the method with a 405, or a 404 if the id in the address is impossible."""
+        """Return 405 for the method, or 404 if the id in the address is impossible."""
         if ids.problem(kwargs.get("id", "any")):
             raise NotFound
         return super().http_method_not_allowed(request, *args, **kwargs)
@@ -113,7 +112,7 @@ class EditorViewSet(ViewSet):
         return schema.dump(source)
 
     def about(self, resource_id: str, make: Make) -> Response:
-        """Return the answer about a resource; `make` will make those about others, when asked the same."""
+        """Return the answer about a resource; `make` makes those about others for the same request."""
         renderer, media_type = self.request.accepted_renderer, self.request.accepted_media_type
 
         def render(data: Json) -> tuple[bytes, str]:
@@ -124,7 +123,7 @@ class EditorViewSet(ViewSet):
         return with_etag(self.request, data)
 
     def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
-        """Return the answer with a page of a list, made as in `Page.of`; raises `PageTooLarge`."""
+        """Return the answer with a page of a list, built as in `Page.of`; raises `PageTooLarge`."""
         found = page.of(rows, view, **more)
         return self.bounded(Response(self.dump(found)), is_cut=found.is_cut)
 
@@ -136,11 +135,11 @@ class EditorViewSet(ViewSet):
         is_cut: bool = False,
         together: Callable[[Json], object] = id,
     ) -> Response:
-        """Return the answer with a page of a list, which is made into bytes here.
+        """Return the answer with a page of a list, serialised to bytes.
 
-        Raises `PageTooLarge`, naming the parameter that asks for fewer items, if these are too many or the
-        page has only those that fit. Items that follow each other are never on two pages if `together` is
-        the same for them.
+        Raises `PageTooLarge`, naming the parameter that asks for fewer items, if the items are too large or
+        the page was cut to those that fit. Consecutive items with the same value of `together` are never
+        split.
         """
         if answer.data is None:  # 304
             return answer
@@ -158,16 +157,13 @@ class EditorViewSet(ViewSet):
         return answer
 
     def depends_on(self, *dependencies: Dependency, is_personal: bool = False) -> None:
-        """Declare what the answer depends on, before reading it; see `versioning.api.cached_answers`."""
+        """Declare the dependencies of the answer before reading them; see `versioning.api.cached_answers`."""
         request = self.request._request  # noqa: SLF001  what the middleware sees
         depends_on(request, self.caller, *dependencies, is_personal=is_personal)
 
 
 def with_etag(request: Request, data: Any, *, etag: str | None = None, **response: Any) -> Response:
-    """Return an answer with its `ETag`, or 304 to a read if the caller has it already.
-
-    Without an `etag` it is derived from the content.
-    """
+    """Return an answer with its `ETag`, or 304 to a read if the caller already has it."""
     quoted = f'"{etag or content_etag(data)}"'
     known = _given_etags(request.headers.get("If-None-Match", ""))
     if request.method in SAFE_METHODS and (quoted in known or known == ["*"]):
@@ -191,5 +187,5 @@ def expected_etags(request: Request) -> frozenset[str] | None:
 
 
 def _given_etags(header: str) -> list[str]:
-    # Weak tags count as strong ones: a proxy that compresses an answer weakens its tag.
+    # Weak tags count as strong: a proxy that compresses an answer weakens its tag.
     return [etag.removeprefix("W/") for etag in parse_etags(header)]

@@ -1,9 +1,9 @@
-"""Answers of the API that are given again for as long as nothing has changed that they depend on.
+"""Cached answers of the API, reused until something that they depend on changes.
 
-A view says what its answer depends on (`depends_on`), and the finished answer is cached, headers and
-all. The next request that asks the very same with the same rights costs one statement, which asks
-where the log is. Anything unusual goes the ordinary way: so every answer, every refusal and every
-header is made in one place only.
+A view declares the dependencies of its answer (`depends_on`), and the finished answer is cached, including
+headers. The next identical request with the same rights costs one statement, which reads the position of the
+log. Anything unusual takes the ordinary path: so every answer, every refusal and every header is made in only
+one place.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from versioning.serving.followed_log import Dependency, Moment, log
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
-REQUEST_ID: Final = "X-Request-ID"  # the one header that is each answer's own
+REQUEST_ID: Final = "X-Request-ID"  # the only header that differs for each answer
 
 _ASKED: Final = (b"host", b"accept", b"if-none-match")
-_ABSENT: Final = b"\n"  # what no header has
+_ABSENT: Final = b"\n"  # occurs in no header
 _DIGEST_BYTES: Final = 20
 _CACHED_STATUSES: Final = frozenset({200, 304})
 _OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length"})
@@ -48,12 +48,12 @@ _numbering: Final = Lock()
 
 
 class CachedResponse(NamedTuple):
-    """A response as it was sent, but for the id of the request."""
+    """A response as it was sent, without the id of the request."""
 
     status: int
     path: str
     usual: int
-    """The number of the headers that many answers have in common."""
+    """The number of the set of headers that many answers share."""
     own: Headers
     content: bytes
 
@@ -64,26 +64,26 @@ class CachedResponse(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """All that an answer can depend on beside the caller and the database."""
+    """Everything that an answer can depend on besides the caller and the database."""
 
     others: bytes
     path: bytes
-    """What follows the root of the application, not percent-encoded."""
+    """The part after the root of the application, not percent-encoded."""
 
     @classmethod
     def of(cls, others: Sequence[bytes], headers: Iterable[bytes | None], path: bytes) -> Asked:
-        """Return what is asked: the scheme, root and query; the values of `asked_headers`; the path."""
+        """Return the request's identity: scheme, root and query; the values of `asked_headers`; the path."""
         values = [_ABSENT if value is None else value for value in headers]
         return cls(b"\0".join([*others, *values]), path)
 
     @property
     def digest(self) -> bytes:
-        """A digest of it."""
+        """A digest of the request."""
         return _digest(self.others, self.path)
 
     @property
     def about(self) -> tuple[bytes, str] | None:
-        """A digest of it but for the last segment of the path, and that segment, which may be an id."""
+        """A digest of the request without the last path segment, and that segment, which may be an id."""
         place, _, last = self.path.rpartition(b"/")
         try:
             return _digest(self.others, place), last.decode()
@@ -92,7 +92,7 @@ class Asked(NamedTuple):
 
 
 class CacheEntry(NamedTuple):
-    """An answer that may be given to a request, if it is right and the key still has these rights."""
+    """An answer that a request may get if it is still valid and the key still has these rights."""
 
     key: TimedKey
     answer: CachedAnswer
@@ -103,7 +103,7 @@ class CacheEntry(NamedTuple):
         now: Moment,
         fingerprint: Callable[[Dependency], Hashable] | None = None,
     ) -> CachedResponse | None:
-        """Return the response, if it is right at this moment, which is later than the request.
+        """Return the response if it is valid at this moment, which is later than the request.
 
         `fingerprint` is as in `AnswerCache.is_right`.
         """
@@ -113,7 +113,7 @@ class CacheEntry(NamedTuple):
 
 
 class CacheMiss:
-    """What a request asks; and its answer on the way, once a view has said what that depends on."""
+    """A request without a cached answer, and its new answer once a view has declared the dependencies."""
 
     def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
         self.asked = asked
@@ -122,7 +122,7 @@ class CacheMiss:
         self.template: Template | None = None
 
     def cache(self, path: str, response: HttpResponse) -> None:
-        """Cache the answer, if a view has said what it depends on."""
+        """Cache the answer if a view has declared its dependencies."""
         if response.status_code not in _CACHED_STATUSES or response.streaming:
             return
         headers = [header for header in response.items() if header[0] != REQUEST_ID]
@@ -138,7 +138,7 @@ class CacheMiss:
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
-    """Give the answers that are cached and right, and cache those that can be."""
+    """Middleware that returns valid cached answers, and caches new ones."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         asked = _asked(request)
@@ -161,7 +161,7 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
 
 
 def is_caching() -> bool:
-    """Say whether any answers are cached."""
+    """Return whether any answers are cached."""
     return bool(settings.EDITOR_CACHE_BYTES) and not settings.EDITOR_THROTTLE
 
 
@@ -172,20 +172,20 @@ def asked_headers() -> tuple[bytes, ...]:
 
 
 def timed_key(authorization: str) -> TimedKey | None:
-    """Return the key that a request names, if the process has met it, whether it is usable or not."""
+    """Return the key of a request if the process has it cached, usable or not."""
     text = bearer_key(authorization)
     return keys.timed(text) if text else None
 
 
 def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry | None:
-    """Return the answer that is cached for a question and the rights of a key, right or not."""
+    """Return the cached answer for a request and the rights of a key, valid or not."""
     key, digest = timed[0], asked.digest
     found = cache.find(digest + key.rights) or cache.find(digest + key.person)
     return CacheEntry(timed, found) if found else None
 
 
 def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
-    """Return an answer that is made by a template, and cache it; None if there is none, or it fails."""
+    """Return an answer made from a template, and cache it; None if there is no template, or it fails."""
     about = asked.about
     if about is None or not keys.is_right(timed, now):
         return None
@@ -208,9 +208,9 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
 def depends_on(
     request: HttpRequest, caller: Caller, *dependencies: Dependency, is_personal: bool = False
 ) -> None:
-    """Say what the answer to the request depends on beside the rights of the caller, so that it is cached.
+    """Declare the dependencies of the answer besides the caller's rights, so that it is cached.
 
-    `is_personal` is an answer that depends on who the caller is, and not only on what it may do.
+    `is_personal` marks an answer that depends on who the caller is, and not only on their rights.
     """
     miss: CacheMiss | None = getattr(request, "cache_miss", None)
     if miss is not None:
@@ -219,16 +219,16 @@ def depends_on(
 
 
 def leave_template(request: HttpRequest, template: Template) -> None:
-    """Say how answers about other resources are made, when the same is asked about them."""
+    """Store how the same request is answered for other resources."""
     miss: CacheMiss | None = getattr(request, "cache_miss", None)
-    # With an entity tag of the caller's the content decides the status.
+    # With an entity tag of the caller, the content decides the status.
     if miss is not None and "If-None-Match" not in request.headers:
         miss.template = template
 
 
 def _asked(request: HttpRequest) -> Asked | None:
-    """Return all that a request asks, None when its answer is not to be cached."""
-    # Of a path that is not UTF-8 Django has made another path by now.
+    """Return the identity of a request, None if its answer must not be cached."""
+    # Django has already changed a path that is not UTF-8.
     exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
     environ = request.META
     if request.method != "GET" or not exact or not is_caching():
@@ -240,9 +240,9 @@ def _asked(request: HttpRequest) -> Asked | None:
     try:
         query = environ.get("QUERY_STRING", "").encode("latin-1")
         given = [None if value is None else value.encode("latin-1") for value in headers]
-    except UnicodeEncodeError:  # nothing that a server passes on
+    except UnicodeEncodeError:  # servers never pass this on
         return None
-    # The path and the root Django has decoded.
+    # Django has decoded the path and the root.
     others = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode(), query
     return Asked.of(others, given, request.path_info.encode())
 
@@ -258,12 +258,12 @@ def _variable(header: bytes) -> str:
 
 
 def _digest(others: bytes, path: bytes) -> bytes:
-    # Nothing but the path can have a zero byte, so it may where it stands last.
+    # Only the path can contain a zero byte, so it comes last.
     return blake2b(b"%b\0%b" % (others, path), digest_size=_DIGEST_BYTES).digest()
 
 
 def _number_of(usual: Headers) -> int | None:
-    """Return the number of these headers, which are held once for all answers; None for too many."""
+    """Return the number of this set of headers, stored once for all answers; None if there are too many."""
     with _numbering:
         if usual in _usual_headers:
             return _usual_headers.index(usual)
@@ -283,5 +283,5 @@ def _response(request: HttpRequest, cached: CachedResponse, started: float) -> H
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in cached.headers}
     response = HttpResponse(cached.content, status=cached.status, headers={**headers, REQUEST_ID: request_id})
     if "Content-Type" not in headers:
-        del response["Content-Type"]  # which Django adds
+        del response["Content-Type"]  # added by Django
     return response

@@ -1,4 +1,4 @@
-"""From domain errors to HTTP: the only place that knows status codes of errors."""
+"""Maps domain errors to HTTP: the only place with status codes of errors."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpResponse:
-    """Answer a method that an address does not allow; `Allow` lists those that it does."""
+    """Answer a method that an address does not allow; `Allow` lists the allowed ones."""
     answer = error_response(405, "method_not_allowed", f'Method "{request.method}" not allowed.')
     answer["Allow"] = ", ".join(known)
     return answer

@@ -36,11 +36,11 @@ FILTERS: Final = (
     WORKSPACE,
     query("actor", "Only what this person did, or a key of theirs."),
 )
-"""What the feed and the stream can be narrowed by."""
+"""The filters of the feed and the stream."""
 
 
 class EventViewSet(EditorViewSet):
-    """What happened."""
+    """The events of the log."""
 
     subject = "event"
     query = {
@@ -89,7 +89,7 @@ def filter_of(given: QueryDict) -> EventFilter:
 
 
 def number(text: str | None, name: str) -> int | None:
-    """Return the position that a parameter or a header of this name gives; raises `Invalid`."""
+    """Return the position in a parameter or header; raises `Invalid`."""
     if text is None:
         return None
     if not _POSITION.fullmatch(text):
@@ -98,7 +98,7 @@ def number(text: str | None, name: str) -> int | None:
 
 
 def position(text: str | None, name: str) -> int | Now | None:
-    """Return the same, or `now`."""
+    """Return the position as `number` does, or `now`."""
     return "now" if text == "now" else number(text, name)
 
 

@@ -30,24 +30,24 @@ class TextFilter(django_filters.CharFilter):
         self.declared = declared
 
     def filter(self, rows: Rows, value: Any) -> Rows:
-        """Narrow the rows; an empty value does not."""
+        """Filter the rows; an empty value does not filter."""
         parsed = self.declared.value(value)
         return rows if parsed is None else self.declared.criterion.narrow(rows, parsed, self.viewer)
 
     def holds(self, found: Unstored, value: Any) -> bool:
-        """Say the same of an unstored agent."""
+        """Apply the same filter to an unstored agent."""
         parsed = self.declared.value(value)
         return parsed is None or self.declared.criterion.holds(found, parsed, self.viewer)
 
     @property
     def viewer(self) -> Viewer:
-        """Who looks: every filter of a set knows its set."""
+        """The caller: every filter of a set knows its set."""
         filters: ResourceFilter = self.parent  # type: ignore[attr-defined]
         return filters.viewer
 
 
 class WordFilter(TextFilter):
-    """One that takes a few words, each with its value."""
+    """A filter with a few allowed words, each with its value."""
 
     field_class = django_filters.ChoiceFilter.field_class
 
@@ -57,7 +57,7 @@ class WordFilter(TextFilter):
 
 
 class ResourceFilter(django_filters.FilterSet):
-    """What the resources of a kind can be narrowed by; `filters_for` makes it of the declarations."""
+    """The filters of a kind; `filters_for` creates a subclass from the declarations."""
 
     default_status = "all"
 
@@ -76,14 +76,14 @@ class ResourceFilter(django_filters.FilterSet):
 
     @property
     def chosen(self) -> Rows:
-        """The narrowed rows; raises `Invalid` for a value that a filter cannot take."""
+        """The filtered rows; raises `Invalid` for an invalid value."""
         rows = cast("Rows", self.queryset)
         for declared, value in self._given:
             rows = declared.filter(rows, value)
         return rows
 
     def holds(self, resource: VersionedResource) -> bool:
-        """Say whether an override that no row decides about passes the filters; raises as `chosen` does."""
+        """Return whether an override without a row passes the filters; raises as `chosen` does."""
         found = Unstored.override_of(resource, self.viewer)
         return all(declared.holds(found, value) for declared, value in self._given)
 
@@ -104,7 +104,7 @@ class ResourceFilter(django_filters.FilterSet):
 
 
 def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
-    """Return the filters of a kind; of one that can be public, the published resources by default."""
+    """Return the filters of a kind; a kind that can be public lists published resources by default."""
     members: dict[str, Any] = {
         one.parameter: TextFilter(one) if one.words is None else WordFilter(one)
         for one in filters_of(kind)

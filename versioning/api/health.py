@@ -1,4 +1,4 @@
-"""For load balancers: whether the process is alive, and whether it can serve requests."""
+"""Health checks for load balancers: whether the process is alive, and whether it can serve requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from versioning.models import tables
 
 @require_safe
 def alive(_request: HttpRequest) -> HttpResponse:
-    """Answer as long as the process runs, without asking the database."""
+    """Answer 200 as long as the process runs, without querying the database."""
     return JsonResponse({"status": "ok"})
 
 

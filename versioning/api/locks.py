@@ -15,7 +15,7 @@ from versioning.domain.selectors import PUBLISHED, Selector
 
 
 class LockViewSet(EditorViewSet):
-    """Locks, which are stored nowhere."""
+    """Locks, which are not stored."""
 
     subject = "lock"
     requests = {"create": LockCreate}
@@ -23,7 +23,7 @@ class LockViewSet(EditorViewSet):
     errors = {"create": (404,)}
 
     def create(self, request: Request) -> Response:
-        """Return a lock of the named resources and of all that they run and show."""
+        """Return a lock of the named resources and of everything that they run and show."""
         body = LockCreate.read(request)
 
         def named(kind: ResourceKind) -> list[str]:

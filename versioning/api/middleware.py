@@ -1,4 +1,4 @@
-"""The API's middleware but for the log of requests: what is refused or completed before a view is asked."""
+"""The API's middleware except for request logging: requests refused or completed before the view."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NoTraceMiddleware(Middleware):
 
 
 class ExactWSGIRequest(WSGIRequest):
-    """A request that remembers whether its path was UTF-8.
+    """A request that records whether its path was UTF-8.
 
     Django replaces a byte that is not UTF-8 by its percent-encoded form, so `%FF` would name the same
     resource as `%25FF`, and a middleware could no longer see the difference.
@@ -71,7 +71,7 @@ class Utf8FormMiddleware(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request, whatever charset it claims."""
+        """Answer the request, ignoring its charset."""
         if request.encoding is not None:
             request.encoding = "utf-8"
         return self.get_response(request)

@@ -21,16 +21,16 @@ from versioning.domain.errors import Invalid, Issue
 from versioning.models.merging import merged_slice
 
 MAX_BYTES: Final = 16 * 2**20
-"""How long the answer with a page may be, unless it holds a single item."""
+"""The maximum size of a page in bytes, unless it holds a single item."""
 View = Callable[[list[Any]], Sequence[Any]]
 """Prepares the rows of a page."""
 _FEW: Final = 4
-"""How many rows are read without asking first how long they are; the answer is measured anyway."""
+"""Up to so many rows are read without measuring them first; the answer is measured anyway."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class PageTooLarge(Invalid):
-    """A page would be longer than `MAX_BYTES`; the error says how many items fit."""
+    """A page would be longer than `MAX_BYTES`; the error contains how many items fit."""
 
     def __init__(self, parameter: str, fits: int) -> None:
         message = f"is too much here: a page has up to {MAX_BYTES // 2**20} MiB, into which {fits} fit"
@@ -43,7 +43,7 @@ class PageTooLarge(Invalid):
 
 
 def fitting(sizes: Iterable[int], around: int = 0) -> int:
-    """Return how many items of these sizes, from the first on, fit beside what is around; always one."""
+    """Return how many items of these sizes, from the first, fit next to the envelope; at least one."""
     return max(sum(together + around <= MAX_BYTES for together in accumulate(sizes)), 1)
 
 
@@ -57,7 +57,7 @@ class PageOfItems:
     per_page: int
     has_more: bool
     is_cut: bool = False
-    """Whether it has only those of the items that fit."""
+    """Whether it was cut to the items that fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Page:
     ) -> Page:
         """Return the requested page; `fields` maps the values of `orderBy` to columns.
 
-        The first of them is the default, in this direction. `then` is the column that orders equal rows.
+        The first field is the default, in this direction. `then` is the column that orders equal rows.
         """
         field = given.get("orderBy[field]", next(iter(fields)))
         sign = "" if given.get("orderBy[direction]", direction) == "ASC" else "-"
@@ -108,11 +108,11 @@ class Page:
         unstored: Sequence[Any] = (),
         weight: Expression | None = None,
     ) -> PageOfItems:
-        """Return the page of a list; two queries, and those of `view`, which prepares the items.
+        """Return the page of a list; takes two queries and those of `view`, which prepares the items.
 
-        `unstored` are the few items that are not rows; they are merged into the order. `weight` says how
-        many bytes a row has about: then a third query measures the rows, so that no more of them are read
-        than fit.
+        `unstored` are the few items that are not rows; they are merged into the order. `weight` is the
+        approximate size of a row in bytes: with it a third query measures the rows, so that only those that
+        fit are read.
         """
         total = rows.count() + len(unstored)
         start, stop = self.slice.start, min(self.slice.stop, total)
@@ -132,7 +132,7 @@ class Page:
     def _fits(
         self, rows: QuerySet[Any], unstored: int, start: int, stop: int, weight: Expression | None
     ) -> int:
-        """Return how many items of the page fit, as far as the rows that may be in it are concerned."""
+        """Return how many items of the page fit, considering only rows."""
         if weight is None:
             return self.size
         first = max(0, start - unstored)

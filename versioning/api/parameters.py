@@ -56,10 +56,10 @@ UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on i
 KIND = query("kind", "Only about resources of this kind.", enum=[kind.slug for kind in KINDS])
 RESOURCE_ID = query("id", "Only about the resource of this id.")
 WORKSPACE = query("workspaceId", "Only of this workspace.")
-"""What lists about resources are narrowed by."""
+"""Filters lists by workspace."""
 KIND_OF_RESOURCE = query("kind", "The kind of the resource.", enum=KIND.enum, required=True)
 ID_OF_RESOURCE = query("id", "The id of the resource.", required=True)
-"""What lists about one resource need."""
+"""Required by lists about one resource."""
 SELECTOR = (
     query(
         "status",
@@ -96,7 +96,7 @@ Direction = Literal["ASC", "DESC"]
 def paging(
     default_size: int, fields: Iterable[str], *, direction: Direction = "DESC"
 ) -> tuple[OpenApiParameter, ...]:
-    """Declare the parameters of a list that can be ordered by these fields, in this direction by default."""
+    """Declare the parameters of a list with these order fields and this default direction."""
     return (
         query("page", "From 0.", type={"type": "integer", "minimum": 0, "maximum": MAX_PAGE}),
         query(
@@ -112,7 +112,7 @@ def paging(
 def check(given: QueryDict, declared: Iterable[OpenApiParameter], *, raw: str = "") -> None:
     """Raise `Invalid` for parameters that are unknown, repeated, empty, or have a wrong value.
 
-    `raw` is the query as it was sent, because Django silently replaces what is not UTF-8 in it.
+    `raw` is the query as it was sent, because Django silently replaces invalid UTF-8 in it.
     """
     known = {parameter.name: parameter for parameter in declared}
     issues = [

@@ -1,4 +1,4 @@
-"""Limits for request bodies: who may send one, how large it may be, and how long it may take.
+"""Limits for request bodies: who may send one, its maximum size and its maximum duration.
 
 This is decided from the head of a request, before the body is read. If a body is refused, the reason is put
 into the request's environment (`REFUSAL`), and `BodyLimitMiddleware` answers with it.
@@ -60,7 +60,7 @@ def limits_for(request: HttpRequest) -> BodyLimits | None:
     """Return the limits for the body of a request, from its head alone; None if no body is read.
 
     The API reads bodies only from callers with a valid key or session; a key that was valid within the last
-    minute will do, because the view finds out what it may do now. The sign-in form is sent by people who are
+    minute suffices, because the view checks its current rights. The sign-in form is sent by people who are
     not signed in yet, so all other URLs have small limits.
     """
     try:
@@ -93,7 +93,7 @@ class BodyMemory:
     async def received(
         self, receive: Receive, limits: BodyLimits, length: int | None
     ) -> AsyncIterator[bytes | Refusal]:
-        """Yield the body of an ASGI request, or why it is refused; `length` is the declared length."""
+        """Yield the body of an ASGI request or its refusal; `length` is the declared length."""
         taken = 0
 
         def take(size: int) -> bool:

@@ -35,7 +35,7 @@ class RequestRecord(logging.LogRecord):
 
 
 class RequestLine(NamedTuple):
-    """What the log says of a request."""
+    """The data of a request's log line."""
 
     request_id: str
     method: str
@@ -93,7 +93,7 @@ def log_request(method: str, path: str, status: int, started: float, **more: str
 
 
 def log_requests(lines: Sequence[RequestLine]) -> None:
-    """Log several requests at once, as `log_request` would one after the other."""
+    """Log several requests at once, as `log_request` does for one."""
     if not lines or not logger.isEnabledFor(logging.INFO):
         return
     if logger.filters:

@@ -81,7 +81,7 @@ class ResourceViewSet(EditorViewSet):
         "create": (409,),
         "clone": (409, 404),
         "destroy": (409,),
-        # What a check of the gate says.
+        # The refusals of the gate's checks.
         **dict.fromkeys(("update", "activate", "unpublish"), (409,)),
     }
     query: ClassVar[Mapping[str, Parameters]] = {
@@ -108,7 +108,7 @@ class ResourceViewSet(EditorViewSet):
     # Records
 
     def list(self, request: Request) -> Response:
-        """List what the caller may read, newest first."""
+        """List the resources that the caller may read, newest first."""
         filtered = self.filters(
             request.query_params, self.collection.list(by=self.caller), request=self.request
         )
@@ -119,7 +119,7 @@ class ResourceViewSet(EditorViewSet):
         return self.page_of(page, rows, self._records, unstored=unstored, weight=ByteLength(SHOWN_TEXT))
 
     def create(self, request: Request) -> Response:
-        """Make a resource with its first version."""
+        """Create a resource with its first version."""
         config, arguments = split(self.create_schema(request).read(request))
         return self._made(self.collection.create(config, **arguments, by=self.caller))
 
@@ -157,7 +157,7 @@ class ResourceViewSet(EditorViewSet):
         return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.path, config=config)))
 
     def clone(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Make a new, unpublished resource from the version that the selector names."""
+        """Create an unpublished resource from the selected version."""
         names = {"newId": "new_id", "newName": "name", "workspaceId": "workspace"}
         arguments = {names[member]: value for member, value in Clone.read(request).items()}
         selector = parameters.selector(request.query_params)
@@ -171,12 +171,12 @@ class ResourceViewSet(EditorViewSet):
     # Favorites
 
     def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Mark it as a favorite of the caller's; a key acts as its owner."""
+        """Mark it as a favorite of the caller; a key acts as its owner."""
         Nothing.read(request)
         return self._favorited(*self.collection.favorite(id, by=self.caller))
 
     def unfavorite(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Take the caller's mark away."""
+        """Remove the caller's mark."""
         Nothing.read(request)
         return self._favorited(*self.collection.unfavorite(id, by=self.caller))
 
@@ -201,7 +201,7 @@ class ResourceViewSet(EditorViewSet):
         )
 
     def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Save a copy of what is published as a new draft."""
+        """Save a copy of the published version as a new draft."""
         message = VersionCreate.read(request).get("changeMessage")
         return self._made_version(
             self.collection.snapshot(id, message=message, by=self.caller, expect=self._expected)
@@ -280,7 +280,7 @@ class ResourceViewSet(EditorViewSet):
 
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
-        # Records say which resources are favorites of the caller.
+        # Records contain which resources are favorites of the caller.
         self.depends_on((self.kind.slug, resource_id), *others, is_personal=True)
 
     @property

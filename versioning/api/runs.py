@@ -92,7 +92,7 @@ def frame(event: dict[str, Any] | None) -> bytes:
 
 
 async def _checked(events: EventStream[Any]) -> None:
-    """Raise errors of the call now, while the status of the answer can still be chosen."""
+    """Raise errors of the call now, while the status of the answer can still be set."""
     await events
 
 

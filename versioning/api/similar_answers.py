@@ -1,8 +1,8 @@
-"""Answers about one resource after another, made without Django once it has answered about one of them.
+"""Answers to the same request for different resources, made without Django after the first one.
 
-Requests that differ in nothing but the id at the end of the path, by callers with the same rights, get the
-same headers, and content that one function makes. So the ordinary way answers one of them a minute and
-leaves a template; for the others only the content is made. What goes wrong goes the ordinary way.
+Requests that differ only in the id at the end of the path, by callers with the same rights, get the same
+headers, and content that one function makes. So the ordinary path answers one of them a minute and leaves a
+template; for the others only the content is made. Failures take the ordinary path.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Json = dict[str, Any]
 
 
 class Make(Protocol):
-    """Makes what is answered about a resource; raises as the verbs do."""
+    """Makes the answer for a resource; raises as the verbs do."""
 
     def __call__(self, resource_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
-        """Return it, and say what it depends on."""
+        """Return the answer and its dependencies."""
 
 
 class Template(NamedTuple):
-    """What a view answers about any resource."""
+    """A view's answer for any resource."""
 
     resource_id: str
-    """The resource about which it was asked."""
+    """The resource of the original request."""
     make: Make
     render: Callable[[Json], tuple[bytes, str]]
     """Returns the content of the answer, and its entity tag."""
@@ -46,15 +46,15 @@ _templates: Final[BoundedCache[bytes, _Stored]] = BoundedCache(MAX_TEMPLATES)
 
 
 def store(question: bytes, since: Moment, headers: int, template: Template) -> None:
-    """Store a template, with the number of the headers that its answers have.
+    """Store a template, with the number of its answers' set of headers.
 
-    `question` are digests of what is asked, but for the id, and of the rights of the asker.
+    `question` contains digests of the request without the id, and of the caller's rights.
     """
     _templates.put(question, _Stored(since, headers, template), 1)
 
 
 def find(question: bytes, now: Moment) -> tuple[int, Template] | None:
-    """Return the number of the headers and the template for a question; None if there is none that holds."""
+    """Return the number of the headers and the template for a request; None if there is no valid one."""
     found = _templates.get(question)
     if found is None or not log.is_right(found.since, (), now):
         return None

@@ -1,4 +1,4 @@
-"""The views of stored resources, made of the description of each kind."""
+"""The views of stored resources, derived from the description of each kind."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from versioning.domain.kinds import KINDS, ResourceKind
 
 
 class OverridableViewSet(ResourceViewSet):
-    """Resources of a kind that code can define, which stored ones then override."""
+    """Resources of a kind that code can define and stored resources can override."""
 
     def change_request(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Propose a change to the repository that keeps the override; no repository is configured yet."""
+        """Propose a change to the repository that holds the override; no repository can be configured yet."""
         agents = get_editor().agent
         agents.require_saving(id, by=self.caller)
-        # As for an export, what is no field of an agent is ignored.
+        # As for an export, unknown fields are ignored.
         fields = body_of(request)
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
         raise_for_issues(Proposal, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)
 
     def create_schema(self, request: Request) -> type[RequestSchema]:
-        """Return the schema of the body: for an agent that code defines, that of an override."""
+        """Return the schema of the body: for a code-defined agent, that of an override."""
         agent_id = str(body_of(request).get("id"))
         return self.requests["override_create" if self._overrides(agent_id) else "create"]
 
     def update_schema(self, resource_id: str) -> type[RequestSchema]:
-        """Return the schema of the body: for an agent that code defines, that of an override."""
+        """Return the schema of the body: for a code-defined agent, that of an override."""
         return self.requests["override_update" if self._overrides(resource_id) else "update"]
 
     def _overrides(self, agent_id: str) -> bool:
-        """Say whether code defines an agent with this id; not of one that the caller may not read."""
+        """Return whether code defines an agent with this id that the caller may read."""
         return agent_id in get_editor().code.readable_by(self.caller)
 
 

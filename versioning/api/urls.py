@@ -1,8 +1,7 @@
 """Every route of the API.
 
-An id may hold slashes, and a server may hand over `%2F` decoded; no id has a segment that is a
-word of the routes, so what stands before such a word is the id. The order matters: the longer
-routes come first.
+An id may contain slashes, and a server may pass `%2F` decoded; no id has a segment that is a word of the
+routes, so everything before such a word is the id. The order matters: the longer routes come first.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from versioning.api.stored import VIEWS
 from versioning.domain.kinds import KINDS
 from versioning.models.versioned import model_of
 
-# Any character at all, a line feed too: what is no id is answered as missing, not as another id.
+# Any character, even a line feed: an invalid id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"
 VERSION = "(?P<version>[^/]+)"
 LABEL = "(?P<name>(?s:.+))"
 
 
 def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
-    """Return the routes of one kind of resource; which they are depends on the features of the kind."""
+    """Return the routes of one kind of resource, according to its features."""
     kind = views.kind
     table: list[tuple[str, Any]] = [
         ("", {"get": "list", "post": "create"}),
@@ -60,7 +59,7 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
 def added_routes() -> Iterator[URLPattern]:
     """Yield the routes that applications add; raises `ImproperlyConfigured` for one that is hidden.
 
-    Below a collection every address is that of a resource, whose id may have a slash in it.
+    Every address below a collection belongs to a resource, whose id may contain a slash.
     """
     collections = tuple(f"{path}/" for path in ("agents", *(f"stored/{kind.path}" for kind in KINDS)))
     for route in capabilities.routes():
@@ -72,7 +71,7 @@ def added_routes() -> Iterator[URLPattern]:
 
 @csrf_exempt
 def missing(request: HttpRequest) -> HttpResponse:
-    """Answer for an address below the API's that does not exist."""
+    """Answer for an address below the API's root that does not exist."""
     return errors.not_found(request)
 
 
@@ -94,6 +93,6 @@ urlpatterns = [
     path("docs", document.docs, name="docs"),
     path("healthz", health.alive),
     path("readyz", health.ready),
-    # Without this, a project's own page would answer for what is missing here.
+    # Without this, a project's own page would answer for missing addresses here.
     re_path("", missing),
 ]

@@ -1,4 +1,4 @@
-"""Who may do what: one table of roles and rights, used by every query and every verb. Pure."""
+"""Roles and rights: one table, used by every query and every verb. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Right(Enum):
     ADMINISTER = "administer"
 
     def refused(self, workspace_id: str) -> str:
-        """Return the sentence that refuses it."""
+        """Return the sentence for a refusal."""
         if self is Right.ADMINISTER:
             return Message("You may not administer the workspace {workspace!r}.", workspace=workspace_id)
         return Message(
@@ -59,7 +59,7 @@ LEAST_ROLE: Mapping[Right, Role] = {
 
 
 class Via(StrEnum):
-    """How a change came about, as the log records it."""
+    """How a change was made, as the log records it."""
 
     STUDIO = "studio"
     API = "api"
@@ -76,12 +76,12 @@ Rights = tuple[Role | None, frozenset[tuple[str, Role]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who makes a request: a person, an API key acting for its owner, or the application itself.
+    """The caller of a verb: a person, an API key acting for its owner, or the application itself.
 
     `roles` maps workspace ids to roles, already limited to what an API key allows. `everywhere` is a role
     in every workspace: that of a superuser, or of the application.
 
-    Rights that were read from the database are those of a moment. So before a change is committed, they are
+    Rights that were read from the database may be outdated. So before a change is committed, they are
     compared with what is stored by then: `versioning.models.event_transaction`.
     """
 
@@ -97,20 +97,20 @@ class Caller:
     """Returns the caller with the rights that are stored now; raises `Unauthorized` if it may not call any
     more. None if a program gave the rights: they hold without regard to what is stored."""
     rights_position: int = field(default=0, compare=False)
-    """The position in the log of the newest change of rights when these were read, or of an earlier one."""
+    """The position in the log of the newest change of rights when these were read, or an earlier position."""
 
     @property
     def rights(self) -> Rights:
-        """What the caller may do, without who it is. Equal for all callers who may do the same."""
+        """The caller's rights, without the identity. Equal for all callers with the same rights."""
         return self.everywhere, frozenset(self.roles.items())
 
     @property
     def has_role(self) -> bool:
-        """Whether the caller has a role anywhere; what is public may be read without one."""
+        """Whether the caller has a role anywhere; public resources may be read without one."""
         return self.everywhere is not None or bool(self.roles)
 
     def may(self, right: Right, workspace_id: str) -> bool:
-        """Say whether the caller has the right in the workspace."""
+        """Return whether the caller has the right in the workspace."""
         roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]
         return any(role.rank >= LEAST_ROLE[right].rank for role in roles)
 
@@ -139,7 +139,7 @@ class RightsChanged(Forbidden):
 
 
 APPLICATION = Caller(everywhere=Role.ADMIN)
-"""The program that embeds the editor. It may do everything, and is never named as an author."""
+"""The program that embeds the editor. It has all rights, and is never named as an author."""
 
 COMMAND = Caller(everywhere=Role.ADMIN, via=Via.COMMAND)
 """A person with access to the machine who runs a management command."""

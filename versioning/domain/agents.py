@@ -141,8 +141,8 @@ Usages = TypeAliasType("Usages", dict[_Key, Usage])
 Scorers = TypeAliasType("Scorers", dict[_Key, Scorer])
 SubAgents = TypeAliasType("SubAgents", dict[ResourceId, Usage])
 
-# A JSON object stored as given, for whichever runtime reads it. Its variants may also hold lists; the lists
-# of matching variants are concatenated.
+# A JSON object stored as given, for any runtime that reads it. Its variants may also hold lists; the lists of
+# matching variants are concatenated.
 ObjectOrList = TypeAliasType(
     "ObjectOrList",
     Annotated[
@@ -186,7 +186,7 @@ def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
 
 
 OVERRIDE: Final = ConfigSchema(edit=AgentFields, whole=AgentFields)
-"""What the snapshots of overrides hold: nothing is required, so that everything can be cleared."""
+"""The snapshot fields of overrides: none is required, so that everything can be cleared."""
 AGENT: Final = ResourceKind(
     slug="agent",
     id_member="agentId",

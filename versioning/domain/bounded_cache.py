@@ -22,7 +22,7 @@ class BoundedCache(Generic[K, V]):
 
     @property
     def used(self) -> int:
-        """The number of bytes in use, as `put` was told."""
+        """The total weight of the cached values, in bytes."""
         return self._used
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class BoundedCache(Generic[K, V]):
             return held[0]
 
     def put(self, key: K, value: V, weight: int) -> None:
-        """Store a value of `weight` bytes in place of the previous one, unless it exceeds the cache."""
+        """Store a value of `weight` bytes, replacing a previous one, unless it exceeds the cache."""
         with self._lock:
             self._remove(key)
             if weight > self.size:

@@ -1,4 +1,4 @@
-"""Validators of JSON Schema that stop at a deadline and say little of the values. Pure.
+"""Validators of JSON Schema that stop at a deadline and reveal little of the values. Pure.
 
 Every keyword checks the deadline first. Patterns are matched by a library that can be interrupted, and
 keywords that would take quadratic time have their own implementation here.
@@ -30,7 +30,7 @@ MAX_UNEVALUATED: Final = 1000
 
 
 class TooSlow(Exception):
-    """The time for the check is over."""
+    """The time for the check has run out."""
 
 
 _deadline: ContextVar[float] = ContextVar("deadline")
@@ -47,7 +47,7 @@ def time_for(seconds: float) -> Iterator[None]:
 
 
 def _time_left() -> float:
-    """Return the seconds that are left; raises `TooSlow` if there are none."""
+    """Return the remaining seconds; raises `TooSlow` if there are none."""
     left = _deadline.get() - time.thread_time()
     if left <= 0:
         raise TooSlow

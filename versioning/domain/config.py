@@ -1,4 +1,4 @@
-"""Fields of snapshots: what a configuration may hold, how it is checked and compared, where its texts are.
+"""Fields of snapshots: what a configuration may hold, and how it is checked and compared.
 
 Each kind declares its fields as classes. Storage, API, OpenAPI document, comparison and export follow from
 them. Pure pydantic, used to validate only: the caller's value is stored unchanged.
@@ -119,7 +119,7 @@ class RuleGroup(Shape):
 
 
 def list_or(single: str, several: str) -> Discriminator:
-    """Return what tells a list from a single value, as tags of a union."""
+    """Return the tag that distinguishes a list from a single value in a union."""
     return Discriminator(lambda value: several if isinstance(value, list) else single)
 
 
@@ -130,8 +130,8 @@ UNCHANGED: Any = Field(default="")
 class MayVary:
     """Marks a field that holds either a plain value or a list of variants.
 
-    A variant is `{"value", "rules"?}` and counts when its rules hold. `variant` is the type of its value,
-    if that differs from the type of the field. `name` gives the names in the OpenAPI document:
+    A variant is `{"value", "rules"?}` and applies when its rules hold. `variant` is the type of its value, if
+    that differs from the type of the field. `name` gives the names in the OpenAPI document:
     `<name>OrVariants` and `<name>Variant`.
     """
 
@@ -140,7 +140,7 @@ class MayVary:
         self.variant = variant
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return a schema for a plain value or a list of variants; whether it is a list tells them apart."""
+        """Return a union schema of a plain value and a list of variants."""
         return handler.generate_schema(_value_or_variants(self.name, source, self.variant or source))
 
 
@@ -184,7 +184,7 @@ class ConfigSchema:
     def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration after an edit: an absent field is unchanged, a null one is cleared.
 
-        Raises `Invalid` with every problem of what is new. What was saved before there was a rule does not
+        Raises `Invalid` with every problem of the changed fields. Fields saved before a rule existed do not
         prevent edits of other fields.
         """
         try:
@@ -201,7 +201,7 @@ class ConfigSchema:
         return config
 
     def read(self, value: Mapping[str, Any]) -> Config:
-        """Return a configuration that was read from storage; raises `Invalid` if its shape is wrong."""
+        """Return a configuration read from storage; raises `Invalid` if its shape is wrong."""
         config = self.merged({}, value)
         raise_for_issues(self.whole, config)
         return config
@@ -232,10 +232,10 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
 
 
 def excerpt_of(config: Config, text_field: str | None = None) -> str:
-    """Return how the text of a configuration begins, in one line of at most `EXCERPT_LENGTH` characters.
+    """Return the beginning of a configuration's text, in one line of at most `EXCERPT_LENGTH` characters.
 
-    Of a prompt block that the text refers to it has the id, in square brackets. Only migration 0013 does not
-    say which field has the text.
+    References to prompt blocks appear as their ids in square brackets. Only migration 0013 does not name the
+    field with the text.
     """
     fields = _TEXT_FIELDS_OF_0013 if text_field is None else (text_field,)
     text: Any = next((config[name] for name in fields if name in config), "")
@@ -243,7 +243,7 @@ def excerpt_of(config: Config, text_field: str | None = None) -> str:
     line = ""
     for block in blocks:
         part = block["content"] if "content" in block else f"[{block.get('id', '')}]"
-        # The white space of a text is most of it at the worst: enough is read to fill the line all the same.
+        # Most of a text can be white space, so enough is read to fill the line anyway.
         line = f"{line} {' '.join(part[: 8 * EXCERPT_LENGTH].split())}".strip()
         if len(line) >= EXCERPT_LENGTH:
             break

@@ -1,9 +1,8 @@
 """Check `requestContextSchema`, and check request contexts against it. Pure.
 
 Members write the schemas and applications send the contexts; neither may keep a thread busy. So nothing is
-fetched: references have to stay inside the schema. Schemas and patterns have a maximum size, and patterns
-are matched by a library that can be interrupted. There is a deadline, checked at every keyword; whatever
-exceeds it is refused.
+fetched: references must stay inside the schema. Schemas and patterns have a maximum size, and patterns are
+matched by a library that can be interrupted. Every keyword checks a deadline; exceeding it is refused.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def refusals(
     """Return why a schema refuses a context, each reason with the member's name; empty if it does not.
 
     The member `versions` of a context holds selectors, which a schema need not declare. `seconds_spent` is
-    what other schemas of the same request have used of `SECONDS`. Raises `UnusableSchema`.
+    the part of `SECONDS` that other schemas of the same request have used. Raises `UnusableSchema`.
     """
     text = canonical.dump(schema)
     try:
@@ -108,7 +107,7 @@ _validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_CACHE_BYTES)
 
 
 def _problem(text: str) -> Issue | None:
-    """Return what is wrong with the schema that has this text; raises `TooSlow`."""
+    """Return the problem of the schema with this text, or None; raises `TooSlow`."""
     if len(text.encode()) > MAX_SCHEMA:
         return Issue(SCHEMA_FIELD, Message("must not be larger than {limit} KiB", limit=MAX_SCHEMA // 1024))
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -160,7 +159,7 @@ def _validator(text: str) -> Any:
 
 
 def _unsafe(schema: Any, validator: Any) -> Issue | None:
-    """Return what refers to another document or cannot be interrupted; None if nothing does."""
+    """Return a part that refers to another document or cannot be interrupted, or None."""
     pending: list[tuple[Any, str]] = [(schema, SCHEMA_FIELD)]
     keywords: set[str] = set()
     while pending:

@@ -1,8 +1,8 @@
 """The errors of the domain.
 
-Each has a sentence for people and a stable `code` for programs. They know nothing of HTTP:
-`versioning.api.errors` alone maps them to a status. The base class and `Invalid` come from the package that
-is shared with the client; the others are raised by the service only.
+Each has a sentence for people and a stable `code` for programs. They are independent of HTTP: only
+`versioning.api.errors` maps them to a status. The base class and `Invalid` come from the package that is
+shared with the client; the others are raised by the service only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class NotFound(VersioningError):
-    """The resource does not exist, or this caller may not read it: deliberately the same error for both."""
+    """The resource does not exist, or the caller may not read it: deliberately the same error for both."""
 
     code = "not_found"
 
@@ -71,7 +71,7 @@ class Forbidden(VersioningError):
 
 
 class Conflict(VersioningError):
-    """What is stored stands in the way of the request; the code, which each has to have, says what it is."""
+    """The stored state conflicts with the request; each error has a code that identifies the conflict."""
 
 
 class IdTaken(Conflict):
@@ -91,12 +91,12 @@ class InUse(Conflict):
         self.hidden_count = hidden_count
 
     def details(self) -> dict[str, Any]:
-        """Return the dependents that the caller may read, and the count of the others."""
+        """Return the dependents that the caller may read, and the number of others."""
         return {"dependents": self.dependents, "hiddenCount": self.hidden_count}
 
 
 class PartsUnavailable(Conflict):
-    """An agent cannot be given in parts, because no client can choose its versions by the request context."""
+    """An agent has no parts, because clients cannot choose its versions by the request context."""
 
     code = "parts_unavailable"
 

@@ -1,8 +1,8 @@
 """The types of events in the log, and who sees them. Pure.
 
-An application that writes events of its own declares each type once, with the words in which people are told
-of it (`EditorApp.events`); the API, the studio and their filters know it from then on.
-`versioning.models.events` writes and reads events.
+An application that writes its own events declares each type once, with its wording for people
+(`EditorApp.events`); the API, the studio and their filters then support it. `versioning.models.events` writes
+and reads events.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ALL_OF: Final = ".*"
 
 
 class Audience(StrEnum):
-    """Who sees an event, unless the event itself narrows it further."""
+    """Who sees an event, unless the event itself restricts it further."""
 
     READERS = "readers"
-    """About something published: everybody who may read the resource, or could until the event."""
+    """About published versions: everyone who may read the resource, or could until the event."""
     EDITORS = "editors"
-    """About drafts: everybody who may read the drafts of the workspace."""
+    """About drafts: everyone who may read the drafts of the workspace."""
     ADMINS = "admins"
     """About the workspace: its admins."""
 
@@ -39,11 +39,11 @@ class Reach(IntEnum):
     """Who could read the published version of a resource at the time of the event."""
 
     EDITORS = 0
-    """Nothing was published: those who may read drafts."""
+    """Nothing was published: users who may read drafts."""
     MEMBERS = 1
     """The members of its workspace."""
     EVERYBODY = 2
-    """Everybody who is signed in."""
+    """Every signed-in user."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,15 +57,15 @@ class Target:
     """Distinguishes it from a later resource with the same id."""
     workspace_id: str
     reach: Reach
-    """Who could read it until the event, and is therefore told of the event."""
+    """Who could read it until the event, and therefore sees the event."""
 
 
 class VersionName(Protocol):
-    """What names the version that an event is about: a version, or what remembers one."""
+    """The name of the version that an event is about: a version, or an object that remembers one."""
 
     @property
     def version_id(self) -> str:
-        """Its id, as callers write it."""
+        """The id in its external form."""
 
     @property
     def number(self) -> int | None:
@@ -73,21 +73,21 @@ class VersionName(Protocol):
 
 
 MAX_LENGTH: Final = 64
-"""How many characters a type has at most."""
+"""The maximum length of a type, in characters."""
 _TYPE: Final = re.compile(r"[a-zA-Z]+\.[a-zA-Z]+")
 _OF_KINDS: Final = {
     "created": Audience.EDITORS,
     "versionCreated": Audience.EDITORS,
     "published": Audience.READERS,
     "unpublished": Audience.READERS,
-    # Moving a released label concerns readers: the caller of `record` says so.
+    # Moving a released label concerns readers, too: the caller of `record` passes the audience.
     "labelMoved": Audience.EDITORS,
     "labelRemoved": Audience.EDITORS,
     "versionDeleted": Audience.EDITORS,
     "updated": Audience.READERS,
     "deleted": Audience.READERS,
 }
-"""What happens to resources of every kind."""
+"""The events of resources of every kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,29 +97,29 @@ class EventType:
     name: str
     """The second half of the type, such as `published`."""
     title: object = ""
-    """What it is called beside its subject, lazily translated; without, it is called by its name."""
+    """The title beside its subject, lazily translated; the default is the name."""
     sentence: Callable[[Any, Any], Any] | None = None
-    """Tells people of an event. It is given the event and the `studio.activity.names.Names` of what the event
-    names, and returns a `studio.activity.fragments.Sentence`."""
+    """Describes an event to people. It receives the event and the `studio.activity.names.Names` that it
+    mentions, and returns a `studio.activity.fragments.Sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventSubject:
-    """What events are about, and the types of them: `EventSubject(name="release", …)`."""
+    """The subject of events, and its types: `EventSubject(name="release", …)`."""
 
     name: str
     """The first half of the types."""
     audience: Audience
     types: Sequence[EventType]
     changes_rights: bool = True
-    """Whether an event without a resource can change what callers may do. Because of those that cannot,
-    nothing is checked again at the commit."""
+    """Whether an event without a resource can change callers' rights. Events that cannot
+    cause no check at the commit."""
     noun: object = ""
     """Within a sentence, lazily translated: `prompt block`."""
     title: object = ""
-    """Several of them, at the head of a group: `Prompt blocks`."""
+    """The plural at the head of a group: `Prompt blocks`."""
     anything: object = ""
-    """The choice that stands for all events about them."""
+    """The choice that stands for all events of the subject."""
 
 
 _SUBJECTS: Final[dict[str, EventSubject]] = {}
@@ -127,10 +127,10 @@ _DECLARED: Final[dict[str, EventType]] = {}
 
 
 def declare(subject: EventSubject) -> None:
-    """Declare the types of events about a subject.
+    """Declare the types of events of a subject.
 
-    Raises `ValueError` for a subject that is declared already, and for what is no type: a subject and a name,
-    each of ASCII letters.
+    Raises `ValueError` for a subject that is already declared, and for an invalid type: a subject and a name
+    must consist of ASCII letters.
     """
     require_instance(subject, EventSubject, by="events")
     require_instance(subject.audience, Audience, by="EventSubject(audience=…)")
@@ -145,17 +145,17 @@ def declare(subject: EventSubject) -> None:
 
 
 def declared(event_type: str) -> EventType | None:
-    """Return what is declared of a type; None for those of the kinds, and for unknown ones."""
+    """Return the declaration of a type; None for types of the kinds, and for unknown ones."""
     return _DECLARED.get(event_type)
 
 
 def subject_of(event_type: str) -> EventSubject | None:
-    """Return what is declared of the subject of a type; None for the kinds, and for unknown ones."""
+    """Return the declaration of the type's subject; None for the kinds, and for unknown ones."""
     return _SUBJECTS.get(event_type.partition(".")[0])
 
 
 def types() -> Mapping[str, Audience]:
-    """Return the audience of each declared type, those of the kinds first."""
+    """Return the audience of each declared type, the types of the kinds first."""
     of_kinds = {f"{kind.slug}.{name}": audience for kind in KINDS for name, audience in _OF_KINDS.items()}
     return of_kinds | {name: _SUBJECTS[name.partition(".")[0]].audience for name in _DECLARED}
 

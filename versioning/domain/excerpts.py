@@ -1,7 +1,7 @@
-"""The part of a text that shows why it was found, with the hits marked. Pure.
+"""The part of a text that shows why it matched, with the hits marked. Pure.
 
-Marks are structure, not markup: a prompt may well contain `<script>`. What is marked are the terms of a query
-or, with `inside`, its parts wherever they stand.
+Marks are structure, not markup: a prompt may well contain `<script>`. The marked hits are the terms of a
+query or, with `inside`, its parts anywhere, even inside words.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import regex
 from versioning.domain.text_search import FOLDS, IN_WORDS, MAX_WORD, UNSEPARATED, Term, TextQuery, folded
 
 LENGTH: Final = 200
-"""How many characters an excerpt has, about."""
+"""The approximate length of an excerpt, in characters."""
 _BEFORE: Final = 60
-"""How many of them come before the first hit, at most."""
+"""The maximum number of characters before the first hit."""
 _PART: Final = 16_000
-"""How much of a long text is looked at in one go: most hits are in the first part that has one."""
+"""How much of a long text is searched at once: most hits are in the first part that has one."""
 _IN_WORD: Final = rf"[[{IN_WORDS}]--[{UNSEPARATED}]]"
 _BETWEEN: Final = rf"[^{IN_WORDS}]"
 
@@ -44,7 +44,7 @@ class _Hit:
 
 
 def marked(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]:
-    """Return the whole of a short text in pieces, the hits among them."""
+    """Return a short text as pieces, with the hits marked."""
     return _pieces(text, _apart(list(_all_hits(text, _patterns(query, inside=inside)))))
 
 
@@ -52,7 +52,7 @@ def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]
     """Return the part of a text with most of the terms, in pieces; None if it has none of them."""
     patterns = _patterns(query, inside=inside)
     for start in range(0, len(text), _PART):
-        # What a term takes is in one of two parts that overlap.
+        # Two adjacent parts overlap, so that one of them contains every match completely.
         part = text[start : start + _PART + LENGTH]
         hits = list(_all_hits(part, patterns))
         if hits:
@@ -74,7 +74,7 @@ def _around(text: str, hits: list[_Hit]) -> list[Piece]:
 
 
 def _richest(hits: list[_Hit]) -> _Hit:
-    """Return the first of the hits, which are in order, that most terms follow closely."""
+    """Return the first of the hits, given in order, that most terms follow closely."""
     near: Counter[int] = Counter()
     best = first = hits[0]
     most = last = 0
@@ -94,7 +94,7 @@ def _richest(hits: list[_Hit]) -> _Hit:
 
 
 def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
-    """Return a part of a text in pieces, cut between words where there is a blank near."""
+    """Return a part of a text in pieces, cut between words if there is a blank nearby."""
     first = hits[0].start if hits else start
     blank = text.find(" ", start, min(first, start + 20)) if start else -1
     start = blank + 1 if blank >= 0 else start
@@ -116,7 +116,7 @@ def _pieces(text: str, hits: list[_Hit], start: int = 0) -> list[Piece]:
 
 
 def _apart(hits: list[_Hit]) -> list[_Hit]:
-    """Return the hits in order, without those that begin inside of another."""
+    """Return the hits in order, without those that begin inside another."""
     found: list[_Hit] = []
     for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
         if not found or hit.start >= found[-1].end:
@@ -142,7 +142,7 @@ def _all_hits(text: str, patterns: list[Any]) -> Iterator[_Hit]:
 
 
 def _searched(text: str) -> tuple[str, list[int] | None]:
-    """Return a text folded, and where each of its characters ends there unless it is the same place."""
+    """Return the folded text, and the end position of each original character unless they are the same."""
     if text.isascii():
         return folded(text), None
     parts = list(map(FOLDS.__getitem__, map(ord, text)))
@@ -150,13 +150,13 @@ def _searched(text: str) -> tuple[str, list[int] | None]:
 
 
 def _original(ends: list[int], place: int) -> int:
-    """Return which character of a text a place in its folded form comes from."""
+    """Return the position in the text of a position in its folded form."""
     return bisect_right(ends, place)
 
 
 @lru_cache(maxsize=256)
 def _pattern(term: Term) -> Any:
-    """Return the pattern of a term in a folded text."""
+    """Return the pattern for a term in a folded text."""
     parts = [regex.escape(term.words[0])]
     for before, word in zip(term.words, term.words[1:], strict=False):
         joined = "*+" if _is_unseparated(before[-1]) or _is_unseparated(word[0]) else "++"

@@ -1,7 +1,7 @@
 """The kinds of resource that the editor versions, each described once. Pure.
 
-Editor, API, studio, the log and their tests ask a kind what it is called and what it can do; none of
-them compares it with another one. The models that store a kind carry it as `model.kind`.
+Editor, API, studio, the log and their tests read names and features from the kind; none of them compares it
+with another one. The models that store a kind carry it as `model.kind`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from versioning.domain.errors import Invalid, Message
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceKind:
-    """What one kind of resource is called, what its versions hold, and which features it has."""
+    """The names of a kind of resource, the contents of its versions, and its features."""
 
     slug: str
-    """What the kind is called in resource references and event types: `agent`, `promptBlock`."""
+    """The name in resource references and event types: `agent`, `promptBlock`."""
     id_member: str
     """The member of a version that has the id of its resource: `agentId`."""
     namespace: str
@@ -29,37 +29,37 @@ class ResourceKind:
     path: str
     """The folder of its URLs (`/stored/agents`) and of its exported files."""
     icon: str
-    """The Material symbol by which people recognise it."""
+    """The Material symbol of the kind."""
     text_field: str
-    """The snapshot field with the text that people come to edit."""
+    """The snapshot field with the text, which people mostly edit."""
     schema: ConfigSchema
     studio_words: str = ""
-    """Where the words of the studio about the kind are, a dotted path: a `studio.kind_words.KindWords`."""
+    """The dotted path of the `studio.kind_words.KindWords` with the studio's words about the kind."""
     override_schema: ConfigSchema | None = None
-    """What the snapshots of an override hold, of a kind that code can define; None for other kinds."""
+    """The snapshot fields of overrides, for a kind that code can define; None for other kinds."""
     publishes_at_once: bool = False
     """Whether a save in Python, and a creation anywhere, is published by default."""
     has_visibility: bool = False
-    """Whether a resource can be public: readable beyond its workspace."""
+    """Whether a resource can be public: readable outside its workspace."""
     is_run: bool = False
-    """Whether applications run resources of this kind, which people can then try out in a chat."""
+    """Whether applications run resources of this kind, so that people can try them in a chat."""
     is_shown: bool = False
-    """Whether its text is part of the instructions of agents, for whoever may read those."""
+    """Whether its text is part of the instructions of agents, and so visible to their readers."""
 
     @property
     def with_article(self) -> str:
-        """One of them, in a sentence: `an agent`."""
+        """The singular with an article: `an agent`."""
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
     @property
     def stored(self) -> tuple[str, str]:
-        """What one, and what several are called in the API, which tells them from those that code defines."""
+        """The singular and plural in the API, which distinguish stored resources from code-defined ones."""
         stored = "stored " if self.in_code else ""
         return f"{stored}{self.singular}", f"{stored}{self.plural}"
 
     @property
     def schema_name(self) -> str:
-        """How the names of its schemas begin: `PromptBlock`."""
+        """The prefix of the names of its schemas: `PromptBlock`."""
         return self.slug[0].upper() + self.slug[1:]
 
     @property
@@ -74,20 +74,20 @@ class ResourceKind:
 
     @property
     def has_preview(self) -> bool:
-        """Whether there is text to preview: the instructions of an agent, or what agents show of a block."""
+        """Whether there is text to preview: an agent's instructions, or a block's text as agents show it."""
         return self.is_run or self.is_shown
 
 
 _kinds: Final[dict[str, ResourceKind]] = {}
 KINDS: Final = _kinds.values()
-"""Every kind of which the models are loaded, in the order of INSTALLED_APPS."""
+"""Every kind whose models are loaded, in the order of INSTALLED_APPS."""
 KINDS_BY_SLUG: Final[Mapping[str, ResourceKind]] = _kinds
 
 
 def register(kind: ResourceKind) -> None:
-    """Make a kind known: the class of its resources does so when it is made.
+    """Register a kind; the class of its resources calls this when it is created.
 
-    Raises `ValueError` if another kind has its slug, its path or its namespace already.
+    Raises `ValueError` if another kind already has its slug, path or namespace.
     """
     names = {kind.slug, kind.path, kind.namespace}
     for other in KINDS:

@@ -1,9 +1,9 @@
 """Locks: the exact versions of agents and of everything that they run and show, signed. Pure.
 
-A lock is a JSON object that its holder keeps; nothing of it is stored. It names each agent and each prompt
-block with a version and the digest of its configuration. The signature says in addition, for whoever checks
-it, under which conditions that was served when the lock was made (`Terms`): otherwise a lock could be used
-to read a draft, or a private agent through a public one that merely names it.
+A lock is a JSON object that its holder keeps; the editor does not store it. It names each agent and each
+prompt block with a version and the digest of its configuration. It also contains the conditions under which
+they were served when the lock was made (`Terms`): otherwise a lock could be used to read a draft, or a
+private agent through a public one that merely names it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from versioning.domain.errors import Invalid, Issue, Message, VersioningError
 
 LOCK_VERSION: Final = 1
 MAX_ENTRIES: Final = 2000
-"""How many agents and prompt blocks a lock holds at most: so it fits into the body of a run."""
+"""The maximum number of agents and prompt blocks in a lock, so that it fits into the body of a run."""
 
 OWN_MEMBERS: Final = frozenset({"lockVersion", "digest", "signature"})
-"""The members by which a lock differs from other maps of versions."""
+"""The members that distinguish a lock from other maps of versions."""
 
 _MEMBERS: Final = OWN_MEMBERS | {"agents", "promptBlocks"}
 _PIN_MEMBERS: Final = frozenset({"versionId", "digest"})
@@ -35,18 +35,18 @@ Json = dict[str, Any]
 
 
 class LockInvalid(Invalid):
-    """What was sent as a lock is none that this installation has signed."""
+    """The object sent as a lock was not signed by this installation."""
 
     code = "lock_invalid"
 
     @classmethod
     def at(cls, place: str) -> LockInvalid:
-        """Return the error; nothing says what exactly is wrong, since only whole locks can be used."""
+        """Return the error; it does not describe the fault, since only whole locks can be used."""
         return cls([Issue(place, "is not a lock as this installation has made it")])
 
 
 class LockBroken(VersioningError):
-    """Something that a lock names does not exist any more as it was, or may not be read by the caller."""
+    """Something that a lock names no longer exists in that form, or is not readable for the caller."""
 
     code = "lock_broken"
 
@@ -59,7 +59,7 @@ class LockBroken(VersioningError):
     ) -> None:
         self.agents, self.prompt_blocks = sorted(set(agents)), sorted(set(prompt_blocks))
         self.leading_to = leading_to
-        """The sub-agents of what is broken, which the request may need as well."""
+        """The sub-agents of the broken part, which the request may need as well."""
         found = [f"the agent {one!r}" for one in self.agents]
         found += [f"the prompt block {one!r}" for one in self.prompt_blocks]
         super().__init__(
@@ -69,7 +69,7 @@ class LockBroken(VersioningError):
         )
 
     def details(self) -> Json:
-        """Return the ids of what cannot be resolved."""
+        """Return the ids that cannot be resolved."""
         return {"names": [*self.agents, *self.prompt_blocks]}
 
 
@@ -78,9 +78,9 @@ class Pin:
     """The exact version of an agent or of a prompt block."""
 
     version_id: str | None
-    """None for an agent as its code says."""
+    """None for an agent as defined in code."""
     digest: str
-    """The digest of what is evaluated: of an agent in code, the code's configuration with the override."""
+    """The digest of the evaluated configuration: for an agent in code, the code's with the override."""
 
     def as_dict(self) -> Json:
         """Return the JSON form."""
@@ -98,25 +98,25 @@ def _nothing() -> References:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What was so when a lock was made, beside the versions.
+    """The conditions when a lock was made, in addition to the versions.
 
-    A reference in a published agent leads to what runs or is shown as a part of it, for every caller. The
-    references for which that is not so are listed here. All references of a draft count for those only who
-    may read the target themselves.
+    A reference in a published agent leads to a target that runs or is shown as a part of it, for every
+    caller. The exceptions are listed here. The references of a draft count only for callers who may read the
+    target themselves.
     """
 
     draft_agents: frozenset[str] = frozenset()
-    """The agents whose version was not published; running it takes the right to read drafts."""
+    """The agents whose version was not published; running it requires the right to read drafts."""
     draft_blocks: frozenset[str] = frozenset()
     own_agents: References = field(default_factory=_nothing)
-    """The sub-agents of published agents that were available to the maker of the lock by their own right."""
+    """The sub-agents of published agents that were available only by the lock maker's own right."""
     without_agents: References = field(default_factory=_nothing)
-    """The sub-agents that are in the lock because of other agents, and were not available to this one."""
+    """The sub-agents that are in the lock because of other agents, and were unavailable to this one."""
     without_blocks: References = field(default_factory=_nothing)
     """The prompt blocks that are in the lock because of other agents, and that this one did not show."""
 
     def as_dict(self) -> Json:
-        """Return the JSON form; what is empty is left out."""
+        """Return the JSON form, without empty members."""
         members: Json = {
             "draftAgents": sorted(self.draft_agents),
             "draftBlocks": sorted(self.draft_blocks),
@@ -128,7 +128,7 @@ class Terms:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Terms:
-        """Return the terms for their JSON form, which has been signed."""
+        """Return the terms for their JSON form, whose signature has been verified."""
         return cls(
             draft_agents=frozenset(given.get("draftAgents", ())),
             draft_blocks=frozenset(given.get("draftBlocks", ())),
@@ -138,20 +138,20 @@ class Terms:
         )
 
     def runs_as_part(self, agent_id: str, sub_agent_id: str) -> bool:
-        """Say whether a sub-agent runs as part of this agent for everybody who may run the agent."""
+        """Return whether a sub-agent runs as part of this agent for everyone who may run the agent."""
         return agent_id not in self.draft_agents and sub_agent_id not in self.own_agents.get(agent_id, ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """The exact versions of agents and prompt blocks, and the terms on which they may be used."""
+    """The exact versions of agents and prompt blocks, and the conditions of their use."""
 
     agents: Pins
     prompt_blocks: Pins
     terms: Terms
 
     def signed(self, key: bytes) -> Json:
-        """Return the lock as its holder keeps it; the same lock is the same JSON."""
+        """Return the lock as its holder keeps it; equal locks give equal JSON."""
         content = _content(self.agents, self.prompt_blocks)
         digest = canonical.digest(content)
         terms = _encoded(self.terms.as_dict())
@@ -170,10 +170,10 @@ class Lock:
 
 @dataclass(frozen=True, kw_only=True)
 class SentLock:
-    """A lock as it was sent: nothing of it is to be believed before it is opened."""
+    """A lock as it was sent; do not trust it before it is opened."""
 
     place: str = field(compare=False)
-    """Where it stands in the request."""
+    """Its place in the request."""
     agents: Pins
     prompt_blocks: Pins
     digest: str
@@ -181,7 +181,7 @@ class SentLock:
 
     @classmethod
     def parse(cls, value: Mapping[str, Any], place: str) -> SentLock:
-        """Return the lock of a JSON object; raises `LockInvalid` for one of another shape."""
+        """Return the lock for a JSON object; raises `LockInvalid` for one of another shape."""
         digest, signature = value.get("digest"), value.get("signature")
         try:
             canonical.check(value)
@@ -199,7 +199,7 @@ class SentLock:
         )
 
     def opened(self, key: bytes) -> Lock:
-        """Return the lock; raises `LockInvalid` unless it was signed with this key and not changed since."""
+        """Return the lock; raises `LockInvalid` unless it was signed with this key and is unchanged."""
         digest = canonical.digest(_content(self.agents, self.prompt_blocks))
         terms, _, mac = self.signature.partition(".")
         expected = f"{digest}.{_mac(key, digest, terms)}"

@@ -1,6 +1,6 @@
-"""The names of models: a name is a name, never an address. Pure.
+"""The names of models, which must not be addresses. Pure.
 
-Some libraries of providers take an address for a name, and send the prompt there, with the installation's
+Some providers' libraries accept an address as a name and send the prompt there, with the installation's
 token.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from versioning.domain.errors import Message
 
 PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"
-"""The names that `problem` has nothing against, as a regular expression."""
+"""The names that `problem` accepts, as a regular expression."""
 
 
 def problem(name: str) -> str | None:
@@ -26,6 +26,6 @@ def problem(name: str) -> str | None:
 
 
 def stored_problem(model: Mapping[str, Any] | None) -> str | None:
-    """Return the same of a model that may have been saved before there was the rule."""
+    """Return the same for a model that may have been saved before this rule existed."""
     name = (model or {}).get("name")
     return problem(name) if isinstance(name, str) else None

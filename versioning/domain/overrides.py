@@ -68,7 +68,7 @@ class CodeAgent(Protocol):
 
     @property
     def description(self) -> str:
-        """What it is for."""
+        """Its purpose."""
 
     @property
     def instructions(self) -> str | list[dict[str, Any]] | None:
@@ -176,7 +176,7 @@ def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
 
 
 def _allowed(agent: CodeAgent, field: str, value: Any) -> Any:
-    """Return the part of the field that the code allows an override to set; None if there is none."""
+    """Return the part of the field that the code allows an override to set, or None."""
     if field not in changeable(agent):
         return None
     if field != "tools" or agent.ownership.tools:

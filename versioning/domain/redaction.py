@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# API keys, invitation links and the secrets of webhooks; the prefix says which of them it is.
+# API keys, invitation links and the secrets of webhooks, distinguished by the prefix.
 _SECRET = re.compile(r"(e[ik]_|whsec_)[A-Za-z0-9_+/-]{16,}=*")
 _PREFIXES = ("ek_", "ei_", "whsec_")
 

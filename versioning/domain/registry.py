@@ -20,7 +20,7 @@ class Registry:
     """The tools that every agent can use by name."""
 
     def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
-        """Replace what is registered by what the framework defines."""
+        """Replace the registered agents and tools with those of the framework."""
         self.agents = {agent.id: agent for agent in agents}
         self.tools = frozenset(tools)
 
@@ -31,8 +31,8 @@ class Registry:
     def overridden_by(self, resource_id: str, workspace_id: str) -> CodeAgent | None:
         """Return the agent that a record with this id in this workspace overrides.
 
-        None if it overrides nothing: a record in another workspace was stored before the code took its id,
-        and stays an ordinary resource.
+        None for a record in another workspace: it was stored before the code took its id, and stays an
+        ordinary resource.
         """
         return self.get(resource_id) if workspace_id == self.workspace_id else None
 

@@ -17,7 +17,7 @@ CONTEXT_INVALID: Final = "request_context_invalid"
 
 @dataclass(frozen=True)
 class Notice:
-    """Something the caller should know although the request succeeded."""
+    """Information for the caller although the request succeeded."""
 
     code: str
     message: str
@@ -26,7 +26,7 @@ class Notice:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedAgent:
-    """An agent as applications use it: one text of instructions, plain values, nothing conditional."""
+    """An agent as applications use it: one text of instructions, plain values, no conditions."""
 
     id: str
     uuid: UUID
@@ -54,22 +54,22 @@ class ResolvedAgent:
     blocks: tuple[BlockReport, ...] = ()
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
     unresolved_blocks: tuple[str, ...] = ()
-    """The prompt blocks whose selected version does not exist, or may not be read by whoever selected it."""
+    """The prompt blocks whose selected version is missing, or not readable for the selecting caller."""
     outcome: Mapping[str, Any] | None = None
-    """What is said of the choice of its version (`versioning.serving.choice`); None if nobody chooses."""
+    """The outcome of the choice of its version (`versioning.serving.choice`); None without a chooser."""
     block_outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The same for the prompt blocks that it refers to, by id."""
     depends_on: tuple[tuple[str, str | None], ...] = ()
-    """What it depends on besides the agent and its blocks, because an application chooses their versions."""
+    """Its dependencies besides the agent and its blocks, because an application chooses their versions."""
 
 
 class Involving(Protocol):
-    """What is made of several agents."""
+    """A result made from several agents."""
 
     @property
     def looked_up(self) -> Collection[str]:
-        """The ids of all agents that were asked for, whether there are such or not."""
+        """The ids of all agents that were requested, existing or not."""
 
     @property
     def agents(self) -> Mapping[str, ResolvedAgent]:
-        """Those that were found, by id."""
+        """The agents that were found, by id."""

@@ -1,4 +1,4 @@
-"""Which version of a resource a caller asks for."""
+"""The version of a resource that a caller requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from versioning.domain.locks import OWN_MEMBERS, SentLock
 
 _Value = TypeVar("_Value")
 _overlays: Final[list[str]] = []
-"""The names of the selectors that applications have added, by which overlays are selected."""
+"""The names of the selectors that applications have added for overlays."""
 
 
 class Status(StrEnum):
@@ -36,7 +36,7 @@ class OverlayName(NamedTuple):
     """An overlay (`versioning.serving.overlays`): what would be live if its versions were published now."""
 
     selector: str
-    """The selector of the application that knows it, such as `release`."""
+    """The application's selector, such as `release`."""
     id: str
 
 
@@ -53,8 +53,7 @@ class Selector:
     def parse(cls, given: Mapping[str, str]) -> Selector:
         """Return the selector for the members `status`, `versionId` and `label`, and those of applications.
 
-        Without any of them it is the published version. Raises `Invalid` for more than one, and for an
-        unknown status.
+        The default is the published version. Raises `Invalid` for more than one, and for an unknown status.
         """
         named = {key: given[key] for key in keys() if key in given}
         if len(named) > 1:
@@ -72,7 +71,7 @@ class Selector:
 
     @classmethod
     def read(cls, value: Any, place: str) -> Selector:
-        """Return the selector for a JSON object with one member; raises `Invalid` naming the place."""
+        """Return the selector for a JSON object with one member; raises `Invalid` naming its place."""
         problem = _selector_problem(value)
         if problem is not None:
             raise Invalid.field(place, problem)
@@ -80,7 +79,7 @@ class Selector:
 
     @property
     def asks_for_draft(self) -> bool:
-        """Whether it asks for the latest version, whichever that is."""
+        """Whether it asks for the latest version."""
         return self.status is Status.DRAFT or self.label == "latest"
 
     def as_dict(self) -> dict[str, str]:
@@ -95,14 +94,14 @@ class Selector:
 
 
 def declare(name: str) -> None:
-    """Add the selector of an application; raises `ValueError` for a name that is taken."""
+    """Add the selector of an application; raises `ValueError` if the name is taken."""
     if name in keys():
         raise ValueError(f"the selector {name!r} is taken")
     _overlays.append(name)
 
 
 def keys() -> tuple[str, ...]:
-    """Return the members of which a selector has exactly one."""
+    """Return the members of a selector, of which it has exactly one."""
     return ("status", "versionId", "label", *_overlays)
 
 
@@ -116,7 +115,7 @@ DRAFT = Selector(status=Status.DRAFT)
 
 
 class SelectedBlock(NamedTuple):
-    """The version of a prompt block that a request asks for, and the caller whose rights apply."""
+    """The requested version of a prompt block, and the caller whose rights apply."""
 
     selector: Selector
     by: Caller
@@ -130,7 +129,7 @@ NO_BLOCKS: SelectedBlocks = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class VersionsMap:
-    """The versions that a request asks for: of the called agent, its sub-agents, and their prompt blocks."""
+    """The requested versions: of the called agent, its sub-agents, and their prompt blocks."""
 
     agents: Mapping[str, Selector] = field(default_factory=lambda: MappingProxyType({}))
     prompt_blocks: Mapping[str, Selector] = field(default_factory=lambda: MappingProxyType({}))
@@ -142,7 +141,7 @@ class VersionsMap:
     strict: bool | None = None
     """Whether a version that cannot be resolved is an error rather than a warning."""
     lock: SentLock | None = None
-    """A lock, which selects every version; a map with one has nothing else."""
+    """A lock, which selects every version; it excludes all other members."""
 
     MEMBERS = ("agents", "promptBlocks", "self", "defaultStatus", "strict")
 
@@ -153,7 +152,7 @@ class VersionsMap:
         `{"agents": {<id>: selector}, "promptBlocks": {<id>: selector}, "self"?: selector, "defaultStatus"?,
         "strict"?}`, where a selector is an object with exactly one of them; or a lock. Raises `Invalid` with
         every problem at once; each is named below `field`, such as `versions.agents.<id>`. Raises
-        `LockInvalid` for what has a member of a lock and is none.
+        `LockInvalid` for an object that has a member of a lock but is not a lock.
         """
         if value is None:
             return NO_VERSIONS
@@ -176,9 +175,9 @@ class VersionsMap:
 
     @classmethod
     def merged(cls, *weakest_first: VersionsMap) -> VersionsMap:
-        """Return one map made from several; the last one with an entry wins, id by id.
+        """Return one map merged from several; the last one with an entry wins, id by id.
 
-        Raises `Invalid` for a lock beside anything else, since it would not be what runs.
+        Raises `Invalid` for a lock together with anything else, since the run would not match the lock.
         """
         locked = next((versions for versions in weakest_first if versions.lock is not None), None)
         if locked is not None and locked.lock is not None:
@@ -242,7 +241,7 @@ def _read_strict(value: Mapping[str, Any], place: str, issues: list[Issue]) -> b
 
 
 def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:
-    """Return the selector; if it is invalid, add an issue and return the default."""
+    """Return the selector; for an invalid one, add an issue and return the default."""
     problem = _selector_problem(value)
     if problem is None:
         return Selector.parse(value)

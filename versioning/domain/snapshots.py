@@ -1,4 +1,4 @@
-"""A saved configuration as the rest of the editor sees it, wherever it is stored."""
+"""A saved configuration as the rest of the editor sees it, independent of its storage."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _RESTORED_FROM: Final = re.compile(
 class Snapshot(Protocol):
     """One saved configuration; immutable, and without a status.
 
-    Resolution, comparison, export and the studio use these members only, and never ask where a version is
-    stored.
+    Resolution, comparison, export and the studio use only these members, and do not depend on where a version
+    is stored.
     """
 
     @property
@@ -43,11 +43,11 @@ class Snapshot(Protocol):
 
     @property
     def digest(self) -> str:
-        """A digest that is the same for equal configurations (`canonical.digest`)."""
+        """A digest that is equal for equal configurations (`canonical.digest`)."""
 
     @property
     def changed_fields(self) -> list[str]:
-        """The fields in which it differs from the version before."""
+        """The fields in which it differs from the previous version."""
 
     @property
     def change_message(self) -> str:
@@ -75,7 +75,7 @@ class Snapshot(Protocol):
 
     @property
     def bypassed_by(self) -> str:
-        """Who let it go live without the approvals that it needed; empty if that was not needed."""
+        """The user who published it without the required approvals; empty if there was none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,16 +86,16 @@ class VersionPointers:
     """The published version."""
     latest: Snapshot
     base: Snapshot
-    """The version that the next edit starts from: the latest, or one of equal effect with more fields."""
+    """The version that the next edit starts from: the latest, or an equivalent one with more fields."""
     from_git: Sequence[Snapshot] = ()
     """The versions in commits, newest first."""
     file: Snapshot | None = None
-    """The content of the file, whichever version that is."""
+    """The content of the file, as a version."""
     gone: bool = False
     """Whether only the history in Git is left, without a file or a row."""
 
     def find(self, version_id: str) -> Snapshot | None:
-        """Return the version with this id, if it is one that no row stores."""
+        """Return the version with this id if it is one that no row stores."""
         if self.file is not None and self.file.version_id == version_id:
             return self.active
         return next((one for one in self.from_git if one.version_id == version_id), None)
@@ -104,7 +104,7 @@ class VersionPointers:
 def title_of(version: Snapshot) -> str:
     """Return the name of a version for people: `Version 3`, `Git 2f7341a` or `File`.
 
-    A commit is never named by a number, because the versions in the database are numbered from 1 as well.
+    Commits are never numbered, because the versions in the database are numbered from 1 as well.
     """
     if version.source == "database":
         return Message("Version {number}", number=version.number)
@@ -112,14 +112,14 @@ def title_of(version: Snapshot) -> str:
 
 
 def reference_to(version: Snapshot) -> str:
-    """Return the name of a version within a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
+    """Return the version's name for use in a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
     if version.source == "database":
         return Message("version {number}", number=version.number)
     return reference_to_id(version.version_id)
 
 
 def reference_to_id(version_id: str) -> str:
-    """Return the name of a version within a sentence when only its id is known."""
+    """Return the version's name for use in a sentence when only the id is known."""
     if version_id.startswith(_IN_FILE):
         return Message("the override file")
     return _title_of_unstored(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
@@ -132,7 +132,7 @@ def subject_of(message: str) -> str:
 
 
 def own_words_of(version: Snapshot) -> str:
-    """Return the message that a person wrote; empty for one that the editor chose for lack of it."""
+    """Return the message that a person wrote; empty for one that the editor generated."""
     message = version.change_message
     if version.source != "database":
         return "" if version.commit is None else message
@@ -141,9 +141,9 @@ def own_words_of(version: Snapshot) -> str:
 
 
 def restored_from(version: Snapshot) -> str:
-    """Return the name of the version that this one is a copy of, within a sentence: `version 3`.
+    """Return the name of the version that this one copies, for use in a sentence: `version 3`.
 
-    Empty for a version that is no copy, and for a copy with a message of its own.
+    Empty for a version that is not a copy, and for a copy with its own message.
     """
     found = _RESTORED_FROM.fullmatch(version.change_message)
     if found is None or version.source != "database":

@@ -1,9 +1,9 @@
-"""What people type to search for, and whether a text has it. Pure.
+"""Search queries, and whether a text matches them. Pure.
 
-Both databases and the texts in memory are searched for the same words, because the words are found here:
-databases divide texts in ways of their own, which depend on their version and locale. A word is a run of
-letters and digits, without case and accents. Where words are not separated, as in Chinese, each character is
-a word. Punctuation only separates, so `{{ customer.name }}` is the two words `customer name`.
+Both databases and the texts in memory are searched for the same words, because words are split here:
+databases split texts in their own ways, which depend on version and locale. A word is a run of letters and
+digits, ignoring case and accents. In scripts that do not separate words, such as Chinese, each character is a
+word. Punctuation only separates, so `{{ customer.name }}` is the two words `customer name`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Final
 import regex
 
 MAX_WORD: Final = 64
-"""How many characters of a word are told apart; longer words are the same if they begin the same."""
+"""The significant length of a word in characters; longer words are equal if they begin the same."""
 
 UNSEPARATED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-"""The scripts that do not separate words, as part of a set of characters of `regex`."""
+"""The scripts that do not separate words, as part of a `regex` character set."""
 IN_WORDS: Final = r"\p{L}\p{N}\p{M}"
-"""The characters of words, as such a part."""
+"""The characters of words, as part of such a set."""
 
 _WORDS: Final = regex.compile(
     rf"[{UNSEPARATED}]\p{{M}}*+|[[{IN_WORDS}]--[{UNSEPARATED}]]++", flags=regex.VERSION1
@@ -35,12 +35,12 @@ _MAX_FOLDS: Final = 20_000
 
 
 class _Folds(dict[int, str]):
-    """What stands for a character when case and accents do not count: mostly one character."""
+    """Replacements for characters when case and accents are ignored, mostly of one character."""
 
     def __missing__(self, code: int) -> str:
         decomposed = unicodedata.normalize("NFKD", chr(code).casefold()).casefold()
         kept = "".join(one for one in decomposed if ord(one) not in _ACCENTS)
-        if len(self) >= _MAX_FOLDS:  # all there are were saved
+        if len(self) >= _MAX_FOLDS:  # caches every character
             self.clear()
         self[code] = unicodedata.normalize("NFC", kept)
         return self[code]
@@ -50,12 +50,12 @@ FOLDS: Final = _Folds()
 
 
 def folded(text: str) -> str:
-    """Return a text without case and accents; it can have another length."""
+    """Return a text without case and accents; its length can change."""
     return text.lower() if text.isascii() else text.translate(FOLDS)
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order, folded, each of `MAX_WORD` characters at most."""
+    """Return the words of a text in order, folded, each truncated to `MAX_WORD` characters."""
     pattern: Any = _PLAIN_WORDS if text.isascii() else _WORDS
     found: list[str] = pattern.findall(folded(text))
     return [word[:MAX_WORD] for word in found]
@@ -68,58 +68,58 @@ def word_line(text: str) -> str:
 
 @dataclass(frozen=True)
 class Term:
-    """Words that follow each other in a text."""
+    """Consecutive words in a text."""
 
     words: tuple[str, ...]
     begins: bool
-    """Whether the last word may go on: `refund` finds `refunds`."""
+    """Whether the last word may be a prefix: `refund` finds `refunds`."""
 
     @property
     def in_line(self) -> str:
-        """What a line of words has if it has the term."""
+        """The text that a line of words contains if it has the term."""
         return f" {' '.join(self.words)}" if self.begins else f" {' '.join(self.words)} "
 
 
 @dataclass(frozen=True)
 class TextQuery:
-    """What to search for: every term of what was typed.
+    """A search query: a text must contain every term.
 
-    Words in quotes follow each other, and so do the words of `order_id` or `customer.name`. Other words may
-    stand anywhere, and a text may continue them, unless they have one letter only.
+    Words in quotes must be consecutive, and so must the words of `order_id` or `customer.name`. Other words
+    may occur anywhere and be prefixes, unless they have only one letter.
     """
 
     typed: str
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        """The terms, each once; none if nothing but punctuation was typed."""
+        """The terms, without duplicates; none if only punctuation was typed."""
         found = (_term(match) for match in _QUOTED_OR_NOT.finditer(self.typed))
         return tuple(dict.fromkeys(term for term in found if term is not None))
 
     @cached_property
     def line(self) -> str:
-        """The words of what was typed: a field that has these and no more is what was typed."""
+        """The words of the query: a field with exactly these words equals the query."""
         return word_line(self.typed)
 
     @cached_property
     def beginning(self) -> str:
-        """How the words of a field begin that goes on after what was typed."""
+        """The beginning of the words of a field that begins with the query."""
         return self.line[:-1] if self.terms and self.terms[-1].begins else self.line
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """What was typed between blanks and quotes, punctuation included, for a search inside of words."""
+        """The parts between blanks and quotes, including punctuation, for a search inside words."""
         found = (match[0] if match[1] is None else match[1] for match in _QUOTED_OR_NOT.finditer(self.typed))
         return tuple(dict.fromkeys(part.strip() for part in found if part.strip()))
 
     def is_in(self, lines: Iterable[str]) -> bool:
-        """Say whether lines of words have all the terms, each of them in one line."""
+        """Return whether lines of words contain all the terms, each of them in one line."""
         lines = list(lines)
         return all(any(term.in_line in line for line in lines) for term in self.terms)
 
 
 def _term(match: re.Match[str]) -> Term | None:
-    """Return the term of a part of what was typed; None if it has no words.
+    """Return the term for a part of the query; None if it has no words.
 
     A quotation without an end is still being typed.
     """

@@ -1,4 +1,4 @@
-"""What people write, checked before it is stored: one check for the API, Python and the studio. Pure."""
+"""Checks texts that people write before they are stored, for the API, Python and the studio. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from editor_client.shared import canonical
 from versioning.domain.errors import Invalid, Message
 
 MAX_QUOTE: Final = 1_000
-"""How many characters of a version a comment quotes."""
+"""The maximum length of a comment's quotation from a version, in characters."""
 
 
 def checked_text(field: str, text: str, longest: int) -> str:
     """Return a text; raises `Invalid`, naming the field, if it is too long or cannot be stored.
 
-    What cannot be stored is NUL and lone surrogates, which Python and forms can pass although JSON cannot.
+    NUL and lone surrogates cannot be stored; Python and forms can pass them although JSON cannot.
     """
     if len(text) > longest:
         raise Invalid.field(field, Message("must not be longer than {limit} characters", limit=longest))

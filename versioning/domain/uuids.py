@@ -1,4 +1,4 @@
-"""UUIDs as callers write them. Pure."""
+"""UUIDs in their external form. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from versioning.domain.errors import NotFound
 
 
 def uuid_of(text: str) -> UUID:
-    """Return the UUID that a text spells in lower case, with hyphens; raises `NotFound` for any other text.
+    """Return the UUID written in lower case with hyphens; raises `NotFound` for any other text.
 
-    A text that spells none names nothing that is stored.
+    Any other text cannot identify a stored object.
     """
     try:
         found = UUID(text)

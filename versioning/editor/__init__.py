@@ -6,8 +6,8 @@
     editor.agent.update("writer", instructions="…", by=user)     # saved and published AT ONCE
     editor.prompt.update("tone", content="…", by=user)           # saved as a DRAFT
 
-The two kinds differ in that one thing. Everything checks rights, keeps the policies and writes the
-audit log; the REST API, the studio and the commands call these same verbs.
+That is the only difference between the two kinds. Every verb checks rights, applies the policies and writes
+the audit log; the REST API, the studio and the commands call these same verbs.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ class Editor:
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what an application adds to the interface, made once: the verbs of a kind, or other ones.
+        """Return the verbs that an application adds under this name; each is created once.
 
-        `EditorApp.verbs` names the class of others, which is called with this editor. Raises
-        `AttributeError` for any other name.
+        `EditorApp.verbs` maps names to classes, which are called with this editor. Raises `AttributeError`
+        for any other name.
         """
         if (verbs := capabilities.verbs(name)) is not None:
             added = verbs(self)
@@ -115,7 +115,7 @@ class Editor:
         return found
 
     def collection(self, kind: ResourceKind) -> Collection[Any]:
-        """Return the verbs of this kind, which are the attribute that it names."""
+        """Return the verbs of this kind."""
         found: Collection[Any] = getattr(self, kind.namespace)
         return found
 
@@ -171,10 +171,9 @@ class Editor:
     ) -> dict[str, Any]:
         """Return a lock: a JSON object that can be passed as `versions` and always gives the same prompts.
 
-        It holds the named agents and prompt blocks in the versions that the selector names, and all
-        sub-agents and prompt blocks that they reach, as they were at one moment; `make_lock` says which.
-        Nothing of it is stored. Raises `NotFound`, `Forbidden` and `Invalid` as `make_lock` does, and
-        `LockKeyUnreadable` if nothing can be signed.
+        It holds the named agents and prompt blocks in the selected versions, plus every sub-agent and prompt
+        block that they reach, read at one moment; see `make_lock`. The lock is not stored. Raises `NotFound`,
+        `Forbidden` and `Invalid` as `make_lock` does, and `LockKeyUnreadable` if nothing can be signed.
         """
         key, caller = LockKey.opened(), caller_of(by)
         named, blocks = list(dict.fromkeys(agents)), list(dict.fromkeys(prompt_blocks))
@@ -187,7 +186,7 @@ class Editor:
         return lock.signed(key)
 
     def opened(self, sent: SentLock) -> Lock:
-        """Return a lock that was sent; raises `LockInvalid` unless this installation has signed it."""
+        """Verify and return a lock; raises `LockInvalid` if this installation has not signed it."""
         return sent.opened(LockKey.opened())
 
     def serve_locked(
@@ -206,7 +205,7 @@ class Editor:
         )
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
-        """Return what is planned, all of it as it was stored at one moment."""
+        """Return the result of `read`, with everything in it read at one moment."""
 
         def about(planned: Planned) -> Iterator[Dependency]:
             for agent_id in planned.looked_up:

@@ -38,7 +38,7 @@ _TEXTS: Final = [
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Assembled instructions, and where they come from."""
+    """Assembled instructions, split into pieces that know their origin."""
 
     pieces: Sequence[Piece]
     """Together they are the text."""
@@ -63,7 +63,7 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True)
 class UsedBlock:
-    """A prompt block that an agent refers to, with its published version and its draft."""
+    """A prompt block that an agent refers to, with the numbers of its published version and its draft."""
 
     id: str
     name: str
@@ -84,11 +84,10 @@ def preview(
 ) -> tuple[str, list[BlockReport]]:
     """Return the text that instruction blocks give in the context, and the result for each block.
 
-    A referenced block is shown as its draft, as its published version to callers who may not read drafts,
-    and as missing to callers who may read neither. Without `drafts` it is the published version for
-    everybody: the text that an agent would have if it were published with these blocks now. Raises
-    `Invalid` if the text is too long or takes too much to evaluate; `field` is the caller's name for the
-    blocks.
+    A referenced block is shown as its draft, as its published version to callers who may not read drafts, and
+    as missing to callers who may read neither. Without `drafts`, every caller gets the published version: the
+    text that an agent would have if it were published with these blocks now. Raises `Invalid` if the text is
+    too long or takes too much to evaluate; `field` names the blocks in the error.
     """
     evaluation = Evaluation(context or {})
     texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
@@ -104,7 +103,7 @@ def explain(
     by: Who = APPLICATION,
     field: str = "blocks",
 ) -> Explanation:
-    """Return what `preview` returns, in pieces that say where they come from; raises as that does."""
+    """Return the text of `preview` as pieces that know their origin; raises the same errors."""
     evaluation = Evaluation(context or {})
     texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
     return Explanation.of(blocks, evaluation, texts, field=field)
@@ -155,9 +154,9 @@ def context_notices(
 def configs_used_in(
     resources: Resources[PromptBlock], config: Config, *, drafts: bool, by: Who = APPLICATION
 ) -> list[Config]:
-    """Return what the prompt blocks hold that the instructions refer to: those that the caller may read.
+    """Return the configurations of the readable prompt blocks that the instructions refer to.
 
-    Each is the published version, or the latest that the caller may read with `drafts`. Raises `Invalid` if
+    Each is the published version or, with `drafts`, the latest that the caller may read. Raises `Invalid` if
     they are too much to read.
     """
     wanted = {target for _, target in referenced_blocks(config)}
@@ -167,10 +166,7 @@ def configs_used_in(
 
 
 def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPLICATION) -> list[UsedBlock]:
-    """Return the prompt blocks that the instructions refer to, in order, each once.
-
-    Blocks that the caller may not read are left out. Takes one query.
-    """
+    """Return the prompt blocks that the instructions refer to, in order, without duplicates."""
     by = caller_of(by)
     wanted = list(dict.fromkeys(target for _, target in referenced_blocks(config)))
     rows = list_readable(resources, by=by).filter(pk__in=wanted).defer(*_TEXTS) if wanted else ()

@@ -1,7 +1,6 @@
-"""The same change to many chosen resources of both kinds: each on its own, with one report.
+"""Apply one change to many chosen resources of both kinds, and report on each of them.
 
-Each resource is a case of its own: its own rights, checks and transaction. What is refused for one stops none
-of the others.
+Each resource has its own rights, checks and transaction. A refusal for one does not stop the others.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ MAX_CHOSEN: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A resource that a person chose, and what they saw of it when they did."""
+    """A resource that a person chose, and the state in which they saw it."""
 
     kind: ResourceKind
     id: str
     version_id: str
-    """The version that they saw as its newest."""
+    """The newest version that they saw."""
     etag: str | None = None
-    """The entity tag that the resource had, as for `If-Match`; None if they saw the version alone."""
+    """The entity tag of the resource, as for `If-Match`; None if only the version was seen."""
 
 
 class Result(StrEnum):
-    """What came of one choice."""
+    """The result for one choice."""
 
     DONE = "done"
     NOTHING_TO_DO = "nothing_to_do"
@@ -45,14 +44,14 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of one choice, and why."""
+    """The outcome for one choice, and the reason."""
 
     choice: Choice
     result: Result
     error: VersioningError | None = None
     """Why it was refused."""
     warnings: Sequence[Notice] = ()
-    """What to look at although it was done."""
+    """Warnings about a change that was made."""
 
 
 Change = Callable[[Collection[Any], Choice, Caller], Sequence[Notice] | None]
@@ -71,7 +70,7 @@ def change_chosen(
 ) -> list[Outcome]:
     """Make a change to each of the chosen resources; return an outcome for each, in the given order.
 
-    What agents refer to comes first, so that an agent can be published together with its prompt blocks.
+    Prompt blocks are changed before agents, so that an agent can be published together with its blocks.
     Raises `Invalid` for more than `MAX_CHOSEN` choices, before anything is changed.
     """
     if len(choices) > MAX_CHOSEN:
@@ -91,8 +90,8 @@ def publish_chosen(
 ) -> list[Outcome]:
     """Publish the chosen versions; see `change_chosen`.
 
-    Exactly the version that was seen goes live. A resource that has changed since is refused: with its ETag,
-    whatever has changed; without it, if there is a newer version.
+    Publishes exactly the version that was seen. A resource that has changed since is refused: after any
+    change if the choice has an ETag, otherwise only if there is a newer version.
     """
     return change_chosen(collection_of, choices, _publish, by=by)
 
@@ -104,13 +103,13 @@ def _publish(collection: Collection[Any], choice: Choice, by: Caller) -> Sequenc
         return None
     if choice.etag is None and choice.version_id != resource.latest_id:
         raise EditConflict(current_state(resource))
-    # Without one it is the one just read: a change from now on is refused, too.
+    # Without an ETag, use the one just read: any change from now on is refused, too.
     expect = {resource.etag if choice.etag is None else choice.etag}
     try:
         done = collection.publish(choice.id, choice.version_id, by=by, expect=expect)
     except EditConflict as conflict:
         if conflict.current["activeVersionId"] == choice.version_id:
-            return None  # another person has published it in this moment
+            return None  # another person has just published it
         raise
     return done.warnings
 

@@ -1,4 +1,4 @@
-"""What can be done to many chosen resources at once besides publishing: setting a label, changing tags."""
+"""Bulk changes other than publishing: setting a label, changing tags."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ATTEMPTS: Final = 3
 def label_chosen(
     collection_of: CollectionOf, choices: Sequence[Choice], name: str, *, live: bool, by: Who = APPLICATION
 ) -> list[Outcome]:
-    """Set a label on the versions that were seen as the newest, or on those that are `live`.
+    """Set a label on the newest versions as they were seen or, with `live`, on the live versions.
 
-    It is moved where it is on another version. Raises `Invalid` for a name that no label can have; see
+    A label that is on another version is moved. Raises `Invalid` for an invalid label name; see
     `change_chosen` for everything else.
     """
     problem = ids.label_problem(name)
@@ -45,8 +45,7 @@ def tag_chosen(
 ) -> list[Outcome]:
     """Add tags to the chosen resources, and remove others.
 
-    What else their metadata holds stays. Raises `Invalid` for a tag that cannot be one; see `change_chosen`
-    for everything else.
+    Other metadata is unchanged. Raises `Invalid` for an invalid tag; see `change_chosen` for everything else.
     """
     problems = [Issue("add", problem) for problem in map(tags.problem, add) if problem is not None]
     if problems:
@@ -82,7 +81,7 @@ def _tag(
     choice: Choice,
     by: Caller,
 ) -> Sequence[Notice] | None:
-    """Change the tags of a resource as it is now; what others change meanwhile is looked at again."""
+    """Change the tags of a resource in its current state; a concurrent change is merged by trying again."""
     for attempt in range(_ATTEMPTS):
         resource = collection.find(choice.id, by=by)
         by.require(Right.SAVE, resource.workspace_id)

@@ -48,7 +48,7 @@ def record(
     previous: object = None,
     **more: Any,
 ) -> None:
-    """Log a change of a resource; `target` is the resource before the change, if the change affects that."""
+    """Log a change; `target` is the resource before the change, for changes that affect the reference."""
     target = target or target_before(resources, resource, what)
     seen_in: Sequence[Target] = ()
     if what in CHANGES_WHAT_IS_LIVE and previous != (version and version.version_id):
@@ -66,7 +66,7 @@ def record(
 
 
 def target_before(resources: Resources[R], resource: R, what: str) -> Target:
-    """Return the log's reference to a resource, with everybody who could read it until now."""
+    """Return the log's reference to a resource before a change, while its readers can still be determined."""
     by_label = what in ENDS_READING and resource.active_id is None
     released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
     return target_of(resource, resources.code, released=released)
@@ -99,7 +99,7 @@ def append(
 
 
 def append_next(resources: Resources[R], resource: R, config: Config, message: str, *, by: Caller) -> Version:
-    """Add a version after whichever has the highest number."""
+    """Add a version after the one with the highest number."""
     newest = resource.versions.first() if resource.is_stored else None
     changed = resources.kind.schema.changed(newest.config if newest else {}, config)
     return append(resources, resource, config, changed, message=message, by=by)
@@ -108,9 +108,9 @@ def append_next(resources: Resources[R], resource: R, config: Config, message: s
 def append_draft(
     resources: Resources[R], resource: R, draft: Snapshot, change: Fields, *, after: Snapshot, by: Caller
 ) -> None:
-    """Let a draft follow a version that was published past it, with that version's change in it.
+    """Add a draft that reapplies a change on top of an existing draft, after a version was published past it.
 
-    What is wrong with a draft by the rules of today keeps nothing from being published, nor itself.
+    A draft that is invalid by today's rules prevents neither the publication nor its own copy.
     """
     schema = resources.kind.schema
     config = schema.merged(draft.config, change)
@@ -150,9 +150,9 @@ def edit_record(
 
 
 def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: Caller) -> bool:
-    """Set who may read a resource beyond its workspace; return whether that is a change.
+    """Set who may read a resource outside its workspace; return whether that changed it.
 
-    The visibility of an override is decided by code.
+    Code decides the visibility of an override.
     """
     agent = resources.ownership.overridden_by(resource)
     if agent is not None:

@@ -35,9 +35,9 @@ R = TypeVar("R", bound=VersionedResource)
 class Collection(Resources[R]):
     """The resources of a kind: `editor.agent.publish("writer", version_id, by=user)`.
 
-    `by` is who acts, with their rights; the default is the application. `expect` is the value of
+    `by` is the caller, with their rights; the default is the application. `expect` is the value of
     `If-Match`, a list of ETags: if none of them is the resource's, the verb raises `EditConflict`. Callers
-    only get what they may read, and every change is logged.
+    get only resources that they may read, and every change is logged.
     """
 
     list = reading.list_readable
@@ -111,7 +111,7 @@ def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:
 
 
 def collection_of(kind: ResourceKind, code: Registry, agents: Agents) -> Collection[Any]:
-    """Return the verbs of a kind that has none of its own."""
+    """Return the verbs of a kind that has no verbs of its own."""
     model = model_of(kind)
     return Collection(model=model, code=code, backend=Rows(model, code), agents=agents.backend)
 

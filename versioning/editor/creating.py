@@ -1,4 +1,4 @@
-"""Creating: a resource with its first version, from fields or from a version of another one."""
+"""Create a resource with its first version, from fields or from a version of another resource."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def create(
     by: Who = APPLICATION,
     **named: Any,
 ) -> Resolved[R]:
-    """Make a resource with its first version, or the override of an agent that code defines.
+    """Create a resource with its first version, or the override of a code-defined agent.
 
-    The id defaults to one made of the name, the workspace to the caller's only one. An agent of the
-    code that the caller may not read is nothing but an id that is taken. Raises `Invalid`, `Forbidden`
-    for a workspace that is not the caller's, `IdTaken`, and with `publish` what the gate raises; keywords can
-    be options that its checks understand (`gate.options`).
+    The id defaults to a slug of the name, the workspace to the caller's only one. A code-defined agent that
+    the caller may not read counts as a taken id. Raises `Invalid`, `Forbidden` for a workspace that is not
+    the caller's, `IdTaken`, and with `publish` what the gate raises; keywords can be options that its checks
+    understand (`gate.options`).
     """
     by = caller_of(by)
     options, named = gate.split_options(named)
@@ -62,7 +62,7 @@ def create(
         raise _taken(resource_id)
     config = ownership.schema_of(resource_id).edited({}, changes)
     check_id(resource_id, given=id)
-    # What follows this is for who may save there: it tells of what exists.
+    # Errors after this line reveal what exists, so they are only for callers who may save there.
     workspace_id = _workspace_for(by, ownership.home_of(resource_id, workspace))
     ownership.refuse_changes(resource_id, changes)
     resources.backend.refuse_taken(resource_id)
@@ -78,7 +78,7 @@ def create(
 
 @contextmanager
 def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]:
-    """Raise `IdTaken` where an insertion fails because the id was inserted meanwhile."""
+    """Raise `IdTaken` if the insertion fails because the id was inserted in the meantime."""
     try:
         yield
     except IntegrityError:
@@ -112,7 +112,7 @@ def clone(
     workspace: str | None = None,
     by: Who = APPLICATION,
 ) -> Resolved[R]:
-    """Make a new, private, unpublished resource from the version that the selector names."""
+    """Create a private, unpublished resource from the selected version."""
     by = caller_of(by)
     source = get(resources, resource_id, selector, by=by)
     if workspace is None and by.may(Right.SAVE, source.resource.workspace_id):
@@ -129,7 +129,7 @@ def _taken(resource_id: str) -> IdTaken:
 
 
 def _workspace_for(by: Caller, asked: str | None) -> str:
-    """Return the workspace of a new resource, in which the caller may save."""
+    """Return the workspace of a new resource; the caller may save in it."""
     if asked is None:
         own = [by.key_workspace] if by.key_workspace else list(by.roles)
         if len(own) != 1:
@@ -152,8 +152,8 @@ def _publishes_new(
 ) -> bool:
     """Return whether a new resource is published; raises `Forbidden` without the right.
 
-    By default, an override is not, because its agent is served already, as its code says; and nothing
-    is where a check of the gate wants drafts by default.
+    By default, an override is not, because its agent is already served from code; neither is any resource
+    where a check of the gate makes drafts the default.
     """
     if asked is None and resources.ownership.defines(resource_id) is not None:
         return False

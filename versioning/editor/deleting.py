@@ -34,7 +34,7 @@ def delete(
     """Delete a resource with its versions and labels; its id can be used again.
 
     `options` are those that the checks of the gate understand. With `if_unused`, raises `InUse` if a
-    published agent refers to it; also raises what the checks raise.
+    published agent refers to it; raises what the checks raise, too.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
@@ -76,7 +76,7 @@ def delete_version(
 def discardable(resource: VersionedResource) -> list[Snapshot]:
     """Return the versions that discarding the draft would delete, newest first.
 
-    If nothing is live, that is the latest version alone. Raises `NotFound` if there are none.
+    If no version is live, that is the latest version alone. Raises `NotFound` if there are none.
     """
     if not resource.has_draft:
         raise NotFound("There is no draft: what was saved last is live.")
@@ -87,7 +87,7 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     rows = resource.versions.select_related("author").defer("config_json", "search_text")
     newer: list[Snapshot] = list(rows.filter(created_at__gt=resource.published_at))
     if not newer:
-        # An older version was published again, so what came after it is history, not a draft.
+        # An older version was published again, so newer ones are history, not drafts.
         raise NotFound(
             Message(
                 "Nothing was saved since {version} was published. Versions that are newer than it can be "
@@ -109,7 +109,7 @@ def discard_draft(
 ) -> None:
     """Delete the versions that `discardable` returned, all or none; raises as `delete_version` does."""
     with events.transaction():
-        # The newest first, so that each version is the draft when it is deleted.
+        # Newest first, so that each version is the draft when it is deleted.
         for version in versions:
             delete_version(resources, resource_id, version.version_id, by=by, expect=set(expect))
             expect = {"*"}
@@ -119,7 +119,7 @@ def discard_draft(
 def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APPLICATION) -> int:
     """Delete all but the newest `keep` versions and return how many were deleted.
 
-    The active, the latest and labelled versions are never deleted, nor those that are still to go live.
+    The active, the latest and labelled versions are never deleted, nor those waiting to go live.
     """
     by = caller_of(by)
     with changing(resources, resource_id, Right.PUBLISH, by) as resource:

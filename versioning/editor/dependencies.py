@@ -1,4 +1,4 @@
-"""Fingerprints for what cached answers depend on besides the log: override files."""
+"""Fingerprints for the dependencies of cached answers that the log does not cover: override files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from versioning.serving.followed_log import Dependency
 
 
 def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | None:
-    """Return a fingerprint: a cached answer with this dependency is valid as long as it stays the same.
+    """Return a fingerprint: a cached answer with this dependency is valid until it changes.
 
-    It is `()` if the log records every change, and None if that cannot be told.
+    It is `()` if the log records every change, and None if no fingerprint can be computed.
     """
     kind, agent_id = dependency
     if kind != AGENT.slug:

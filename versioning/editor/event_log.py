@@ -22,9 +22,9 @@ Now = Literal["now"]
 
 
 class EventFilter(NamedTuple):
-    """Which events are wanted; None for any.
+    """Which events to return; None matches any.
 
-    A workspace that the caller may not read answers as one that does not exist: nothing is of it.
+    A workspace that the caller may not read behaves like one that does not exist: no event matches.
     """
 
     types: frozenset[str] | None = None
@@ -34,23 +34,23 @@ class EventFilter(NamedTuple):
     actor: str | None = None
 
     def may_match(self, caller: Caller) -> bool:
-        """Say whether the caller may see anything of this at all."""
+        """Return whether the caller may see any matching event at all."""
         return self.workspace_id is None or caller.may(Right.READ, self.workspace_id)
 
     def narrow(self, rows: QuerySet[Event]) -> QuerySet[Event]:
-        """Return those of the rows that are wanted."""
+        """Return the matching rows."""
         if self.types is not None:
             rows = rows.filter(type__in=self.types)
         return rows.filter(**self._equal)
 
     def admits(self, event: Event) -> bool:
-        """Say the same of one entry, without the database."""
+        """Return whether one entry matches, without the database."""
         is_of_type = self.types is None or event.type in self.types
         return is_of_type and all(getattr(event, name) == value for name, value in self._equal.items())
 
     @property
     def _equal(self) -> dict[str, str]:
-        """The columns with the values that they have to have."""
+        """The columns with their required values."""
         wanted = self._asdict()
         del wanted["types"]
         return {name: value for name, value in wanted.items() if value is not None}
@@ -76,8 +76,8 @@ class EventLog:
     def start(self, after: int | Now | None) -> int:
         """Return the position after which to read; None stands for the oldest, `now` for the end.
 
-        One beyond the end is returned as it is. Raises `CursorExpired` if entries after the position were
-        pruned.
+        A position beyond the end is returned unchanged. Raises `CursorExpired` if entries after the position
+        were pruned.
         """
         return _start(events.extent(), after)
 
@@ -91,11 +91,11 @@ class EventLog:
         by: Who = APPLICATION,
         **wanted: Any,
     ) -> EventPage:
-        """Return the events after a position, oldest first; without one, from the oldest on.
+        """Return the events after a position, oldest first; without one, from the beginning.
 
-        With `before`, returns the events before that position, newest first. `wanted` are members of
-        `EventFilter`, and `where` is a condition beyond those. Entries at the same position stay together, so
-        a page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
+        With `before`, returns the events before that position, newest first. `wanted` are fields of
+        `EventFilter`, and `where` is a further condition. Entries at the same position stay together, so a
+        page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
         `CursorAhead` if the log ends before it, and `Invalid` if both positions are given.
         """
         if before is not None and after is not None:
@@ -116,7 +116,7 @@ class EventLog:
             return _page(rows.order_by("-position", "ordinal"), limit, end=extent.oldest)
         if start == extent.newest:
             return EventPage(events=[], next=extent.newest, has_more=False)
-        # What is committed meanwhile is not on this page, but after its `next`.
+        # Events committed in the meantime are not on this page, but after its `next`.
         rows = rows.filter(position__gt=start, position__lte=extent.newest)
         return _page(rows.order_by("position", "ordinal"), limit, end=extent.newest)
 

@@ -1,6 +1,6 @@
 """Export overrides from the database to files, and import them from files into the database.
 
-Both can be repeated safely: an override that is already the same on both sides is left alone.
+Both can be repeated safely: an override that is the same on both sides is left alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from versioning.sources.overrides import OverrideSource, file_content
 
 
 class Outcome(StrEnum):
-    """What was done with the override of one agent."""
+    """The outcome for the override of one agent."""
 
     UNCHANGED = "unchanged"
     WRITTEN = "written"
@@ -67,9 +67,9 @@ class ExportImport:
     def import_files(self, *, dry_run: bool = False, **options: Any) -> Iterator[OverrideResult]:
         """Publish the overrides in the files as new versions in the database; unpublish those without a file.
 
-        What was published before stays in the history. Being able to write a file does not make anybody a
-        member of other workspaces, so a file that refers to a prompt block of another one is refused. So is
-        one that a check of the gate refuses; `options` are those that the checks understand (`gate.options`).
+        The previously published versions stay in the history. Write access to a file implies no membership,
+        so a file that refers to a prompt block of another workspace is refused. So is one that a check of the
+        gate refuses; `options` are those that the checks understand (`gate.options`).
         """
         by = Caller(roles={self.code.workspace_id: Role.ADMIN}, via=Via.COMMAND)
         publish = partial(self._import_one, dry_run=dry_run, options=options, by=by)

@@ -1,4 +1,4 @@
-"""Favorites: what a person has marked. They are personal, and no part of any version."""
+"""Favorites: the resources that a person has marked. They are personal, and not part of any version."""
 
 from __future__ import annotations
 

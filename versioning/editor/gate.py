@@ -1,12 +1,12 @@
 """The gate: checks that must pass before a version becomes readable without the right to drafts.
 
 Every way to publish goes through here, in the transaction that moves the pointer or releases the label:
-activate, `autoPublish`, publishing in Python and in the studio, releasing a label, publishing an override
-to its file, and `import_overrides`. `tests/editor/test_gate.py` tries each of them and finds
-code that bypasses the gate.
+activate, `autoPublish`, publishing in Python and in the studio, releasing a label, publishing an override to
+its file, and `import_overrides`. `tests/editor/test_gate.py` tests each of them and finds code that bypasses
+the gate.
 
 An application declares its check (`EditorApp.checks`). To refuse, a check raises an error of
-`versioning.domain.errors`, which the API and the studio answer with, and nothing is changed.
+`versioning.domain.errors`, which the API and the studio answer with; then nothing is changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from versioning.serving.grants import Grants, Targets, grants_for, keep_targets,
 from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
 
 Options = Mapping[str, Any]
-"""Values of options, by the names of the arguments in Python."""
+"""Values of options, by their argument names in Python."""
 NO_OPTIONS: Final[Options] = MappingProxyType({})
 
 
@@ -40,31 +40,31 @@ class PublishRequest:
     version: Snapshot
     caller: Caller
     label: str | None = None
-    """The label that releases it; None if it becomes the active version."""
+    """The label that is about to release it; None if it becomes the active version."""
     options: Options = field(default_factory=lambda: NO_OPTIONS)
-    """What the caller has sent for checks, by the names of their options: each check reads its own."""
+    """The options that the caller has sent, by name; each check reads its own."""
     blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)
     """Prompt blocks that are published (True) or unpublished (False) in the same transaction, by id."""
 
     @cached_property
     def targets(self) -> Targets:
-        """The resources that the version names now: the checks decide about them, and it is granted them."""
+        """The resources that the version names now: checks judge them, and the version is granted them."""
         return targets_of(type(self.resource), self.version.config)
 
     @property
     def is_live_already(self) -> bool:
-        """Whether the version is the active one, and no label is about to release it."""
+        """Return whether the version is already active, and no label is about to release it."""
         return self.label is None and self.version.version_id == self.resource.active_id
 
     def grants(self, code: Registry) -> Grants:
-        """Return what the version would be granted that it is not granted now."""
+        """Return the grants that the version would gain."""
         anew = self.version.version_id != self.resource.active_id
         return grants_for(self.version, self.targets, self.caller, code, anew=anew)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakeDownRequest:
-    """A resource of which nothing is to be served any more, because it is unpublished or deleted."""
+    """A resource that is about to be unpublished or deleted, so that none of its versions is served."""
 
     resource: VersionedResource
     """The resource, locked for this transaction, in its state before the change."""
@@ -74,32 +74,32 @@ class TakeDownRequest:
 
 
 class OptionRefused(Forbidden):
-    """The caller may not use an option: a fault of the request, and not of the version."""
+    """The caller may not use an option: the request is at fault, not the version."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """Something that a caller can send along with a version that is to go live."""
+    """A value that a caller can send along when a version goes live."""
 
     member: str
-    """The member of the bodies of the API, such as `bypassReview`."""
+    """The name of the member in API request bodies, such as `bypassReview`."""
     schema: Any
-    """The type of the member, of `versioning.api.schemas`: it is validated and documented by it."""
+    """The member's type, from `versioning.api.schemas`, which validates and documents it."""
     from_body: Callable[[Any], object]
-    """Returns the value for Python from a member that is valid."""
+    """Converts a valid member to the Python value."""
     reason_against: str = ""
     """The code of the refusal that a caller overrules with the value, a text that says why; the pages that
     publish ask for it. Empty for an option that is no reason."""
     metavar: str = ""
-    """What `manage.py import_overrides` calls the value, which is a text; it takes none without."""
+    """The metavar of the value, a text, in `manage.py import_overrides`; without one, it is a flag."""
     help: str = ""
-    """What it does, for the help of that command, and for the parameter of deletions."""
+    """The help text for that command, and for the parameter of deletions."""
     is_for_take_down: bool = False
-    """Whether it is understood where nothing goes live, too: of a request to unpublish or to delete."""
+    """Whether requests to unpublish or to delete accept the option, too."""
 
 
 Then = Callable[[], object]
-"""What is done in the transaction when all checks have let a version pass."""
+"""A step to run in the transaction after all checks have passed."""
 CheckFunction = Callable[[PublishRequest], Then | None]
 """Raises where a version may not pass. It changes nothing, because pages ask it too: what is to be done when
 the version passes is what it returns."""
@@ -108,22 +108,23 @@ TakeDownFunction = Callable[[TakeDownRequest], Then | None]
 RefusalsFunction = Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]
 """Returns for each request the error that a check would raise, or None.
 
-The number of statements does not depend on how many they are."""
+The number of statements does not depend on the number of requests.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What an application asks of versions that are about to go live."""
+    """A check that an application adds for versions about to go live."""
 
     check: CheckFunction
     refusals: RefusalsFunction | None = None
-    """Answers what `check` would, for many versions at once; without it, `check` is asked about each."""
+    """Answers like `check` for many versions at once; without it, `check` is called for each."""
     take_down: TakeDownFunction | None = None
-    """Asks whether a resource may be unpublished or deleted."""
+    """Checks whether a resource may be unpublished or deleted."""
     drafts_by_default: Callable[[str], bool] | None = None
-    """Says whether new resources of a workspace are drafts, unless the caller asks to publish them."""
+    """Returns whether new resources of a workspace are drafts, unless the caller asks to publish them."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    """The options of a `PublishRequest` that it understands, by the names of the arguments in Python."""
+    """The options of a `PublishRequest` that the check reads, by their argument names in Python."""
 
 
 _registered: list[Check] = []
@@ -144,14 +145,14 @@ def register(check: Check) -> None:
 
 
 def unregister(check: Check) -> None:
-    """Stop asking this check; raises `ValueError` for one that is not registered."""
+    """Remove a check; raises `ValueError` if it is not registered."""
     _registered.remove(check)
 
 
 def options(*, for_take_down: bool = False) -> dict[str, Option]:
-    """Return the options that the checks understand, by the names of the arguments in Python.
+    """Return the options of all checks, by their argument names in Python.
 
-    `for_take_down` leaves those of requests to unpublish or to delete.
+    With `for_take_down`, returns only those that requests to unpublish or to delete accept.
     """
     return {
         name: option
@@ -162,7 +163,7 @@ def options(*, for_take_down: bool = False) -> dict[str, Option]:
 
 
 def with_reason(reason: str, refusals: Collection[str]) -> Options:
-    """Return the options with which a reason overrules refusals, given the codes of these."""
+    """Return the options that overrule the refusals with these codes, each set to the reason."""
     return {name: reason for name, option in options().items() if option.reason_against in refusals}
 
 
@@ -182,24 +183,25 @@ def only_options(named: Mapping[str, Any]) -> Options:
 
 
 def drafts_by_default(workspace_id: str) -> bool:
-    """Say whether new resources of a workspace are drafts unless the caller asks to publish them."""
+    """Return whether new resources of a workspace are drafts unless the caller asks to publish them."""
     return any(one.drafts_by_default and one.drafts_by_default(workspace_id) for one in _registered)
 
 
 def refusal(request: PublishRequest, code: Registry) -> VersioningError | None:
-    """Return the error with which the gate would refuse the version now; None if it would let it pass.
+    """Return the error with which the gate would refuse the version now, or None.
 
-    Nothing is locked or changed, so the version may be refused or let through all the same a moment later.
+    Nothing is locked or changed, so the answer may differ a moment later.
     """
     [found] = refusals([request], code)
     return found
 
 
 def refusals(requests: Sequence[PublishRequest], code: Registry) -> list[VersioningError | None]:
-    """Return for each version what `refusal` does, in their order.
+    """Return what `refusal` returns for each version, in order.
 
-    The number of statements does not depend on how many they are; callers with different rights take one
-    more for each, where versions refer to prompt blocks, and versions that are live already a few each.
+    The number of statements does not depend on the number of versions, except that callers with different
+    rights take one more each where versions refer to prompt blocks, and versions that are already live a few
+    each.
     """
     found: list[VersioningError | None] = [_without_right(one) for one in requests]
     moves = [not one.is_live_already or bool(one.grants(code)) for one in requests]
@@ -215,15 +217,15 @@ def refusals(requests: Sequence[PublishRequest], code: Registry) -> list[Version
 
 
 def check(request: PublishRequest, code: Registry) -> bool:
-    """Raise unless the version may go live; record what it may then run and show, and return whether it did.
+    """Raise unless the version may go live; record its grants, and return whether anything was checked.
 
     First checks the right to publish, then whether every prompt block that the version refers to is
     published, then the registered checks in order. Raises `Forbidden`, `Invalid` with the code
-    `unpublished_blocks`, and what a check raises. The version that is live already passes as any other
-    does if it would be granted a resource that it is not granted now; otherwise nothing happens.
+    `unpublished_blocks`, and what a check raises. A version that is already live is checked only if it would
+    gain grants.
     """
     resource, version = request.resource, request.version
-    request.caller.require(Right.PUBLISH, resource.workspace_id)  # before anything is locked
+    request.caller.require(Right.PUBLISH, resource.workspace_id)  # before locking
     keep_targets(type(resource), version.config)  # before it is found out what they are
     grants = request.grants(code)
     if request.is_live_already and not grants:
@@ -236,14 +238,14 @@ def check(request: PublishRequest, code: Registry) -> bool:
 
 
 def check_take_down(request: TakeDownRequest) -> None:
-    """Raise unless a resource may be unpublished or deleted: what a check raises."""
+    """Raise what a check raises unless a resource may be unpublished or deleted."""
     asked = (one.take_down(request) for one in _registered if one.take_down is not None)
     for step in [step for step in asked if step is not None]:
         step()
 
 
 def _steps(request: PublishRequest) -> list[Then]:
-    """Raise unless the version may go live: the blocks, then what is registered, in order."""
+    """Raise unless the version may go live; return the steps of the registered checks, in order."""
     refuse_unpublished_blocks(request.version.config, request.caller, request.blocks)
     steps = (one.check(request) for one in _registered)
     return [step for step in steps if step is not None]

@@ -1,4 +1,4 @@
-"""What publishing a version would do, and which agents depend on a resource."""
+"""What publishing a version would change, and which agents depend on a resource."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ R = TypeVar("R", bound=VersionedResource)
 def check_publish(
     resources: Resources[R], resource_id: str, version_id: str, *, by: Who = APPLICATION
 ) -> tuple[Resolved[R], VersioningError | None]:
-    """Return the version with the warnings that publishing it would give, and what the gate has against it.
+    """Return the version, the warnings that publishing it would give, and the gate's refusal, if any.
 
-    Nothing stands in the way of the version that is live.
+    The gate never refuses the version that is already live.
     """
     by = caller_of(by)
     found = version(resources, resource_id, version_id, by=by)
@@ -48,14 +48,14 @@ def dependents(
 
 
 def dependents_count(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> int:
-    """Return how many published agents `dependents` finds, hidden ones included; raises as it does."""
+    """Return the number of published agents among the dependents, hidden ones included."""
     by = caller_of(by)
     target, unstored = _target(resources, resource_id, by)
     return count_of_dependents(target, resources.code, caller=by, unstored=unstored)
 
 
 def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, Sequence[Agent]]:
-    """Return the resource, and the overrides that only files describe, which may refer to it."""
+    """Return the resource, and the overrides stored only in files, which may refer to it."""
     if resource_id in resources.ownership.readable_by(by):
         target = resources.model(id=resource_id, workspace_id=resources.ownership.workspace_id)
     else:

@@ -1,10 +1,9 @@
 """Invitations, by which a person becomes a member of a workspace.
 
-People become members only if they agree. That takes two things: the secret of the link, which was
-shown only to the inviter, and the account with the invited name. If there is no such account yet, whoever
-has the link creates it with a password of their own, and it joins this one workspace only. If there is one,
-its owner has to sign in. So neither an account that was created in advance nor a link that got into
-the wrong hands is enough for a membership.
+Membership requires consent. That takes two things: the secret of the link, which was shown only to the
+inviter, and the account with the invited name. If there is no such account yet, the person who has the link
+creates it with a password of their own, and it joins only this workspace. If there is one, its owner has to
+sign in. So neither an account created in advance nor a leaked link is enough for a membership.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class Invitations:
     def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
         """Return a pending invitation with a new secret; the caller becomes the inviter.
 
-        The previous link no longer works. Raises `NotFound` if no invitation for that name is pending.
+        The previous link no longer works. Raises `NotFound` if there is no pending invitation for that name.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
@@ -149,7 +148,7 @@ class Invitations:
             try:
                 with transaction.atomic():
                     user = new_account(checked_new_name(name), password)
-            except IntegrityError:  # another request was faster, through an invitation to another workspace
+            except IntegrityError:  # created by another request, through another invitation
                 raise taken from None
             self._join(invitation, user, via)
             return user

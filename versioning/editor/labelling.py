@@ -35,7 +35,7 @@ class Label:
     version_number: int
     computed: bool
     released: bool
-    """Whether everybody who may read what is published may read and run the version by this name."""
+    """Whether everyone who may read published versions may read and run the version by this name."""
     updated_at: datetime.datetime
     updated_by: str | None
 
@@ -70,9 +70,9 @@ def label(
 ) -> tuple[R, Label]:
     """Set a label on a version, or move it there.
 
-    A released label serves its version, by its name, to everybody who may read what is published. With
-    `released=None` that stays as it is. Setting a released label raises what the gate raises;
-    `options` are those that its checks understand (`gate.options`).
+    A released label serves its version to everyone who may read published versions. With `released=None` it
+    stays released or not. Setting a released label raises what the gate raises; `options` are those that its
+    checks understand (`gate.options`).
     """
     by, given = caller_of(by), gate.only_options(options)
     problem = ids.label_problem(name)
@@ -124,7 +124,7 @@ def unlabel(
 
 
 def version_of_row(resource: VersionedResource, version_id: str) -> Version:
-    """Return a version stored in a row; raises `Invalid` for one that cannot be changed here."""
+    """Return a version stored in a row; raises `Invalid` for a version that cannot be changed here."""
     version = find_version(resource, version_id)
     if version.read_only:
         raise Invalid.field("versionId", "is kept outside of the database", code="read_only")
@@ -132,7 +132,7 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
 
 
 def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
-    """Say whether one of the versions is published, so that its labels are for all who may read it."""
+    """Return whether one of the versions is published, so that everyone who may read it sees the labels."""
     return any(one is not None and one.version_id == resource.active_id for one in versions)
 
 
@@ -174,9 +174,9 @@ def _computed(name: str, version: Snapshot, resource: VersionedResource) -> Labe
 def _steps(
     before: Version | None, version: Version, *, was_released: bool, released: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield what the log is told of a move: each step is about versions that those who see it may read.
+    """Yield the log entries of a move; the readers of each may read the versions that it names.
 
-    A label that comes from a draft as it is released, or goes to one as it is withdrawn, makes two.
+    A label that is released while it leaves a draft, or withdrawn while it moves to one, makes two.
     """
     if before is None or before.pk == version.pk or was_released == released:
         previous = before and before.pk
@@ -200,7 +200,7 @@ def _record(
     released: bool,
     **versions: Any,
 ) -> None:
-    """Tell the log of a label; of a released one its readers hear, too."""
+    """Log a change of a label; a released label is also logged for its readers."""
     record(
         resources,
         what,

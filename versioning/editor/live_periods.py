@@ -1,4 +1,4 @@
-"""When the versions of a resource were live, as far as that is known."""
+"""When the versions of a resource were live, as far as the log records it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from versioning.models import Event, VersionedResource
 from versioning.serving.event_visibility import target_of
 
 MAX_CHANGES: Final = 500
-"""How many changes of what is live are read, the newest ones; what was before those counts as unknown."""
+"""How many changes of the live version are read, newest first; anything before those counts as unknown."""
 _END: Final = 1 << 62
 """A position behind every event."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Period:
-    """A time for which a version was live."""
+    """A period in which a version was live."""
 
     since: datetime.datetime | None
-    """None if it is not known."""
+    """None if unknown."""
     until: datetime.datetime | None
-    """None if it is not known, or if the version is live now."""
+    """None if unknown, or if the version is live now."""
     is_current: bool = False
 
 
@@ -36,20 +36,20 @@ class LivePeriods:
     """The periods of all versions of a resource."""
 
     by_version: Mapping[str, Sequence[Period]]
-    """By the id of the version, oldest first; a version without any was never live, as far as is known."""
+    """By version id, oldest first; a version without any was never live, as far as is known."""
     before_current: str
-    """The id of the version that was live before what is live now; empty if none was, or none is known."""
+    """The id of the version that was live before the current one; empty if none or unknown."""
     is_complete: bool
-    """Whether it is known since the resource was created what was live."""
+    """Whether the periods are known since the resource was created."""
     known_since: datetime.datetime | None
-    """The time since which it is known, unless that is since the creation; None if nothing is known."""
+    """Since when the periods are known, unless since the creation; None if nothing is known."""
 
 
 def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> LivePeriods:
-    """Return when the versions of a resource were live, from the entries of the log that the caller may see.
+    """Return when the versions of a resource were live, from the log entries that the caller may see.
 
-    The log may have begun after the resource was created, or have been pruned. And a file under Git can make
-    another version the one that is live without any entry. Takes two queries.
+    The log may have begun after the resource was created, or have been pruned. And editing a file under Git
+    can change the live version without any entry. Takes two queries.
     """
     target = target_of(resource, log.code)
     kind = target.kind
@@ -78,16 +78,16 @@ def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> Live
 
 @dataclass
 class _Periods:
-    """The periods, while the log is read from the beginning."""
+    """The periods found while the log is read from the beginning."""
 
     by_version: dict[str, list[Period]] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     """The ids of the versions that were live, in that order."""
     live: tuple[str, datetime.datetime] | None = None
-    """What is live at this place of the log, and since when; None if nothing is, or it is not known what."""
+    """The version live at this point of the log, and since when; None if none or unknown."""
 
     def change(self, event: Event) -> None:
-        """Take a change into account."""
+        """Add a change."""
         what = event.type.rpartition(".")[2]
         if what == "created":
             return
@@ -102,7 +102,7 @@ class _Periods:
         self.live = (now, at) if now else None
 
     def end(self, resource: VersionedResource) -> None:
-        """Take into account what is live now, about which the log may know nothing."""
+        """Add the version that is live now, which the log may not know."""
         active_id = resource.active_id
         if self.live is not None and self.live[0] != active_id:
             self._add(self.live[0], Period(since=self.live[1], until=None))
@@ -111,7 +111,7 @@ class _Periods:
             self._add(active_id, Period(since=since, until=None, is_current=True))
 
     def before(self, active_id: str | None) -> str:
-        """Return the id of the last version that was live and is not now."""
+        """Return the id of the last version that was live and is not live now."""
         return next((one for one in reversed(self.order) if one != active_id), "")
 
     def _add(self, version_id: str, period: Period) -> None:

@@ -35,12 +35,12 @@ def serve_locked(
 ) -> ResolvedAgent:
     """Return an agent as a lock names it, with everything resolved in the context.
 
-    It need not be published any more. With `as_part` it runs as part of an agent that was published when the
-    lock was made, for whoever may run that; otherwise the caller must be somebody who may run it: a member of
-    its workspace, or anybody if it is public. A version that was a draft then takes the right to drafts,
-    unless it has been published since; a called agent whose draft the caller may not read is `Forbidden` to
-    those who may run it. Anything else that keeps the agent or one of its blocks from being what the lock
-    names is `LockBroken`. Raises `Invalid` for what takes too much to evaluate.
+    The agent need not be published any more. With `as_part` it runs as part of an agent that was published
+    when the lock was made, for every caller who may run that agent; otherwise the caller must be a member of
+    its workspace, unless the agent is public. A version that was a draft then requires the right to read
+    drafts, unless it has been published since; raises `Forbidden` if the caller may run the called agent but
+    not read its draft. Raises `LockBroken` if the agent or one of its blocks is otherwise not available as
+    locked, and `Invalid` if it takes too much to evaluate.
     """
     by, evaluation = caller_of(by), Evaluation.of(context or {})
     pin = lock.agents.get(agent_id)
@@ -65,7 +65,7 @@ def serve_locked(
 def _candidate(
     resources: Resources[Agent], agent_id: str, pin: Pin, by: Caller, *, as_part: bool
 ) -> Candidate | None:
-    """Return the configuration that a lock names; None if it is gone, or if the caller may not run it."""
+    """Return the locked configuration; None if it is gone, or if the caller may not run it."""
     code = resources.code
     if code.get(agent_id) is not None:
         is_readable = as_part or agent_id in code.readable_by(by)

@@ -1,4 +1,4 @@
-"""The frame of every change: lock, rights, expectations, and saving at the end."""
+"""The frame of every change: lock, check rights and expectations, and save at the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def changing(
     """Lock a resource for this transaction and save it at the end.
 
     Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names ETags and none of
-    them is the resource's. `include_deleted` takes one too of which nothing but history is left.
+    them is the resource's. `include_deleted` also accepts a resource of which only the history is left.
     """
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not include_deleted:
@@ -51,7 +51,7 @@ def changing(
 def changing_locked(
     resources: Resources[R], resource: R, right: Right, by: Caller, expect: Collection[str] | None = None
 ) -> Iterator[None]:
-    """Save a resource at the end that this transaction has locked already; otherwise as `changing`."""
+    """Save a resource that this transaction has already locked, at the end; otherwise like `changing`."""
     by.require(right, resource.workspace_id)
     if expect is not None and ANY_ETAG not in expect and resource.etag not in expect:
         raise EditConflict(current_state(resource))
@@ -64,9 +64,9 @@ def changing_locked(
 
 
 def retry_on_conflict(verb: V) -> V:
-    """Repeat a verb when what it was decided by has changed: the override file, or the caller's rights.
+    """Repeat a verb when the override file or the caller's rights changed while it ran.
 
-    So a verb ends as if it had begun after that change.
+    The result is as if the verb had begun after that change.
     """
 
     @wraps(verb)
@@ -84,7 +84,7 @@ def retry_on_conflict(verb: V) -> V:
 
 
 def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Caller) -> int:
-    """Delete all but the newest versions of a locked resource and those in use; return how many went."""
+    """Delete the old versions of a locked resource that are not in use; return how many were deleted."""
     needed = {resource.active_version_id, resource.latest_version_id}
     if resource.active is not None and not resource.active.read_only:
         needed.add(cast("Version", resource.active).pk)
@@ -101,7 +101,7 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
 
 
 def current_state(resource: VersionedResource) -> dict[str, Any]:
-    """Return what `EditConflict` says of a resource: its two pointers, and who saved last."""
+    """Return the state that `EditConflict` reports: the two pointers, and who saved last."""
     latest = resource.latest
     return {
         "latestVersionId": latest.version_id,

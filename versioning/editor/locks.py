@@ -52,15 +52,15 @@ class _Block:
 
 @dataclass(frozen=True, kw_only=True)
 class _Agent:
-    """An agent in one version: what a lock needs of it, without its configuration."""
+    """The data of an agent version that a lock needs, without the configuration."""
 
     pin: Pin
     uuid: UUID
     is_live: bool
     is_fallback: bool
-    """Whether it is the latest version for lack of a published one."""
+    """Whether it is the latest version because none is published."""
     is_own: bool
-    """Whether the caller may run it by a right of their own."""
+    """Whether the caller may run it by their own right."""
     named: Sequence[str]
     """Its sub-agents, in any context."""
     granted: Mapping[str, UUID]
@@ -80,10 +80,10 @@ def make_lock(
 ) -> Lock:
     """Return the lock of the named agents and prompt blocks, in the versions that the selector names.
 
-    It holds in addition every sub-agent and every prompt block that they can reach in any context, as the
-    caller would run and see them: the published versions, or the drafts for a selector that asks for
-    drafts, where the caller may read them. What is not available is not in the lock. Raises `NotFound` and
-    `Forbidden` for a named resource as `select` does, and `Invalid` for more than a lock may hold.
+    It also holds every sub-agent and prompt block that they can reach in any context, as the caller would run
+    and see them: the published versions, or the readable drafts if the selector asks for drafts. Anything
+    unavailable is not in the lock. Raises `NotFound` and `Forbidden` for a named resource as `select` does,
+    and `Invalid` for more than a lock may hold.
     """
     maker = _Maker(agents, selector, by)
     for block_id in blocks:
@@ -104,7 +104,7 @@ class _Maker:
         self._evaluation.field = "resources"
         self._characters = 0
         self._agents: dict[str, _Agent | None] = {}
-        """Every agent that was looked up; None for one that is not there for the caller."""
+        """Every agent that was looked up; None for one that is unavailable to the caller."""
         self._unread: list[tuple[Candidate, bool]] = []
         self._locked: dict[str, None] = {}  # an ordered set
         self._blocks: dict[str, _Block] = {}
@@ -118,7 +118,7 @@ class _Maker:
         self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_overlay_only)
 
     def add_agents(self, named: Collection[str]) -> None:
-        """Add the named agents, and then all that can be reached, level by level."""
+        """Add the named agents, then everything they can reach, level by level."""
         for agent_id in named:
             self._agents[agent_id] = None
             candidate = candidate_for(self._resources, agent_id, self._selector, self._by, _CHOOSES)
@@ -140,12 +140,12 @@ class _Maker:
             level = [one for one in reached if one not in self._locked]
 
     def lock(self) -> Lock:
-        """Return the lock of what was added."""
+        """Return the lock of everything added."""
         agents = {agent_id: self._known(agent_id) for agent_id in self._locked}
         blocks: dict[str, _Block] = {}
         for one in agents.values():
             for block_id, block in one.shown.items():
-                # One version of each: that of a draft, if the lock is one of drafts.
+                # One version of each: the draft's, if the lock is one of drafts.
                 if block_id not in blocks or not block.is_live:
                     blocks[block_id] = block
         blocks |= self._blocks
@@ -178,13 +178,13 @@ class _Maker:
         if one is None:
             return None
         if one.is_fallback and (parent.is_live or self._reached.overlay is not None):
-            return None  # what is published never runs the latest version in place of a missing published one
+            return None  # a published agent never runs the latest version of an unpublished one
         if parent.granted.get(agent_id) == one.uuid:
             return _Way.PART
         return _Way.OWN if one.is_own else None
 
     def _look_up(self, agent_id: str, identity: UUID | None) -> None:
-        """Look a sub-agent up: by the caller's own right, once, or else as what was granted to its parent."""
+        """Look up a sub-agent: once by the caller's own right, or else by the grant of its parent."""
         is_known = agent_id in self._agents
         if is_known and (self._agents[agent_id] is not None or identity is None or self._is_unread(agent_id)):
             return
@@ -219,7 +219,7 @@ class _Maker:
             self._read()
 
     def _read(self) -> None:
-        """Note what a lock needs of the candidates, and forget their configurations."""
+        """Collect the data that the lock needs from the candidates, without keeping their configurations."""
         unread, self._unread = self._unread, []
         candidates = [candidate for candidate, _ in unread]
         wanted: dict[str, set[str]] = {
@@ -292,7 +292,7 @@ class _Maker:
 
 
 def _selector_of_what_is_reached(selector: Selector) -> Selector:
-    """Return the selector for what the named resources lead to: a label or an id is of those alone."""
+    """Return the selector for everything reached: a label or an id applies only to the named resources."""
     if selector.overlay is not None:
         return selector
     return DRAFT if selector.asks_for_draft else PUBLISHED

@@ -1,7 +1,7 @@
-"""What in the log concerns a person: what others did to what they made, saved or marked; and their own role.
+"""Events that concern a person: changes by others to resources they made, saved or marked, or to their role.
 
-A further rule, such as that of being asked for a review, is a condition that an application declares
-(`EditorApp.notifications`). It only chooses among the events that the person may see.
+An application declares further rules, such as being asked for a review, as conditions
+(`EditorApp.notifications`). A rule only chooses among the events that the person may see.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from versioning.models.versioned import model_of
 from versioning.serving.event_visibility import is_about_oneself, is_visible_to
 
 WINDOW: Final = 3000
-"""How many positions back from the end of the log anything counts as news."""
+"""How many positions before the end of the log count as news."""
 
 Condition = Callable[[Caller], Q]
 """Returns the condition that an event concerns the caller, who is a person.
@@ -40,16 +40,16 @@ what is stored.
 
 @dataclass(frozen=True, kw_only=True)
 class NotificationRule:
-    """Which events concern a person."""
+    """A rule that decides which events concern a person."""
 
     condition: Condition
     unattended: bool = False
-    """Whether it is about what happens unattended in the name of the person, and not about what others do."""
+    """Whether it is about what runs unattended on behalf of the person, rather than about what others do."""
 
 
 _Compiled = tuple[str, tuple[Any, ...]] | None
 _AFTER: Final = -(2**62)
-"""What stands for the position while the statement is built."""
+"""Stands for the position while the statement is built."""
 _queries: Final[QueriesForCallers[_Compiled]] = QueriesForCallers()
 _TOLD: Final = ("published", "unpublished", "versionCreated", "updated", "deleted")
 _SAVES: Final = ("created", "versionCreated")
@@ -58,7 +58,7 @@ _SAVES: Final = ("created", "versionCreated")
 def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
     """Return the events after a position that concern the caller and that they may see, newest first.
 
-    Only the newest `WINDOW` positions are looked at, so that this never takes long. The application has none.
+    Only the newest `WINDOW` positions are searched, which limits the time. The application has no news.
     """
     if caller.user_id is None or not caller.username:
         return Event.objects.none()
@@ -73,7 +73,7 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
 def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
     """Return how many of the `news` there are, counting to `limit`.
 
-    Every page asks, so the statement is built only once for each caller.
+    Every page calls this, so the statement is built only once for each caller.
     """
 
     def compile_query() -> _Compiled:
@@ -104,10 +104,10 @@ def _own_resources(caller: Caller) -> Q:
 
 
 def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
-    """Return the condition that an event is about a resource of a kind that the caller has to do with.
+    """Return the condition that an event is about a resource of a kind that concerns the caller.
 
     They made it, saved its newest version, saved the version that the event is about or the one before, or
-    have marked it. Of a resource that is gone the log says whether they ever saved it.
+    have marked it. For a deleted resource, the log records whether they ever saved it.
     """
     number, then = OuterRef(OuterRef("version_number")), OuterRef("created_at")
     versions = model_of(kind).version_model._default_manager.filter(

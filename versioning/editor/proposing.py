@@ -15,7 +15,7 @@ from versioning.models import Agent
 
 
 def require_saving(resources: Resources[Agent], resource_id: str, *, by: Who = APPLICATION) -> None:
-    """Raise `NotFound` or `Forbidden` unless the caller may save an agent, or an override of one."""
+    """Raise `NotFound` or `Forbidden` unless the caller may save the agent or an override of it."""
     by = caller_of(by)
     if resource_id in resources.ownership.readable_by(by):
         by.require(Right.SAVE, resources.ownership.workspace_id)
@@ -34,7 +34,7 @@ def request_change(
     """Propose an override to the repository that holds it, instead of publishing it here.
 
     Raises what `require_saving` raises, `Invalid` for problems of the fields or the message, and otherwise
-    `Invalid` with the code `no_source_control`: no repository can be configured yet.
+    always `Invalid` with the code `no_source_control`: no repository can be configured yet.
     """
     require_saving(resources, resource_id, by=by)
     known_fields(resources, fields or {})

@@ -51,7 +51,7 @@ def unpublish(
 ) -> Resolved[R]:
     """Stop serving any version; nothing is deleted.
 
-    `options` are those that the checks of the gate understand. Raises what these raise.
+    `options` are those that the checks of the gate understand. Raises what these checks raise.
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
@@ -92,7 +92,7 @@ def deactivate(
     options: gate.Options = gate.NO_OPTIONS,
     **detail: Any,
 ) -> None:
-    """Stop serving any version of a locked resource, if the checks of the gate let it.
+    """Stop serving any version of a locked resource, if the checks of the gate allow it.
 
     `detail` goes into the entry of the log.
     """

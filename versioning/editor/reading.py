@@ -34,7 +34,7 @@ class SelectedOverride(Generic[R]):
     override: Resolved[R] | None
     """The selected version; None if the code itself is served."""
     overlay: Overlay | None = None
-    """The overlay that was asked for."""
+    """The requested overlay."""
 
 
 def selected_override(
@@ -75,7 +75,7 @@ def _in_overlay(
 
 
 def is_as_code_says(resources: Resources[R], resource_id: str, by: Caller) -> bool:
-    """Say whether the caller may read the code-defined agent and nothing overrides it."""
+    """Return whether the caller may read the code-defined agent and nothing overrides it."""
     agent = resources.ownership.readable_by(by).get(resource_id)
     if agent is None:
         return False
@@ -107,8 +107,8 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
     """Return the readable resources with their two versions, most recently changed first.
 
     A resource and its versions come from one statement; otherwise a version could be deleted before it is
-    read. `seen_at` is when each was changed last, as far as the caller may see that. Resources that are only
-    in files are in `unstored`.
+    read. `seen_at` is the last change of each that the caller may see. `unstored` returns resources that are
+    only in files.
     """
     caller = caller_of(by)
     readable = resources.backend.readable(caller).with_seen_at(caller)
@@ -118,7 +118,7 @@ def list_readable(resources: Resources[R], *, by: Who = APPLICATION) -> Versione
 def changed_last(
     resources: Resources[R], workspace_id: str, *, limit: int, by: Who = APPLICATION
 ) -> list[str]:
-    """Return the ids of the readable resources of a workspace that were changed last, `limit` at most."""
+    """Return the ids of the most recently changed readable resources of a workspace, at most `limit`."""
     rows = list_readable(resources, by=by).filter(workspace_id=workspace_id)
     return list(rows.order_by("-seen_at", "id").values_list("pk", flat=True)[:limit])
 
@@ -126,10 +126,10 @@ def changed_last(
 def newest_readable(
     resources: Resources[R], wanted: Iterable[str], *, limit: int, by: Who = APPLICATION
 ) -> dict[str, Snapshot]:
-    """Return what the caller may read of resources, by id: the draft, or else the published version.
+    """Return the newest readable version of each resource, by id: the draft, or else the published version.
 
-    `limit` is how many characters their configurations may have together; those that exceed it are left
-    out, as are those that the caller may not read. Takes two queries.
+    `limit` is how many characters their configurations may have together; those that exceed it are left out,
+    as are those that the caller may not read. Takes two queries.
     """
     by = caller_of(by)
     rows = resources.backend.readable(by).filter(pk__in=list(wanted))
@@ -146,7 +146,7 @@ def newest_readable(
 
 
 def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
-    """Return the readable resources that `list` leaves out, because no row describes them."""
+    """Return the readable resources that `list` leaves out because they have no row."""
     caller = caller_of(by)
     found = resources.backend.unstored(caller)
     for one in found:
@@ -163,7 +163,7 @@ def find(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) ->
 
 
 def find_or_defined(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> R:
-    """Return a resource as `find` does, or an empty one for an agent that code alone defines."""
+    """Return a resource as `find` does, or an empty one for an agent that only code defines."""
     by = caller_of(by)
     try:
         return find(resources, resource_id, by=by)
@@ -230,7 +230,7 @@ def export(
 ) -> Config:
     """Return the configuration for an exported file, from the given fields or from a stored version.
 
-    Of `fields`, only those of this kind are used; of an override, only those that apply. Nothing is saved.
+    Uses only the `fields` of this kind and, for an override, only those that apply. Nothing is saved.
     """
     by = caller_of(by)
     agent = resources.ownership.overridden_by_id(resource_id)
@@ -262,7 +262,7 @@ def _exported_override(
 
 
 def known_fields(resources: Resources[R], fields: Mapping[str, Any]) -> Config:
-    """Return the fields that belong to this kind; raises `Invalid` for their problems."""
+    """Return the fields that belong to this kind; raises `Invalid` if they have problems."""
     schema = resources.kind.schema
     known = {name: fields[name] for name in schema.names if fields.get(name) is not None}
     raise_for_issues(schema.edit, known)
@@ -277,5 +277,5 @@ def schema_of(resources: Resources[R], resource_id: str) -> ConfigSchema:
 def favorites_about(
     resources: Resources[R], resource_ids: Collection[str], *, by: Who = APPLICATION
 ) -> Mapping[str, Favorited]:
-    """Return who has marked these resources as favorites, by id."""
+    """Return who has marked these resources as favorites, by resource id."""
     return Favorite.objects.about(resources.kind, resource_ids, caller_of(by).user_id)

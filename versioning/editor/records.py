@@ -74,18 +74,18 @@ class RecordView:
 
     @property
     def updated_at(self) -> datetime.datetime:
-        """When the resource was changed last, as far as the caller may see that."""
+        """When the resource was last changed, as far as the caller may see."""
         return self.resource.changed_at(drafts=self.reads_drafts)
 
     @property
     def etag(self) -> str:
         """The entity tag of the record, the same for all selectors.
 
-        A caller who may not read drafts gets another tag, which no draft changes; it is never that of an
-        editor, for a reader who becomes one must not be told that nothing changed. The visibility of an
-        override comes from the code and can change with its next release, and marking a favorite changes
-        the record too. All this follows the first `-` of the tag and is ignored in `If-Match`, because it
-        is no change of the resource.
+        A caller who may not read drafts gets another tag, which no draft changes; it never equals an editor's
+        tag, since a reader who becomes an editor must not be answered "not modified". The visibility of an
+        override comes from the code and can change with its next release, and marking a favorite changes the
+        record too. All this follows the first `-` of the tag and is ignored in `If-Match`, because it is not
+        a change of the resource.
         """
         etag = self.resource.etag if self.reads_drafts else self.resource.published_etag
         ownership = CodeOwnership(self.resource.kind, self.code)
@@ -155,7 +155,7 @@ def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> 
 
 
 def with_shown_text(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Select of the versions of rows only the text that `records_of` shows: each may be a megabyte long."""
+    """Select only the text that `records_of` shows from the versions of rows: each may be a megabyte long."""
     texts = [f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS]
     shown: QuerySet[Any] = rows.defer(*texts).annotate(shown_text=SHOWN_TEXT)
     return shown
@@ -183,7 +183,7 @@ def records_of(
 
 
 def versions_of(resource: VersionedResource | None, versions: Iterable[Snapshot]) -> list[VersionView]:
-    """Return versions of a resource with their labels; one query, however many there are."""
+    """Return versions of a resource with their labels; one query for any number of them."""
     found = list(versions)
     if resource is None or not found:
         return []

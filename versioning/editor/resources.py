@@ -1,8 +1,8 @@
-"""What every verb is given: the kind of resource, where it is stored, and what code owns of it.
+"""The common arguments of verbs: the kind of resource, its storage, and what code owns.
 
-A code-defined agent exists without a row. A row with its id in the workspace of the code is its override:
-it holds what the code allows to change, and is applied when the agent is served. A row in another workspace
-was stored before the code took its id; it is not an override, and stays as it was.
+A code-defined agent exists without a row. A row with its id in the code's workspace is its override: it holds
+the fields that the code allows to change, and is applied when the agent is served. A row in another workspace
+was stored before the code took its id; it is not an override, and stays unchanged.
 
 Code owns nothing of a kind that it cannot define; every method then returns the ordinary answer.
 """
@@ -31,14 +31,14 @@ from versioning.serving.reference_checks import warnings_for
 
 @dataclass(frozen=True)
 class CodeOwnership:
-    """The code-defined agents, and what code decides about their overrides."""
+    """The code-defined agents, and the rules for their overrides."""
 
     kind: ResourceKind
     code: Registry
 
     @property
     def workspace_id(self) -> str:
-        """The workspace that overrides belong to."""
+        """The workspace of overrides."""
         return self.code.workspace_id
 
     def defines(self, resource_id: str) -> CodeAgent | None:
@@ -50,7 +50,7 @@ class CodeOwnership:
         return self.code.readable_by(by) if self.kind.in_code else {}
 
     def hides(self, resource_id: str, by: Caller) -> bool:
-        """Say whether code defines an agent with this id that the caller may not know about."""
+        """Return whether code defines an agent with this id that the caller may not know about."""
         return self.defines(resource_id) is not None and resource_id not in self.readable_by(by)
 
     def overridden_by(self, resource: VersionedResource) -> CodeAgent | None:
@@ -73,7 +73,7 @@ class CodeOwnership:
         return self.kind.schema if override is None or not self.overridden_by_id(resource_id) else override
 
     def home_of(self, resource_id: str, asked: str | None) -> str | None:
-        """Return the workspace for a new resource: an override belongs to the code's."""
+        """Return the workspace for a new resource: overrides belong to the code's workspace."""
         if self.defines(resource_id) is None:
             return asked
         if asked not in {None, self.workspace_id}:
@@ -94,12 +94,12 @@ class CodeOwnership:
             raise Invalid(issues, code="owned_by_code")
 
     def refuse_visibility(self, agent: CodeAgent, asked: str | None) -> None:
-        """Raise `Invalid` for a visibility other than the code's."""
+        """Raise `Invalid` for a visibility that differs from the code's."""
         if asked not in {None, agent.visibility}:
             raise Invalid.field("visibility", "belongs to the code of this agent", code="owned_by_code")
 
     def live_config(self, resource: VersionedResource) -> Config | None:
-        """Return the configuration that published requests get; None if there is none.
+        """Return the configuration that published requests get, or None.
 
         Without a published override the code is live, which equals an empty override.
         """
@@ -108,7 +108,7 @@ class CodeOwnership:
         return {} if self.overridden_by(resource) else None
 
     def whole_config(self, resource: VersionedResource, config: Config) -> Config:
-        """Return the complete configuration, as a resource that is not an override would have it."""
+        """Return the complete configuration, as if the resource were not an override."""
         agent = self.overridden_by(resource)
         return merged_config(agent, config) if agent else config
 
@@ -116,24 +116,24 @@ class CodeOwnership:
 R = TypeVar("R", bound=VersionedResource)
 
 Who = Caller | AbstractBaseUser
-"""Who acts: a caller with given rights, or a user, whose current roles count."""
+"""The caller, with given rights, or a user, whose current roles count."""
 
 
 def caller_of(who: Who) -> Caller:
-    """Return the caller for a user, or for a caller itself."""
+    """Return the caller for a user; a caller is returned as it is."""
     return who if isinstance(who, Caller) else caller_for(cast("Any", who))
 
 
 @dataclass(frozen=True)
 class Resources(Generic[R]):
-    """The resources of one kind, for the verbs to work on."""
+    """The resources of one kind, which the verbs work on."""
 
     model: type[R]
     code: Registry
     """The agents and tools that code defines."""
     backend: Backend[R]
     agents: Backend[Agent]
-    """Where agents are stored; they alone refer to other resources."""
+    """Where agents are stored; only agents refer to other resources."""
 
     @property
     def kind(self) -> ResourceKind:
@@ -142,7 +142,7 @@ class Resources(Generic[R]):
 
     @property
     def ownership(self) -> CodeOwnership:
-        """What code owns of them."""
+        """The part of them that code owns."""
         return CodeOwnership(self.kind, self.code)
 
     @property
@@ -151,7 +151,7 @@ class Resources(Generic[R]):
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:
-        """Return warnings about references that lead nowhere; none for a kind without references."""
+        """Return warnings about dangling references; none for a kind without references."""
         if not self.model.version_model.reference_models:
             return ()
         return warnings_for(resource.pk, version.config, by, self.code)

@@ -1,8 +1,8 @@
-"""Saving: the verbs that add a version. Nothing here changes what is served, unless asked to publish.
+"""Saving: the verbs that add a version. None of them changes what is served unless asked to publish.
 
-Snapshot fields come as a mapping of wire names, or as keywords. `message` says why, in up to 500
-characters. Keywords can be options too that the checks of the gate understand (`gate.options`), for what is
-published. `expect` is what `If-Match` says: the entity tags of which one must be the resource's.
+Snapshot fields come as a mapping of wire names, or as keywords. `message` gives the reason, in up to 500
+characters. Keywords can also be options for the checks of the gate (`gate.options`). `expect` is the value of
+`If-Match`: entity tags, one of which must be the resource's.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def update(
     by: Who = APPLICATION,
     **more: Any,
 ) -> Resolved[R]:
-    """Save an edit, and BE CAREFUL: an agent is published by it, at once.
+    """Save an edit. BE CAREFUL: an agent is PUBLISHED by it, at once.
 
     The one difference between the kinds: `editor.agent.update()` makes a version and serves it
     from the next read on, as `edit_live` does (`publish=False` keeps it a draft);
     `editor.prompt.update()` makes a draft, which is not served, as `edit` does
-    (`publish=True` publishes it). The first update of an agent that code defines makes its override.
+    (`publish=True` publishes it). The first update of a code-defined agent creates its override.
     """
     by = caller_of(by)
     publish = resources.kind.publishes_at_once if publish is None else publish
@@ -84,10 +84,9 @@ def edit(
 ) -> Resolved[R]:
     """Save an edit: absent fields stay, None clears, metadata is merged member by member.
 
-    A version is made only when a snapshot field differs from the latest; it stays a draft unless
-    `publish=True`, for which the caller needs the right to publish: without it nothing is saved. Without a
-    `message` the version gets `default_message`. The first edit of an agent that code defines makes its
-    override.
+    A version is created only if a snapshot field differs from the latest; it stays a draft unless
+    `publish=True`, which requires the right to publish; without the right, nothing is saved. Without a
+    `message` the version gets `default_message`. The first edit of a code-defined agent creates its override.
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
@@ -125,11 +124,11 @@ def edit_live(
     expect: Collection[str] | None = None,
     **named: Any,
 ) -> Resolved[R]:
-    """Make a change to what is live, and publish the result: nothing else goes live by it.
+    """Change the live configuration and publish the result, without publishing anything else.
 
-    A draft that waits to be published follows as a new version with the same change in it, unless
-    it says by then what is live. Where nothing is live, the change is made to the latest version.
-    Where the change leaves what is live as it is, there is no version and no pointer moves.
+    A waiting draft is followed by a new version with the same change, unless the draft already equals the
+    live version. If no version is live, the latest version is changed. If the change has no effect, no
+    version is created and no pointer moves.
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
@@ -161,7 +160,7 @@ def restore(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Resolved[R]:
-    """Save a copy of a version's whole configuration as a new draft; what is served stays."""
+    """Save a copy of a version's whole configuration as a new draft; the served version stays."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as resource:
         source = find_version(resource, version_id)
@@ -178,7 +177,7 @@ def snapshot(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Resolved[R]:
-    """Save a copy of what is published (of the latest, when nothing is) as a new draft."""
+    """Save a copy of the published version (or the latest, if none is published) as a new draft."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
         version = append_copy(resources, resource, resource.active or resource.latest, message, by=by)
@@ -194,25 +193,25 @@ def _first_override(
     expect: Collection[str] | None = None,
     **more: Any,
 ) -> Resolved[R] | None:
-    """Make the override of an agent that is as its code says; None for everything else."""
+    """Create the override of an agent that has none; return None for everything else."""
     if expect is None and is_as_code_says(resources, resource_id, by):
-        # Another request may make the override at this very moment; then this save is the second one.
+        # Another request may create the override at this very moment; then this save is the second one.
         with suppress(IdTaken):
             return create(resources, fields, id=resource_id, by=by, **more)
     return None
 
 
 def _edited(resources: Resources[R], resource_id: str, before: Config, changes: Fields) -> Config:
-    """Return the configuration after an edit; raises `Invalid` for its problems, and for what code owns."""
+    """Return the edited configuration; raises `Invalid` for its problems, and for fields that code owns."""
     config = resources.ownership.schema_of(resource_id).edited(before, changes)
     resources.ownership.refuse_changes(resource_id, changes)
     return config
 
 
 def _live_and_draft(resources: Resources[R], resource: R) -> tuple[Config, Snapshot | None]:
-    """Return what a change to what is live starts from, and the draft that waits beside it, if any."""
+    """Return the configuration that `edit_live` starts from, and the waiting draft, if any."""
     live = resources.ownership.live_config(resource)
     if live is None or not resource.has_draft:
-        # What the next edit starts from can hold more than a file that says the same does.
+        # The base of an edit can hold more than a file with the same configuration.
         return resource.base.config, None
     return live, resource.latest

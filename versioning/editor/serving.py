@@ -44,14 +44,13 @@ def serve(
 ) -> ResolvedAgent:
     """Return an agent, stored or defined in code, with everything resolved in the context.
 
-    With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not
-    be able to read it, but it has to be the very agent that was granted (`versioning.serving.grants`). A
-    later agent with the same id is not looked at, since even the cost of evaluating it would reveal that it
-    exists. It shows the selected versions of `blocks`; those that cannot be resolved are in its
-    `unresolved_blocks`, and shown as without a selection. Raises `NotFound` and `Forbidden` as `select`
-    does, and `Invalid` for what is too long or takes too much to evaluate; several agents share a budget by
-    sharing an `Evaluation`. The agent and its blocks are read as they were at one moment, unless an
-    `Evaluation` is shared.
+    With an `identity`, a published agent runs it as a part of itself for every caller: the caller need not be
+    able to read it, but it must be the very agent that was granted (`versioning.serving.grants`). A later
+    agent with the same id is not evaluated, since even the cost would reveal that it exists. `blocks` selects
+    versions of prompt blocks; those that cannot be resolved are in `unresolved_blocks`, and shown as without
+    a selection. Raises `NotFound` and `Forbidden` as `select` does, and `Invalid` if the result is too long
+    or takes too much to evaluate; several agents share a budget by sharing an `Evaluation`. The agent and its
+    blocks are read as they were at one moment, unless an `Evaluation` is shared.
     """
     by = caller_of(by)
 
@@ -61,7 +60,7 @@ def serve(
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
-    if isinstance(context, Evaluation):  # shared by a caller that reads several agents, and sees to it
+    if isinstance(context, Evaluation):  # shared by a caller that reads several agents, and ensures it
         return read()
     return consistently(read, dependencies_of)
 
@@ -75,7 +74,7 @@ def parts(
     by: Who = APPLICATION,
     identity: UUID | None = None,
 ) -> AgentParts:
-    """Return what `serve` would evaluate in a context; without one in any, for clients that evaluate it.
+    """Return the parts that `serve` would evaluate in a context; without one, parts for clients to evaluate.
 
     `identity` is as in `serve`. Raises `NotFound` and `Forbidden` as `serve` does, and what `parts_of` and
     `parts_for_clients` raise.
@@ -104,9 +103,9 @@ def preview(
 ) -> ResolvedAgent:
     """Return the agent as it would be served if this version were published now.
 
-    Referenced prompt blocks are the published ones; those that are not published or not readable for the
-    caller are left out and reported. With `drafts_of_blocks` they are the latest versions that the caller
-    may read. Raises `NotFound` and `Forbidden` as `serve` does.
+    Referenced prompt blocks are the published ones; unpublished or unreadable ones are left out and reported.
+    With `drafts_of_blocks` they are the latest versions that the caller may read. Raises `NotFound` and
+    `Forbidden` as `serve` does.
     """
     by = caller_of(by)
 
@@ -129,10 +128,7 @@ def explain(
     drafts_of_blocks: bool = False,
     by: Who = APPLICATION,
 ) -> Explanation:
-    """Return the instructions of what `preview` returns, in pieces that say where they come from.
-
-    Raises as `preview` does.
-    """
+    """Return the instructions of `preview` as pieces that know their origin; raises as `preview` does."""
     by, evaluation = caller_of(by), Evaluation(context or {})
     candidate = _as_if_published(
         resources, agent_id, selector, by, evaluation.context, drafts_of_blocks=drafts_of_blocks
@@ -147,7 +143,7 @@ def serve_all(
 ) -> tuple[ResolvedAgent, ...]:
     """Return every agent that the caller may read, in its published version and resolved, by id.
 
-    The number of queries does not depend on the number of agents. Raises `Invalid` if this is too much to
+    The number of queries does not depend on the number of agents. Raises `Invalid` if an agent is too much to
     evaluate; a public agent of another workspace is left out instead.
     """
     by = caller_of(by)
@@ -162,7 +158,7 @@ def serve_all(
 
 def _all_served(resources: Resources[Agent], evaluation: Evaluation, by: Caller) -> tuple[ResolvedAgent, ...]:
     code = resources.code
-    # One statement, since a version can be deleted before a second one; sorted by id in the end.
+    # One statement, since a version could be deleted before a second one; sorted by id at the end.
     stored = with_versions(resources.backend.readable(by).select_related(None)).order_by()
     rows = [*stored, *resources.backend.unstored(by)]
     chosen = choice.chosen(rows, evaluation.context)
@@ -191,7 +187,7 @@ def _as_if_published(
     *,
     drafts_of_blocks: bool,
 ) -> Candidate:
-    """Return the candidate of a version, with the prompt blocks that it would show once published."""
+    """Return a version as a candidate, with the prompt blocks that it would show once published."""
     candidate = candidate_for(resources, agent_id, selector, by, partial(choice.chosen, context=context))
     if drafts_of_blocks:
         return replace(candidate, policy=Blocks.DRAFTS)

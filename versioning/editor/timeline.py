@@ -1,4 +1,4 @@
-"""All versions of a resource in one order of time, a page at a time: rows and commits."""
+"""All versions of a resource in chronological order, a page at a time: rows and commits."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Entry:
     state: State
     labels: Sequence[VersionLabel] = ()
     previous: Snapshot | None = None
-    """The version before it in time."""
+    """The previous version in time."""
 
     @property
     def title(self) -> str:
-        """What the version is called."""
+        """The title of the version."""
         return title_of(self.version)
 
     @property
     def is_live(self) -> bool:
-        """Whether this one is published."""
+        """Return whether this version is published."""
         return self.state is State.PUBLISHED
 
 
@@ -41,14 +41,15 @@ class Entry:
 class Timeline:
     """The versions of a resource, newest first: those in rows and those in Git.
 
-    Sliced like a list, for a paginator. The number of queries does not depend on how many there are.
+    Can be sliced like a list, for a paginator. The number of queries does not depend on the number of
+    versions.
     """
 
     resource: VersionedResource
     stored: QuerySet[Any]
     """The versions that rows hold, newest first."""
     author: str | None = None
-    """Only the versions of this author, empty for the application; None for those of everybody."""
+    """Only versions by this author, empty for the application; None for every author."""
     among: Collection[str] | None = None
     """Only the versions with these ids; None for all."""
     unstored: Sequence[Snapshot] = field(init=False)
@@ -57,7 +58,7 @@ class Timeline:
     def __post_init__(self) -> None:
         pointers = self.resource.pointers
         everything = pointers.from_git if pointers else ()
-        # Numbers are in the order of time, and an index has them; commits have none of that count.
+        # Numbers are chronological and indexed; commits have no such number.
         self.order = ("-created_at", "-number") if everything else ("-number",)
         self.unstored = [version for version in everything if self._has(version)]
         self.stored = self.stored.defer("config_json", "search_text")
@@ -70,7 +71,7 @@ class Timeline:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether versions are left out, so that neighbours need not be."""
+        """Whether versions are left out, so that neighbours may be missing."""
         return self.author is not None or self.among is not None
 
     def _has(self, version: Snapshot) -> bool:
@@ -81,7 +82,7 @@ class Timeline:
         return self.stored.count() + len(self.unstored)
 
     def __getitem__(self, part: slice) -> list[Entry]:
-        """Return the entries of a slice, each with the version before it unless others are left out."""
+        """Return the entries of a slice; each has the version before it unless versions are left out."""
         start, stop = part.start or 0, part.stop
         found = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
         labels = labels_of(self.resource, found)
@@ -102,7 +103,7 @@ def oldest_of(resource: VersionedResource) -> str:
 
 
 def authors_of(resource: VersionedResource) -> list[str]:
-    """Return the names of everybody who saved a version, in order; empty for the application."""
+    """Return the names of everyone who saved a version, in order; empty for the application."""
     name = name_of("author")
     names: set[str] = {
         found or "" for found in resource.versions.order_by().values_list(name, flat=True).distinct()
@@ -131,7 +132,7 @@ def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict
 
 
 def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
-    """Return the version before this one in time, whether a row or a commit."""
+    """Return the previous version in time, whether a row or a commit."""
     older = Q(created_at__lt=version.created_at)
     if not version.read_only:
         older = Q(number__lt=version.number)

@@ -1,7 +1,7 @@
 """Administration: workspaces, their members and API keys.
 
-Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest
-role, so people cannot raise their own role, or make a key that may do more than they may.
+Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest role,
+so people cannot raise their own role, or create a key with more rights than they have.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Workspaces:
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Create a workspace with the caller as its first admin; only superusers may.
 
-        An empty id stands for one made of the name. Raises `Invalid`, and `IdTaken` if the id is taken.
+        An empty id is replaced by a slug of the name. Raises `Invalid`, and `IdTaken` if the id is taken.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
@@ -70,7 +70,7 @@ class Workspaces:
 
     @retry_on_conflict
     def rename(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
-        """Rename a workspace; its id stays."""
+        """Rename a workspace; its id stays the same."""
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
             Workspace.objects.rename(workspace, _checked_name(name), by=by)
@@ -112,7 +112,8 @@ class Workspaces:
         """Set the role of an account, member or not, without an invitation; None ends the membership.
 
         Returns the previous role. Raises `NotFound` for an unknown workspace or account, and `Invalid` for
-        the last admin. Only superusers and the application may; admins of a workspace have to invite.
+        the last admin. Only superusers and the application may call this; admins of a workspace have to
+        invite.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
@@ -140,21 +141,21 @@ class Workspaces:
     # API keys
 
     def keys(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
-        """Return the keys that reach a workspace: its own, and unlimited ones of its members."""
+        """Return the keys that reach a workspace: its own, and its members' unlimited keys."""
         workspace = self.find(workspace_id, by=by)
         everywhere = Q(workspace=None, owner__in=workspace.memberships.values("user"))
         return _newest_first(ApiKey.objects.filter(Q(workspace=workspace) | everywhere))
 
     def unlimited_keys(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
-        """Return the keys without a workspace, of members of those that the caller administers; each once."""
+        """Return unlimited keys of members of workspaces that the caller administers, without duplicates."""
         by = caller_of(by)
         members = Membership.objects.filter(within("workspace", by.scope(Right.ADMINISTER)))
         return _newest_first(ApiKey.objects.filter(workspace=None, owner__in=members.values("user")))
 
     def reach(self, keys: Sequence[ApiKey], *, by: Who = APPLICATION) -> Mapping[int, Sequence[Workspace]]:
-        """Return the workspaces that keys without a limit reach, by key: those that the caller administers.
+        """Return, by key, the workspaces that unlimited keys reach, as far as the caller administers them.
 
-        Others are not named: whether a person is a member elsewhere is for the admins there. One query.
+        Others are not named: only their own admins may learn about a person's membership. Takes one query.
         """
         members = Membership.objects.filter(
             within("workspace", caller_of(by).scope(Right.ADMINISTER)),
@@ -177,8 +178,8 @@ class Workspaces:
     ) -> tuple[ApiKey, str]:
         """Create a key of the caller for this workspace only; return it with its secret.
 
-        Raises `Invalid` without a name or if it would have expired already, and `Forbidden` if the caller
-        is no person.
+        Raises `Invalid` without a name or if it would have expired already, and `Forbidden` if the caller is
+        not a person.
         """
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
@@ -211,7 +212,7 @@ class Workspaces:
             self.find(workspace_id, by=by)
             workspace = Workspace.objects.locked().get(pk=workspace_id)
             if by.read_again is not None:
-                # The check before the commit passes over admins who change what they themselves may do.
+                # The check before the commit exempts admins who change their own rights.
                 self.find(workspace_id, by=by.read_again())
             yield workspace
 
@@ -229,7 +230,7 @@ def withdraw(invitation: Invitation, by: Caller) -> None:
 
 
 def may_revoke(key: ApiKey, by: Caller) -> bool:
-    """Say whether the caller may revoke a key, wherever it reaches."""
+    """Return whether the caller may revoke a key, wherever it reaches."""
     if key.workspace_id is not None:
         return by.may(Right.ADMINISTER, key.workspace_id)
     return by.everywhere is Role.ADMIN or key.owner_id == by.user_id

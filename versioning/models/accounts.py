@@ -23,7 +23,7 @@ _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CH
 
 
 def accounts() -> QuerySet[User]:
-    """Return all accounts, whichever user model the project has."""
+    """Return all accounts of the project's user model."""
     return get_user_model()._default_manager.all()
 
 
@@ -33,7 +33,7 @@ def name_of(relation: str) -> str:
 
 
 def account(username: str) -> User | None:
-    """Return the account with this name; None if there is none or the name is not possible."""
+    """Return the account with this name; None if there is none or the name is not valid."""
     name = normalized(username)
     return None if name is None else accounts().filter(**{get_user_model().USERNAME_FIELD: name}).first()
 
@@ -45,7 +45,7 @@ def names_with_accounts(usernames: set[str]) -> set[str]:
 
 
 def normalized(username: str) -> str | None:
-    """Return a user name in the form that accounts store; None if no account can have it.
+    """Return a user name in its stored form; None if no account can have it.
 
     Call it before a query: a database may not be able to represent the name.
     """
@@ -55,9 +55,8 @@ def normalized(username: str) -> str | None:
 def new_account(username: str, password: str | None = None) -> User:
     """Create an account, without a password unless one is given.
 
-    Raises `Invalid` for a name that is not allowed, and `IntegrityError` for one that is taken. Only name
-    and password are set; other fields of the user model keep their defaults, even if its manager asks for
-    more.
+    Raises `Invalid` for a name that is not allowed, and `IntegrityError` for one that is taken. Only name and
+    password are set; other fields of the user model keep their defaults, even if its manager requires more.
     """
     problem = _problem_of(username)
     if problem is not None:
@@ -77,9 +76,9 @@ def unsaved_account(username: str) -> User:
 def checked_new_name(username: str) -> str:
     """Return the normalized name for a new account.
 
-    Raises `Invalid` for a name that no account can have, and for one that people could take for another
-    account: one that differs from an existing name only in case, or that mixes alphabets whose letters look
-    alike.
+    Raises `Invalid` for a name that no account can have, and for a name that people could confuse with
+    another: one that differs from an existing name only in case, or that mixes alphabets with similar
+    letters.
     """
     model = get_user_model()
     name = model.normalize_username(username)

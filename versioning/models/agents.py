@@ -20,14 +20,14 @@ from versioning.models.versions import Reference, Version
 
 
 class Visibility(models.TextChoices):
-    """Who may read and run the published version beyond the workspace."""
+    """Who may read and run the published version outside the workspace."""
 
     PRIVATE = "private"
     PUBLIC = "public"
 
 
 def is_visible(visibility: str, code: Registry) -> Q:
-    """Return the condition that an agent has this visibility: by its row, or for an override by the code."""
+    """Return the condition that an agent has this visibility: by its row or, for an override, by the code."""
     if not code.agents:
         return Q(visibility=visibility)
     alike = [agent.id for agent in code.agents.values() if agent.visibility == visibility]
@@ -65,8 +65,8 @@ class SubAgentReference(Reference):
 class AgentQuerySet(VersionedQuerySet["Agent"]):
     """Queries for agents, which can be public.
 
-    The visibility of an override is decided by code; its row may hold that of an earlier release. So the
-    methods take the agents that code defines at present.
+    Code decides the visibility of an override; its row may hold that of an earlier release. So the methods
+    take the agents that code currently defines.
     """
 
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
@@ -109,7 +109,7 @@ class Agent(VersionedResource):
         ]
 
     def visibility_by(self, code: Registry) -> str:
-        """Return who may read it beyond the workspace; for an override the code decides, not the row."""
+        """Return who may read it outside the workspace; for an override, code decides, not the row."""
         agent = code.overridden_by(self.pk, self.workspace_id)
         return agent.visibility if agent is not None else self.visibility
 

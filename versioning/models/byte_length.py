@@ -1,4 +1,4 @@
-"""How many bytes a text has, asked of the database, so that what is too long is not read at all."""
+"""The byte length of a text, computed by the database, so that a text that is too long is not read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class ByteLength(Func):
     def as_sqlite(
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
     ) -> tuple[str, Any]:
-        """Return the same for SQLite, which has had `octet_length` only since 3.43."""
+        """Return the SQLite version; `octet_length` exists only since 3.43."""
         return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **context)
 
 
 def together(rows: QuerySet[Any], parent: str, length: Expression) -> Expression:
-    """Return how long all of the rows are that belong to the one asked for, 0 if there are none.
+    """Return an aggregate over the rows that belong to the same parent, 0 if there are none.
 
-    `parent` is the field by which they belong to it, and `length` an aggregate such as
+    `parent` is the field that refers to the parent, and `length` an aggregate such as
     `Sum(ByteLength("body"))`.
     """
     own = rows.order_by().filter(**{parent: OuterRef("pk")}).values(parent)

@@ -1,6 +1,6 @@
-"""Queries that are asked over and over for other primary keys, compiled once.
+"""Queries that are repeated for different primary keys, compiled once.
 
-Django builds the SQL of a query set and what makes objects of its rows again each time it is asked; for a
+Django builds the SQL of a query set, and the code that makes objects of its rows, for every execution; for a
 resource with its versions and their authors that takes ten times as long as the database.
 """
 
@@ -21,20 +21,20 @@ M = TypeVar("M", bound=models.Model)
 Q = TypeVar("Q")
 
 MAX_QUERIES: Final = 256
-"""The maximum number of compiled queries to hold for callers: one for each set of rights, and what else."""
+"""The maximum number of compiled queries to keep, one for each set of rights and further arguments."""
 
 MAX_KEYS: Final = 64
-"""How many keys are asked for by one statement."""
+"""The number of keys in one statement."""
 
 
 class _Key(str):
-    """What stands for the primary key while a query is compiled."""
+    """A placeholder for the primary key while a query is compiled."""
 
     __slots__ = ()
 
 
 class OneByKey(Generic[M]):
-    """`rows.get(pk=…)`, compiled: for rows whose primary key, or what else they are found by, is a text."""
+    """`rows.get(pk=…)`, compiled: for rows found by a primary key, or another column, that is a text."""
 
     def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
         self._model: Any = rows.model
@@ -42,7 +42,7 @@ class OneByKey(Generic[M]):
         compiler: Any = rows.filter(**{found_by: _Key()}).query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
-        except EmptyResultSet:  # nothing can be read, whichever the key
+        except EmptyResultSet:  # no row is readable, whatever the key
             self._sql = None
             return
         self._params: Final[tuple[Any, ...]] = tuple(params)
@@ -70,7 +70,7 @@ class OneByKey(Generic[M]):
 
 
 class _Object:
-    """How an object, and those that were selected with it, are made of the values of a row."""
+    """How an object, and its selected related objects, are made from the values of a row."""
 
     def __init__(self, info: Any, columns: Any) -> None:
         self._model = info["model"]
@@ -84,7 +84,7 @@ class _Object:
         ]
 
     def of(self, alias: str, values: Sequence[Any]) -> Any:
-        """Return the object; None where an outer join has found no row."""
+        """Return the object; None if an outer join found no row."""
         if values[self._key] is None:
             return None
         found = self._model.from_db(alias, self._names, values[self._values])
@@ -104,7 +104,7 @@ class ValuesByKeys:
         self._compiled: dict[int, tuple[str | None, list[Any], list[Any]]] = {}
 
     def get(self, keys: Collection[str]) -> list[tuple[Any, ...]]:
-        """Return the values of the rows that have one of the keys, in no order."""
+        """Return the values of the rows with these keys, unordered."""
         wanted = sorted(keys)
         found: list[tuple[Any, ...]] = []
         for first in range(0, len(wanted), MAX_KEYS):
@@ -112,7 +112,7 @@ class ValuesByKeys:
         return found
 
     def _some(self, keys: list[str]) -> list[tuple[Any, ...]]:
-        size = 1 << (len(keys) - 1).bit_length()  # a few statements serve for all numbers of keys
+        size = 1 << (len(keys) - 1).bit_length()  # a few statements serve any number of keys
         sql, params, converters = self._compiled.get(size) or self._compile(size)
         if sql is None:
             return []
@@ -138,15 +138,15 @@ class ValuesByKeys:
 
 
 class QueriesForCallers(Generic[Q]):
-    """Compiled queries for what callers may read: one for each set of rights, and what else is asked."""
+    """Compiled queries for the readable rows of callers: one for each set of rights and further arguments."""
 
     def __init__(self) -> None:
         self._held: BoundedCache[Hashable, tuple[object, Q]] = BoundedCache(MAX_QUERIES)
 
     def get(self, caller: Caller, code: Registry, asked: Hashable, compile_query: Callable[[], Q]) -> Q:
-        """Return the query for this caller; `compile_query` makes it if it is not there."""
+        """Return the query for this caller; `compile_query` makes a missing one."""
         question = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), code.workspace_id, asked)
-        in_code = code.agents  # they decide who may read overrides, and are replaced as a whole
+        in_code = code.agents  # they decide who may read overrides, and are only replaced as a whole
         held = self._held.get(question)
         if held is None or held[0] is not in_code:
             held = in_code, compile_query()

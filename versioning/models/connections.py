@@ -1,4 +1,4 @@
-"""Giving back connections to the database."""
+"""Returning connections to the pool."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from django.db import close_old_connections, connection
 
 
 def give_back() -> None:
-    """Let others have this thread's connection while it waits for something else.
+    """Release this thread's database connection to others while the thread waits for something else.
 
-    Within a transaction it stays: that is a test's, or a project's with `ATOMIC_REQUESTS`.
+    Within a transaction it is kept: a test's, or that of a project with `ATOMIC_REQUESTS`.
     """
     if not connection.in_atomic_block:
         close_old_connections()

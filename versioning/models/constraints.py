@@ -19,8 +19,8 @@ class OwnVersion(BaseConstraint):
     """A composite foreign key: `(owner, pointer)` must be `(resource_id, id)` of a version.
 
     A plain foreign key would let an agent point at a version of another agent. The check is deferred to the
-    end of the transaction, so that a resource and its first version can be inserted in either order;
-    deleting a version to which a pointer leads fails then.
+    end of the transaction, so that a resource and its first version can be inserted in either order; deleting
+    a version that a pointer refers to fails then.
     """
 
     def __init__(self, *, name: str, owner: str, pointer: str) -> None:
@@ -68,14 +68,14 @@ class OwnVersion(BaseConstraint):
         exclude: Iterable[str] | None = None,
         using: str = DEFAULT_DB_ALIAS,
     ) -> None:
-        """Raise `ValidationError` if the pointer leads to a version of another resource."""
+        """Raise `ValidationError` if the pointer refers to a version of another resource."""
         version = getattr(instance, self.pointer)
         owner = _field(model, self.owner).attname
         if version is not None and version.resource_id != getattr(instance, owner):
             raise ValidationError(self.get_violation_error_message())
 
     def deconstruct(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-        """Return what a migration needs to create the constraint."""
+        """Return the arguments with which a migration creates the constraint."""
         path, args, kwargs = super().deconstruct()
         return path, tuple(args), {**kwargs, "owner": self.owner, "pointer": self.pointer}
 

@@ -1,10 +1,9 @@
-"""Changes made through Django's ORM instead of the editor's verbs; they move the log as well.
+"""Advance the log for changes made through Django's ORM instead of the editor's verbs.
 
-A shell, an admin page or a command of the application may change accounts, members and records, and the
-next answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals, and
-the account model may have any manager, so the statements of the ORM are watched: a change and the position
-for it are in one transaction. SQL written by hand may look different; it is noticed within
-`followed_log.HOLD_SECONDS`.
+A shell, an admin page or a command of the application may change accounts, members and records, and the next
+answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals, and the
+account model may have any manager, so the statements of the ORM are watched: a change and its position are in
+one transaction. SQL written by hand may look different; it is noticed within `followed_log.HOLD_SECONDS`.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ class _Table:
     """A table that answers depend on."""
 
     is_logged: bool = False
-    """Whether our verbs, which change it too, write entries about that."""
+    """Whether the editor's verbs, which change the table too, log those changes."""
     new_is_harmless: bool = False
-    """Whether nothing can depend on a row as long as it is new."""
+    """Whether no answer can depend on a newly inserted row."""
     shown: tuple[str, ...] = ()
-    """The beginnings of assignments to the columns that matter; none where all of them do."""
+    """The beginnings of assignments to the relevant columns; empty if all columns are relevant."""
 
     def is_changed_by(self, verb: str, statement: str) -> bool:
-        """Say whether answers can depend on what the statement changes in the table."""
+        """Return whether the statement changes columns of the table that answers depend on."""
         if verb.startswith("INSERT"):
             return not self.new_is_harmless or " DO UPDATE " in statement
         return verb != "UPDATE" or not self.shown or any(one in statement for one in self.shown)
 
 
 _tables: Final[dict[str, _Table]] = {}
-"""By their names as statements have them."""
+"""By table name as quoted in statements."""
 
 
 def connect() -> None:
@@ -69,14 +68,14 @@ def connect() -> None:
     _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
     _tables.update(_account_tables(get_user_model()))
     connection_created.connect(_watch)
-    _watch(connection=connections[DEFAULT_DB_ALIAS])  # another application may have asked something already
+    _watch(connection=connections[DEFAULT_DB_ALIAS])  # a statement may have run already
 
 
 def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
     """Return the tables of an account model, which may inherit from a model with its own table.
 
-    Signing in changes them each time; only the name, whether it is active, and whether it may do everything
-    matter. If one of these is a property, it can depend on any column.
+    Signing in always changes them; only the name, the active flag and the superuser flag matter. If one of
+    these is a property, it can depend on any column.
     """
     names = (getattr(account, "USERNAME_FIELD"), "is_active", "is_superuser")  # noqa: B009  of any model
     is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
@@ -86,9 +85,9 @@ def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
 
 
 def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the start of the ORM's assignments to those of the fields that the model has.
+    """Return the beginnings of the ORM's assignments to those of the fields that the model has.
 
-    An assignment names the column alone, a condition the table too.
+    An assignment names only the column, a condition the table too.
     """
     found = []
     for name in names:
@@ -107,7 +106,7 @@ def _quoted(name: str) -> str:
 def _watch(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     wrappers = connection.execute_wrappers
     if connection.alias == DEFAULT_DB_ALIAS and _move_the_log not in wrappers:
-        wrappers.insert(0, _move_the_log)  # the last one may belong to a block that takes it away again
+        wrappers.insert(0, _move_the_log)  # the last one may belong to a block that is about to remove it
 
 
 def _move_the_log(
@@ -117,7 +116,7 @@ def _move_the_log(
     many: bool,  # noqa: FBT001  Django hands it over like this
     context: dict[str, Any],
 ) -> Any:
-    """Execute a statement; if answers can depend on what it changes, move the log as well."""
+    """Execute a statement; if it changes something that answers depend on, advance the log as well."""
     table = _changed_table(statement)
     if table is None:
         _log_table.heed(statement)
@@ -128,7 +127,7 @@ def _move_the_log(
         _touch(database, is_logged=table.is_logged)
         return result
     if " RETURNING " in statement:
-        # SQLite cannot end a transaction before the row was fetched: `_note_inserted` moves the log.
+        # SQLite cannot end a transaction before the row is fetched: `_note_inserted` advances the log.
         return execute(statement, parameters, many, context)
     with transaction.atomic():
         result = execute(statement, parameters, many, context)
@@ -157,21 +156,21 @@ def _changed_table(statement: Any) -> _Table | None:
 class _LogTable:
     """Whether the table of the log exists: earlier migrations change rows before it does.
 
-    It is looked for once, and again after a migration has changed tables.
+    The answer is cached once it exists, until a migration changes tables.
     """
 
     def __init__(self) -> None:
         self._was_found = False
 
     def exists(self, database: BaseDatabaseWrapper) -> bool:
-        """Look for the table, unless it was found before."""
+        """Check for the table, unless it was found before."""
         if not self._was_found:
             with database.cursor() as cursor:
                 self._was_found = LogPosition._meta.db_table in database.introspection.table_names(cursor)
         return self._was_found
 
     def heed(self, statement: Any) -> None:
-        """Forget that the table was found, if the statement changes tables."""
+        """Clear the cached answer if the statement changes tables."""
         if isinstance(statement, str) and statement.startswith(_CHANGES_OF_TABLES):
             self._was_found = False
 

@@ -1,15 +1,15 @@
 """Work that is due at some time, leased to one worker at a time.
 
-A capability with work to do later adds a table of its own:
+An application with work to do later adds its own table:
 
     class Delivery(DueWork):
         webhook = models.ForeignKey(Webhook, …)
 
-`due_at` says when a row is due; None means never (again). A worker leases due rows and reports the result
-of each: done, or due again. Leases expire, so the rows of a killed worker soon become free. Work on a row
+`due_at` says when a row is due; None means never (again). A worker leases due rows and reports the result of
+each: done, or due again. Leases expire, so the rows of a killed worker soon become available. Work on a row
 is completed under its lease, so it is completed once.
 
-Where rows have owners, such as workspaces, these take turns: see `Turns`.
+If rows have owners, such as workspaces, the owners take turns: see `Turns`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 LEASE_SECONDS: Final = 45
-"""How long a lease lasts unless it is renewed, and so for how long a killed worker holds its rows."""
+"""How long a lease lasts unless it is renewed, and so how long a killed worker holds its rows."""
 MAX_LOOKUPS: Final = 8
-"""Of how many owners a worker tries to lease rows, when other workers are faster, before it looks again."""
+"""How many owners a worker tries, if other workers are faster, before it queries the due owners again."""
 
 W = TypeVar("W", bound="DueWork")
 
 Owner = tuple[Any, ...]
-"""Whose work is due: a workspace, and within it perhaps a receiver. What has no owner is `()`."""
+"""The owner of due work: a workspace, and perhaps a receiver within it. `()` if there is no owner."""
 
 
 class LeaseLost(Exception):
@@ -40,27 +40,27 @@ class LeaseLost(Exception):
 
 
 class Turns:
-    """Whose turn it is among those who have work due, for the places of one worker.
+    """Whose work a worker does next: its places are shared fairly among owners with due work.
 
-    Next is whoever holds the fewest places, and of those who hold as many, whose last turn was longest ago;
-    first among the workspaces, then among what each of them owns. A workspace takes another place only while
-    more are free than it holds. So one leaves half of the places free, two leave a third, and who comes later
-    finds one until there are as many workspaces at work as places. A worker decides by what it does itself
-    and asks nothing of others: each leaves places free.
+    The owner with the fewest places comes next and, among equals, the one whose last turn was longest ago;
+    first among the workspaces, then among the owners within each. A workspace takes another place only while
+    more places are free than it holds. So one workspace leaves half of the places free, two leave a third,
+    and a newcomer finds one until there are as many workspaces at work as places. A worker decides by its own
+    places alone, without asking other workers: each leaves places free.
     """
 
     def __init__(self, places: int = 1) -> None:
         self._places = places
         self._held: Counter[Owner] = Counter()
         self._latest: dict[Owner, int] = {}
-        """The number of the latest turn of each who holds a place or has had something due since."""
+        """The number of the latest turn of each owner that holds a place or has had due work since."""
         self._number = 0
         self._lock = Lock()
 
     def in_order(self, due: Iterable[Owner]) -> list[Owner]:
-        """Return those who may take a place now, next first; `due` are all who have something due.
+        """Return the owners that may take a place now, next first; `due` are all owners with due work.
 
-        Those of whom nothing tells who is first stay in the order in which they are given.
+        Owners with equal precedence keep the given order.
         """
         due = list(due)
         with self._lock:
@@ -73,14 +73,14 @@ class Turns:
             return sorted(may, key=self._precedence)
 
     def begin(self, owner: Owner) -> None:
-        """Note that a place is taken."""
+        """Record that a place is taken."""
         with self._lock:
             self._number += 1
             self._held.update(_levels(owner))
             self._latest.update(dict.fromkeys(_levels(owner), self._number))
 
     def end(self, owner: Owner) -> None:
-        """Note that a place is given back."""
+        """Record that a place is free again."""
         with self._lock:
             self._held -= Counter(_levels(owner))
 
@@ -89,7 +89,7 @@ class Turns:
 
 
 def _levels(owner: Owner) -> list[Owner]:
-    """Return no owner in particular, the workspace, and what is within it."""
+    """Return the levels of an owner: everything, the workspace, and what is within it."""
     return [owner[:length] for length in range(len(owner) + 1)]
 
 
@@ -101,17 +101,17 @@ class DueWorkQuerySet(models.QuerySet[W]):
         return self.filter(_free(), due_at__lte=Now()).order_by("due_at", "pk")
 
     def owners(self) -> Iterable[Owner]:
-        """Return who has rows due, in the order in which they became due."""
+        """Return the owners of due rows, in the order in which they became due."""
         return [()]
 
     def lease(self, limit: int, *, by: str, turns: Turns | None = None) -> list[W]:
-        """Lease at most `limit` due rows of whose turn it is, and return them; concurrent callers get others.
+        """Lease at most `limit` due rows of the next owner and return them; concurrent callers get others.
 
         `by` names the worker. The rows take one place of `turns`, until `Turns.end` is called for their
         `leased_for`. No worker waits: PostgreSQL skips rows that another worker is leasing, and SQLite allows
         one write at a time.
         """
-        if not self.due().exists():  # looking takes no lock, and usually nothing is due
+        if not self.due().exists():  # reading takes no lock, and usually nothing is due
             return []
         turns = turns or Turns()
         for owner in turns.in_order(self.owners())[:MAX_LOOKUPS]:
@@ -124,7 +124,7 @@ class DueWorkQuerySet(models.QuerySet[W]):
         return []
 
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[W]:
-        """Lease at most `limit` due rows of an owner; subclasses whose rows have owners narrow the query."""
+        """Lease at most `limit` due rows of an owner; subclasses with owners narrow the query."""
         with transaction.atomic(using=self.db):
             rows = list(self.due().select_for_update(skip_locked=True)[:limit])
             mine = self.filter(_free(), pk__in=[row.pk for row in rows])
@@ -144,7 +144,7 @@ class DueWorkQuerySet(models.QuerySet[W]):
 
 
 class DueWork(models.Model):
-    """A row of work. Subclasses add what has to be done."""
+    """A row of work. Subclasses add the data for the work."""
 
     due_at = models.DateTimeField(null=True, db_index=True)
     leased_until = models.DateTimeField(null=True, editable=False)
@@ -153,7 +153,7 @@ class DueWork(models.Model):
     """How often it was leased; distinguishes one lease from the next."""
 
     leased_for: Owner = ()
-    """Whose turn it was when it was leased."""
+    """The owner whose turn it was when it was leased."""
 
     objects = DueWorkQuerySet.as_manager()
 
@@ -168,8 +168,8 @@ class DueWork(models.Model):
         self._end_lease(due_at=None, **changes)
 
     def postpone(self, seconds: float, **changes: Any) -> None:
-        """Make it due again in so many seconds, and set other fields; raises `LeaseLost`."""
-        # On SQLite a sum has three digits more than `Now()`: it would be due only a millisecond later.
+        """Make it due again in this many seconds, and set other fields; raises `LeaseLost`."""
+        # On SQLite a sum has three more digits than `Now()`: it would be due only a millisecond later.
         due_at = Now() + timedelta(seconds=seconds) if seconds else Now()
         self._end_lease(due_at=due_at, **changes)
 

@@ -1,7 +1,7 @@
 """What a transaction writes to the log at its end; `versioning.models.events` opens it.
 
-Entries are dictionaries by column until they are inserted: to make an instance of the model would take longer
-than to insert the row. The statements are always the same, so Django does not build them.
+Entries are dictionaries by column until they are inserted: creating an instance of the model would take
+longer than inserting the row. The statements are constant, so Django does not build them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def entry_of(
     version: VersionName | None,
     **columns: Any,
 ) -> Entry:
-    """Return the entry about a change; `columns` are the further ones, those that are not empty."""
+    """Return the entry for a change; `columns` are further columns that are not empty."""
     entry = {
         **_EMPTY,
         "uuid": uuid.uuid4(),
@@ -73,7 +73,7 @@ def entry_of(
 
 
 def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str) -> Entry:
-    """Return the entry that tells readers of an agent of a change of a block that the agent shows.
+    """Return the entry that informs readers of an agent about a change of a block that the agent shows.
 
     Members of the workspace do not see it, because they see the entry about the block. It does not say who
     made the change, because readers of the agent cannot read the block.
@@ -93,7 +93,7 @@ def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str
 
 
 def changes_rights(entry: Entry) -> bool:
-    """Say whether an entry can be about what callers may do: most can that are about no resource."""
+    """Return whether an entry can affect callers' rights; entries without a resource usually can."""
     if entry["resource_kind"]:
         return False
     subject = subject_of(entry["type"])
@@ -110,30 +110,30 @@ def _about(resource: Target) -> Entry:
 
 
 Condition = Callable[[int], object]
-"""Is given the position of the newest change of anybody's rights, or of a policy; raises to roll back."""
+"""Receives the position of the newest change of any rights or policy; raises to roll back."""
 
 
 class OpenTransaction:
-    """The entries of a transaction, and what else happens when it ends."""
+    """The entries of a transaction, and the other steps at its end."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.depth = 1
-        """How many blocks have joined it, with the one that began it."""
+        """How many blocks have joined it, including the one that began it."""
         self.steps: list[Callable[[], object]] = []
-        """What is done right before the entries are written."""
+        """Called right before the entries are written."""
         self.conditions: list[Condition] = []
-        """What is checked at the very end, when the position is taken."""
+        """Checked at the very end, when the position is taken."""
         self.actors: list[Caller] = []
-        """The callers who changed something, each once."""
+        """The callers who changed something, without duplicates."""
         self.is_touched = False
-        """Whether something changed that has no entry."""
+        """Whether something without an entry changed."""
         self.is_touched_unless_logged = False
         """Whether something changed that has no entry of its own, which matters only if there are no entries
         at all."""
 
     def acts(self, by: Caller) -> None:
-        """Note that a caller changes something."""
+        """Record that a caller changes something."""
         if not any(by is actor for actor in self.actors):
             self.actors.append(by)
 
@@ -145,7 +145,7 @@ class OpenTransaction:
         for entry in self.entries:
             number += entry["ordinal"] == 0
             entry["created_at"] = now
-            entry["position"] = number  # from the position before: the statement adds it
+            entry["position"] = number  # relative to the previous entry: the statement adds the position
         if not number:
             for step in self.steps:
                 step()
@@ -164,13 +164,13 @@ class OpenTransaction:
 def check_rights(actors: Iterable[Caller], rights_position: int, entries: Sequence[Entry]) -> None:
     """Raise `RightsChanged` if a caller's rights are no longer those with which they acted.
 
-    A caller has the rights of the moment at which they were read. Until the commit an admin may have lowered
-    a role, or revoked the key. So they are compared with what is stored once the transaction has taken its
-    position: a change of rights has been committed before and is heard, or waits for the row of the position
+    A caller has the rights of the moment at which they were read. Before the commit an admin may have lowered
+    a role, or revoked the key. So they are compared with the stored rights once the transaction has taken its
+    position: a change of rights either was committed before and is seen, or waits for the row of the position
     and commits afterwards (docs/decisions/0020).
 
-    Raises `Unauthorized` if a caller may not call at all any more. `rights_position` is that of the newest
-    change of rights, with those of this transaction, whose `entries` are excepted: admins may leave.
+    Raises `Unauthorized` if a caller has lost all access. `rights_position` is the position of the newest
+    change of rights, including this transaction's `entries`, which are exempt: admins may leave.
     """
     for actor in actors:
         if actor.read_again is None or actor.rights_position == rights_position:
@@ -183,7 +183,7 @@ def check_rights(actors: Iterable[Caller], rights_position: int, entries: Sequen
 
 
 def _is_about_rights_of(actor: Caller, entry: Entry) -> bool:
-    """Say whether an entry is about what the actor may do."""
+    """Return whether an entry is about the actor's own rights."""
     if not changes_rights(entry):
         return False
     detail = entry["detail"]
@@ -206,13 +206,13 @@ def take_positions_and_insert(
     is_about_rights: bool,
     steps: Iterable[Callable[[], object]] = (),
 ) -> int:
-    """Take so many positions and insert the entries, whose own say how far each is from the one before.
+    """Take positions and insert the entries, whose own positions are relative to the previous entry.
 
-    The last `steps` of the transaction are taken before that. PostgreSQL does all of it in one round trip, so
-    that the row of the position is locked for no longer than the commit takes.
+    The last `steps` of the transaction run before that. PostgreSQL does all of it in one round trip, so that
+    the row of the position is locked for no longer than the commit takes.
 
-    Returns the position of the newest change of anybody's rights, which is the last of these positions if
-    they are about rights.
+    Returns the position of the newest change of any rights, which is the last of these positions if the
+    entries are about rights.
     """
     taken = [number, number if is_about_rights else 0]
     if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
@@ -233,11 +233,11 @@ def take_positions_and_insert(
 
 
 def _prepare(steps: Iterable[Callable[[], object]]) -> None:
-    """Do what has to be done before the position is taken.
+    """Do everything that must precede taking the position.
 
-    Django defers the checks of foreign keys to the commit, and they lock what is referred to. Whoever has a
-    position must not wait for anybody, who may be waiting for the position. Within somebody else's
-    transaction they stay deferred, because statements of theirs may follow.
+    Django defers the checks of foreign keys to the commit, and they lock the referenced rows. A transaction
+    that has a position must not wait for others, which may be waiting for the position. Within a transaction
+    opened by other code they stay deferred, because its later statements may need that.
     """
     for step in steps:
         step()
@@ -256,7 +256,7 @@ def _both(rows: int) -> str:
         for field, name in zip(fields, names, strict=True)
     )
     columns = ", ".join(names)
-    # Nothing but names of the tables and columns is put in.
+    # Only the names of the tables and columns are inserted.
     return (
         f"WITH taken AS ({_TAKEN.format(log=table_of(LogPosition))})"  # noqa: S608
         f" INSERT INTO {table_of(Event)} ({columns}) SELECT {selected}"

@@ -1,4 +1,4 @@
-"""The log: an entry for every change of anything that can be served, shown or refused.
+"""The log: an entry for every change that can affect what is served, shown or refused.
 
     with events.transaction():
         ...                                   # change rows
@@ -6,9 +6,9 @@
     for entry in events.entries(after=position):
         ...                                   # everything that changed since, in order
 
-The entries are written at the end of the outermost `events.transaction()`, as its last statements before
-the commit. Their positions come from one row, which stays locked until the commit. So positions are in the
-order of commits, and who has read up to a position has missed nothing before it: docs/decisions/0014.
+The entries are written at the end of the outermost `events.transaction()`, as its last statements before the
+commit. Their positions come from one row, which stays locked until the commit. So positions are in the order
+of commits, and a reader who has read up to a position has missed nothing before it: docs/decisions/0014.
 
 Inside a transaction opened by other code (a test, or an application that calls the editor within its own
 `atomic()`) the lock lasts until that transaction ends, and other writers wait for it.
@@ -63,10 +63,10 @@ _open: Final = _Open()
 
 @contextmanager
 def transaction() -> Iterator[None]:
-    """Open a transaction and write to the log what is recorded in it, or join the open one.
+    """Open a transaction whose recorded entries are written to the log, or join the open one.
 
-    If a joined transaction fails, its entries are dropped together with its changes. Use this for
-    savepoints: a bare `atomic()` inside rolls back rows but not entries.
+    If a joined transaction fails, its entries are dropped together with its changes. Use this for savepoints:
+    a bare `atomic()` inside rolls back rows but not entries.
     """
     opened = _open.transaction
     if opened is not None:
@@ -106,9 +106,9 @@ def record(
 ) -> None:
     """Record a change; it is written when the outermost `transaction()` ends.
 
-    `resource` says who could read it before the change. `audience` defaults to that of the type. `seen_in`
-    are the published agents that show the text in question: whoever may read one of them, and is not a
-    member of the workspace, gets an event about that agent at the same position. `detail` is JSON and must
+    `resource` describes who could read it before the change. `audience` defaults to that of the type.
+    `seen_in` are the published agents that show the text in question: readers of such an agent who are not
+    members of the workspace get an event about that agent at the same position. `detail` is JSON and must
     never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`, and
     `KeyError` for an undeclared type.
     """
@@ -136,7 +136,7 @@ def record(
 
 
 def watch(event_type: str, watcher: Watcher) -> None:
-    """Call something in the transaction of every change of this type, when the change is recorded.
+    """Call a function in the transaction of every change of this type, when the change is recorded.
 
     A deletion is recorded before its rows are deleted. If the watcher raises, the change is not made.
     """
@@ -145,9 +145,9 @@ def watch(event_type: str, watcher: Watcher) -> None:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Give all that is recorded within it one position, so that every follower hears of it at once.
+    """Give everything recorded within the block one position, so that every follower sees it at once.
 
-    It begins and ends within one `transaction()`; raises `RuntimeError` outside of any.
+    The block begins and ends within one `transaction()`; raises `RuntimeError` outside of any.
     """
     opened = _open.transaction
     if opened is None:
@@ -159,15 +159,15 @@ def together() -> Iterator[None]:
 
 
 def is_open() -> bool:
-    """Say whether this thread is inside of `transaction()`."""
+    """Return whether this thread is inside `transaction()`."""
     return _open.transaction is not None
 
 
 def at_end(step: Callable[[], object]) -> None:
-    """Do something at the end of the open `transaction()`, together with writing the entries.
+    """Call a step at the end of the open `transaction()`, together with writing the entries.
 
-    So PostgreSQL is waited for once. The step asks the database for nothing, and nothing that follows in the
-    transaction needs it to be done. In a transaction that was joined it is done at once.
+    This saves a round trip to PostgreSQL. The step only writes, and nothing later in the transaction may
+    depend on it. In a transaction that was joined it runs at once.
     """
     opened = _open.transaction
     if opened is None or opened.depth > 1:
@@ -177,10 +177,10 @@ def at_end(step: Callable[[], object]) -> None:
 
 
 def at_commit(condition: Condition) -> None:
-    """Check something right before the commit, while no other transaction can be committed.
+    """Check a condition right before the commit, while no other transaction can commit.
 
-    For what depends on rights or policies, which others may have changed since they were read: the condition
-    is given the position of the newest such change, and raises to roll everything back. Raises `RuntimeError`
+    For conditions on rights or policies, which others may have changed since they were read: the condition
+    receives the position of the newest such change, and raises to roll everything back. Raises `RuntimeError`
     outside of `transaction()`.
     """
     if _open.transaction is None:
@@ -189,7 +189,7 @@ def at_commit(condition: Condition) -> None:
 
 
 def acts(by: Caller) -> None:
-    """Say who makes a change without an entry, so that the rights to it are checked before the commit.
+    """Name the caller of a change without an entry, so that their rights are checked before the commit.
 
     Outside of `transaction()` nothing is checked.
     """
@@ -198,7 +198,7 @@ def acts(by: Caller) -> None:
 
 
 def touch(*, unless_logged: bool = False) -> None:
-    """Move the log by one position without an entry, because something changed that answers depend on.
+    """Advance the log by one position without an entry, because something changed that answers depend on.
 
     A follower that finds no entry at a position assumes that everything has changed. `unless_logged` is for
     changes that the verbs log themselves: then the entries of the transaction are enough.
@@ -238,9 +238,9 @@ _readers: Final[list[Callable[[], int | None]]] = []
 
 
 def register_reader(read_up_to: Callable[[], int | None]) -> None:
-    """Register a reader who must get every entry; `prune` deletes none that are not read yet.
+    """Register a reader who must get every entry; `prune` deletes only entries that it has read.
 
-    `read_up_to` returns the position up to which they have read; None if they need none of the entries now.
+    `read_up_to` returns the position up to which it has read; None if it currently needs no entries.
     """
     require_callable(read_up_to, by="events.register_reader()")
     _readers.append(read_up_to)
@@ -249,11 +249,11 @@ def register_reader(read_up_to: Callable[[], int | None]) -> None:
 def prune(before: datetime.datetime) -> int:
     """Delete the entries written before the given time and return how many were deleted.
 
-    Entries at later positions are never deleted, whatever the clocks said, nor those that a registered
+    Entries after the first newer one are never deleted, even if clocks differed, nor those that a registered
     reader has not read. Callers of the API treat the entries as pruned before the first one is deleted, so
     that no reader sees only some of them; an interrupted prune is completed by the next one.
     """
-    newest = position()  # before all else, so that what is written meanwhile comes after it
+    newest = position()  # before anything else, so that entries written in the meantime come after it
     kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
     last = newest if kept is None else min(newest, kept - 1)
     last = min([last, *(read for reader in _readers if (read := reader()) is not None)])
@@ -270,11 +270,11 @@ def prune(before: datetime.datetime) -> int:
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:
-    """Return the entries after a position, in order, whoever may see them.
+    """Return the entries after a position, in order, regardless of who may see them.
 
-    About `limit` of them: those that share a position are never parted. Whoever has not read for so long
-    that `extent().oldest` is past the position has missed what was pruned since. For one caller's events
-    ask `editor.event.page`.
+    Returns about `limit` entries: those that share a position are never split. A reader whose position is
+    before `extent().oldest` has missed entries that were pruned. For the events of one caller use
+    `editor.event.page`.
     """
     newer = Event.objects.filter(position__gt=after).order_by("position", "ordinal")
     found = list(newer[:limit])
@@ -296,7 +296,7 @@ class Change(NamedTuple):
 def changes(after: int, until: int, limit: int) -> list[Change]:
     """Return the changes after one position and up to another, in order, at most `limit`.
 
-    Every process asks this after every write, so Django does not build the statement each time.
+    Every process calls this after every write, so Django does not build the statement each time.
     """
     with prepared_cursor() as cursor:
         cursor.execute(_CHANGES, [after, until, limit])

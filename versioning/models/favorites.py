@@ -57,7 +57,7 @@ class Favorite(models.Model):
     """The slug of its kind: an agent and a prompt block may have the same id."""
     resource_id = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
-    """When it was marked: what happened before is no news to the person."""
+    """When it was marked: earlier events are not news to the person."""
 
     objects = FavoriteQuerySet.as_manager()
 

@@ -1,4 +1,4 @@
-"""What applications do when a resource, a version or another row is saved or goes, in its transaction."""
+"""Callbacks of applications when a resource, version or other row is saved or deleted."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RESOURCES = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Follower:
-    """A function, and when it is called: there is no foreign key to an override, which may be a file."""
+    """A function, and when it is called. It replaces a foreign key to overrides, which may be files."""
 
     call: Callable[..., Any]
     events: Collection[str] = ()
-    """What happens to resources of each kind, such as `deleted`; `call` is a `events.Watcher`."""
+    """The changes of resources of each kind, such as `deleted`; `call` is an `events.Watcher`."""
     rows: str = ""
     """The model whose rows are deleted, as `app_label.Model`, or `RESOURCES`; `call` receives the signal.
 
@@ -36,7 +36,7 @@ class Follower:
 
 
 def register(follower: Follower) -> None:
-    """Call the follower from now on."""
+    """Register the follower."""
     require_instance(follower, Follower, by="follows")
     require_callable(follower.call, by="Follower(call=…)")
     for kind in KINDS:

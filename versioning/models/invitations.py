@@ -34,9 +34,9 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def acceptable(self) -> InvitationQuerySet:
         """Return the invitations that can be accepted now.
 
-        An accepted or expired invitation cannot, nor one whose inviter could no longer make it: somebody
-        who has lost the right to administer a workspace must not come back through an earlier invitation.
-        An invitation without an inviter was made by the application.
+        An accepted or expired invitation cannot, nor one whose inviter could no longer make it: a former
+        admin must not come back through an earlier invitation. An invitation without an inviter was made by
+        the application.
         """
         administers = Membership.objects.filter(
             user=models.OuterRef("invited_by"), workspace=models.OuterRef("workspace"), role=Role.ADMIN
@@ -81,7 +81,7 @@ class Invitation(models.Model):
         return f"{self.username} is invited to {self.workspace_id} as {self.role}"
 
     def issue(self, by: Caller) -> str:
-        """Save the invitation as made by the caller now, and return the secret of its link.
+        """Save the invitation as made now by the caller, and return the secret of its link.
 
         A previous link no longer works.
         """
@@ -95,6 +95,6 @@ class Invitation(models.Model):
         return token
 
     def record(self, what: str, by: Caller) -> None:
-        """Record what is done to the invitation."""
+        """Record an event of the invitation."""
         detail: dict[str, Any] = {"username": self.username, "role": self.role}
         events.record(f"invitation.{what}", by=by, workspace_id=self.workspace_id, **detail)

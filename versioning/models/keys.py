@@ -44,8 +44,8 @@ class ApiKeyManager(models.Manager["ApiKey"]):
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which cannot be shown again.
 
-        Without a workspace it reaches all workspaces of the owner; `role` limits what it may do there.
-        Raises `Invalid` if the owner has no role in the workspace, or a lower one.
+        Without a workspace it reaches all workspaces of the owner; `role` limits its rights there. Raises
+        `Invalid` if the owner has no role in the workspace, or a lower one.
         """
         if workspace is not None:
             owned = caller_for(owner)
@@ -77,7 +77,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         return self.of_digest(digest_of(text))
 
     def of_digest(self, digest: str) -> ApiKey | None:
-        """Return the same by what is stored of the secret."""
+        """Return the key whose secret has this digest; otherwise like `holding`."""
         try:
             key: Any = _by_digest().get(pk=digest)
         except ApiKey.DoesNotExist:
@@ -156,7 +156,7 @@ class ApiKey(models.Model):
     def mark_used(self) -> datetime.datetime:
         """Record that the key is used now, at most once a minute; return the recorded time.
 
-        So reads seldom write. The log is not moved, because nothing that is served depends on it.
+        So reads seldom write. The log does not advance, because nothing that is served depends on it.
         """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
@@ -166,7 +166,7 @@ class ApiKey(models.Model):
 
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
-        """Revoke the key from the next request on, in every process."""
+        """Revoke the key in every process, from the next request on."""
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
@@ -186,7 +186,7 @@ class ApiKey(models.Model):
 
 
 def _caller_now(key_id: int) -> Caller:
-    """Return the caller for a key as stored now; raises `Unauthorized` for one that cannot be used."""
+    """Return the caller for the stored key; raises `Unauthorized` if the key cannot be used."""
     key = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
     if key is None or not key.usable:
         raise Unauthorized(UNUSABLE)

@@ -1,4 +1,4 @@
-"""What the log has recorded about override files: the state when they were last looked at."""
+"""What the log has recorded about override files: their state when last read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class KnownOverrideQuerySet(models.QuerySet["KnownOverride"]):
     """The known state of override files."""
 
     def note(self, agent_id: str, digest: str, version: Snapshot | None) -> None:
-        """Record what the file of an agent holds or will hold, so that the worker reports no change.
+        """Record the current or coming content of an agent's file, so that the worker reports no change.
 
         Call it in the transaction that changes the file, before the file is changed: the row is locked from
         then on, so the worker waits for the end of the transaction. The digest is that of the file's

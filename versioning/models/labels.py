@@ -15,7 +15,7 @@ class VersionLabel(models.Model):
 
     name = models.CharField(max_length=64)
     released = models.BooleanField(default=False)
-    """Whether the version is served under this name to everybody who may read what is published."""
+    """Whether the version is served under this name to everyone who may read published versions."""
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False

@@ -17,25 +17,25 @@ class EventQuerySet(models.QuerySet["Event"]):
     """Entries can only be recorded and read."""
 
     def bulk_create(self, *_entries: Any, **_options: Any) -> NoReturn:
-        """Refuse: `record` alone gives an entry its position."""
+        """Raise: only `record` gives an entry its position."""
         raise TypeError(NEVER)
 
     def update(self, **_changes: Any) -> NoReturn:
-        """Refuse: entries never change."""
+        """Raise: entries never change."""
         raise TypeError(NEVER)
 
     def delete(self) -> NoReturn:
-        """Refuse: `prune` deletes the oldest entries and records where the log now begins."""
+        """Raise: `prune` deletes the oldest entries and records where the log now begins."""
         raise TypeError(NEVER)
 
 
 class Event(models.Model):
-    """One change. Names are stored as text: they outlive what they name."""
+    """A change. Names are stored as text, because they outlive the objects."""
 
     uuid = models.UUIDField(default=uuid.uuid4)
     position = models.BigIntegerField()
     ordinal = models.PositiveIntegerField(default=0)
-    """Orders what shares a position: the events of one release, and agents that are told of a block."""
+    """Orders entries with the same position: events of one release, and agents that show a block."""
     type = models.CharField(max_length=MAX_LENGTH)
     created_at = models.DateTimeField()
     workspace_id = models.CharField(max_length=200, blank=True)
@@ -80,11 +80,11 @@ class Event(models.Model):
         return f"{self.actor or 'the application'}: {self.type} {self.resource_id}".strip()
 
     def save(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: entries come from `record`."""
+        """Raise: entries are created by `record`."""
         raise TypeError(NEVER)
 
     def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: entries are never deleted one by one."""
+        """Raise: entries are never deleted individually."""
         raise TypeError(NEVER)
 
 
@@ -96,7 +96,7 @@ class LogPosition(models.Model):
     pruned_to = models.BigIntegerField(default=0)
     """The highest pruned position; the oldest entry comes after it."""
     rights_position = models.BigIntegerField(default=0, db_default=0)
-    """The position of the newest change that can be about what a person may do."""
+    """The position of the newest change that can affect a person's rights."""
 
     def __str__(self) -> str:
         return str(self.position)

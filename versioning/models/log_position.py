@@ -1,4 +1,4 @@
-"""The current position of the log. Every request asks for it, so it has to be as fast as the database allows.
+"""The current position of the log. Every request reads it, so this must be as fast as the database allows.
 
 `versioning.models.events.position()` gives the same answer through Django, which takes ten times as long.
 """
@@ -22,16 +22,13 @@ from psycopg.pq.abc import PGresult
 from versioning.models.log import LogPosition
 
 SILENCE: Final = 0.5
-"""Seconds after which a server that says nothing is taken for lost: the answer takes a thousandth of it.
-
-Where that is wrong, because the machine is overloaded, answers are made that could have been cached.
-"""
+"""Seconds after which a silent server counts as lost: an answer takes a thousandth of that."""
 
 CONNECT_SECONDS: Final = 1.0
-"""Seconds within which a server has to take a new connection. libpq's own limit is two at the least."""
+"""Seconds within which a server must accept a new connection. libpq's own limit is at least two."""
 
 PAUSE: Final = 1.0
-"""Seconds for which a lost server is not asked again: then by one request, while no other waits for it."""
+"""Seconds for which a lost server is not tried again: then one request tries it, while no other waits."""
 
 _QUESTION: Final = f'SELECT position FROM "{LogPosition._meta.db_table}"'  # noqa: S608  the name is ours
 _PREPARED: Final = b"log_position"
@@ -41,8 +38,8 @@ _NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshol
 def position() -> int | None:
     """Return the position of the newest committed entry; 0 if there is none.
 
-    Returns None if it cannot be told: while the database is away, and inside a transaction, which may see
-    changes of its own that have no position yet and may be rolled back.
+    Returns None if it is unknown: while the database is unavailable, and inside a transaction, which may see
+    its own changes that have no position yet and may be rolled back.
     """
     try:
         database = _own.database
@@ -60,38 +57,38 @@ def position() -> int | None:
 
 
 def close() -> None:
-    """Close the connection for this question; it is opened again when needed."""
+    """Close the connection for this query; it is opened again when needed."""
     _postgresql.close()
 
 
 class _PostgreSQL:
-    """Asks PostgreSQL, in one thread at a time, on behalf of all threads that wait meanwhile.
+    """Queries PostgreSQL in one thread at a time, on behalf of all threads that are waiting.
 
-    Whenever a thread waits for the server, another thread gets the interpreter; with many threads, getting
-    it back costs more than the question. A question asked after a thread has arrived gives as good an
-    answer as its own.
+    Whenever a thread waits for the server, another thread gets the interpreter; with many threads, getting it
+    back costs more than the query. A query sent after a thread has arrived gives it as good an answer as its
+    own.
 
-    Django's pool checks a connection before handing it out, which is a second round trip. Here the question
-    itself shows whether the connection is dead; then it is asked once more on a new one.
+    Django's pool checks a connection before handing it out, which is a second round trip. Here the query
+    itself shows whether the connection is dead; then it is repeated once on a new one.
     """
 
     def __init__(self) -> None:
         self._turn = Lock()
-        self._begun = 0  # how many times it was asked; the last one may not be answered yet
+        self._begun = 0  # the number of queries so far; the last one may still be running
         self._answer: int | None = None
         self._connection = _Connection()
         self._loss = Lock()
         self._losses = 0
         self._asked_again_at = 0.0
-        """When a lost server is asked again; 0 while it is not lost."""
+        """When to try a lost server again; 0 while it is not lost."""
 
     def ask(self, database: Any) -> int | None:
-        """Return the position, None from a server that is lost; raises `psycopg.Error` when it gets lost."""
+        """Return the position, None if the server is lost; raises `psycopg.Error` when it gets lost."""
         before, losses = self._begun, self._losses
         if self._is_lost():
             return None
         with self._turn:
-            if self._losses != losses:  # found out by another thread while this one waited
+            if self._losses != losses:  # found by another thread while this one waited
                 return None
             if self._begun == before:
                 self._begun += 1
@@ -100,7 +97,7 @@ class _PostgreSQL:
             return self._answer
 
     def _is_lost(self) -> bool:
-        """Say whether the server counts as lost; after each pause one caller is told no, and finds out."""
+        """Return whether the server counts as lost; after each pause, one caller gets False and tries it."""
         if not self._asked_again_at:
             return False
         with self._loss:
@@ -125,13 +122,13 @@ class _PostgreSQL:
             try:
                 return self._connection.ask()
             except psycopg.OperationalError:
-                # PostgreSQL was restarted since; silence is another matter, and not waited for twice.
+                # PostgreSQL was restarted in the meantime; a silent server is not waited for twice.
                 self._connection.close()
         self._connection.open(database.get_connection_params())
         return self._connection.ask()
 
     def close(self) -> None:
-        """Close the connection, if it is open."""
+        """Close the connection if it is open."""
         with self._turn:
             self._connection.close()
 
@@ -141,10 +138,9 @@ class Silent(psycopg.Error):
 
 
 class _Connection:
-    """One connection, used for this question only.
+    """A connection used only for this query.
 
-    It uses psycopg's libpq bindings, because the additional work of a cursor takes as long as the server
-    does.
+    It uses psycopg's libpq bindings, because the overhead of a cursor takes as long as the server does.
     """
 
     def __init__(self) -> None:
@@ -152,7 +148,7 @@ class _Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was opened; the server may be gone all the same."""
+        """Whether it was opened; the server may be gone nevertheless."""
         return self._server is not None
 
     def open(self, parameters: dict[str, Any]) -> None:
@@ -172,7 +168,7 @@ class _Connection:
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
 
     def close(self) -> None:
-        """Close it, if it is open."""
+        """Close the connection if it is open."""
         server, self._server = self._server, None
         if server is not None:
             server.finish()
@@ -195,7 +191,7 @@ class _Connection:
 
 
 def _connect(parameters: dict[str, Any]) -> Server:
-    """Connect with Django's parameters; raises `psycopg.Error` when the server does not take it in time."""
+    """Connect with Django's parameters; raises `psycopg.Error` if the server does not accept in time."""
     wanted = {name: value for name, value in parameters.items() if name not in _NOT_OF_LIBPQ}
     server = PGconn.connect_start(make_conninfo(**wanted).encode())
     until = time.monotonic() + CONNECT_SECONDS
@@ -214,4 +210,4 @@ def _connect(parameters: dict[str, Any]) -> Server:
 
 _postgresql: Final = _PostgreSQL()
 _own: Final = local()
-"""The `database` of this thread; to ask Django for it takes as long as SQLite's answer."""
+"""The `database` of this thread; getting it from Django takes as long as SQLite's answer."""

@@ -16,7 +16,7 @@ def merged_slice(
 
     Takes one query, of no more rows than the slice can contain.
     """
-    # However many unstored items come before the slice, its rows begin at most that much earlier.
+    # Unstored items can precede the slice, so its rows begin at most that much earlier.
     first = max(0, start - len(unstored))
     found = list(rows.order_by(*order)[first:stop])
     if unstored:

@@ -45,7 +45,7 @@ class JsonType(Func):
 
 
 def members(text: str, *, field: str) -> dict[str, Any]:
-    """Return the members to look for, from a JSON object; raises `Invalid` about the field."""
+    """Return the members to find, from a JSON object; raises `Invalid` for the field."""
     wanted = canonical.sorted_by_key(canonical.parse(text, field=field))
     if not isinstance(wanted, dict):
         raise Invalid.field(field, "must be a JSON object")

@@ -25,16 +25,16 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
 
 
 class VersionedQuerySet(models.QuerySet[R], ABC):
-    """The queries that all kinds of resource share; what a caller may read is one of them."""
+    """The queries that all kinds of resource share; subclasses define which rows a caller may read."""
 
     @abstractmethod
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read; `code` decides about what it defines."""
+        """Filter by what the caller may read; `code` decides about the resources that it defines."""
 
     def readable_where(self, caller: Caller, public: Q | None = None, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read: drafts in own workspaces, otherwise what is published.
+        """Filter by what the caller may read: drafts in own workspaces, otherwise published resources.
 
-        `public` is the condition under which everybody may read what is published. With a `label`,
+        `public` is the condition under which every caller may read a published resource. With a `label`,
         resources with a released label of this name count too, published or not. Call `readable_by`, which
         knows the condition.
         """
@@ -58,7 +58,7 @@ class VersionedQuerySet(models.QuerySet[R], ABC):
     def seen_by(self, caller: Caller, *, draft: Combinable, published: Combinable) -> Combinable:
         """Return an expression: `draft` where the caller may read drafts, `published` elsewhere.
 
-        It is for rows that the caller may read: where all are of one sort, there is nothing to decide.
+        For rows that the caller may read; omits the decision where it is the same for all rows.
         """
         kind: ResourceKind = self.model.kind  # type: ignore[attr-defined]
         drafts = caller.scope(Right.READ_DRAFTS)
@@ -69,14 +69,14 @@ class VersionedQuerySet(models.QuerySet[R], ABC):
         )
 
     def with_seen_at(self, caller: Caller) -> Self:
-        """Annotate the rows with `seen_at`: when each was changed last, as far as the caller may see that."""
+        """Annotate the rows with `seen_at`: when each was last changed, as far as the caller may see that."""
         published = Coalesce("published_updated_at", "created_at")
         return self.annotate(seen_at=self.seen_by(caller, draft=F("updated_at"), published=published))
 
     def locked(self, *, for_deletion: bool = False) -> Self:
         """Lock the rows until the transaction ends, so that saves get consecutive numbers.
 
-        Holders of `keep_existing` delay deletions only, not this lock.
+        `keep_existing` delays deletions only, not this lock.
         """
         return self.select_for_update(of=("self",), no_key=not for_deletion)
 
@@ -101,5 +101,5 @@ class PrivateQuerySet(VersionedQuerySet[R]):
     """Queries for a kind without visibility: only members of the workspace can read it."""
 
     def readable_by(self, caller: Caller, code: Registry | None = None, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read; code has no part in it."""
+        """Filter by what the caller may read; code is irrelevant here."""
         return self.readable_where(caller, label=label)

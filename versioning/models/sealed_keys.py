@@ -1,7 +1,7 @@
-"""Keys that are random, made once, and stored encrypted under a key that follows from the settings.
+"""Random keys, generated once and stored encrypted under a key derived from the settings.
 
-What is signed or derived with such a key stays valid when `SECRET_KEY` changes: the key is read with
-whichever text of the settings opens it, `SECRET_KEY_FALLBACKS` included, and then encrypted under the newest
+Signatures and secrets made with such a key stay valid when `SECRET_KEY` changes: the key is decrypted with
+any of the texts in the settings, including `SECRET_KEY_FALLBACKS`, and then encrypted under the newest
 (docs/decisions/0023).
 """
 
@@ -19,19 +19,19 @@ KEY_BYTES: Final = 32
 
 
 class KeyUnreadable(VersioningError):
-    """None of the texts in the settings opens a stored key; what needs it fails until one does."""
+    """No text of the settings decrypts a stored key; code that needs the key fails until one does."""
 
     code = "key_unreadable"
 
 
 class SealedKey(models.Model):
-    """The one row with a key, encrypted. Each use of keys has a table of its own."""
+    """The one row with a key, encrypted. Each use of keys has its own table."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     sealed = models.TextField()
 
     purpose: ClassVar[bytes]
-    """What the key is for: no two purposes encrypt under the same key."""
+    """The purpose of the key: no two purposes encrypt under the same key."""
     unreadable: ClassVar[type[KeyUnreadable]]
 
     class Meta:
@@ -42,14 +42,14 @@ class SealedKey(models.Model):
 
     @classmethod
     def texts(cls) -> list[str]:
-        """Return the texts of the settings that keys are made of: the first encrypts, all of them decrypt."""
+        """Return the settings' texts from which keys are derived: the first encrypts, all decrypt."""
         return [settings.SECRET_KEY, *filter(None, settings.SECRET_KEY_FALLBACKS)]
 
     @classmethod
     def opened(cls) -> bytes:
-        """Return the key, 32 bytes, made if there is none yet.
+        """Return the key, 32 bytes, generated if there is none yet.
 
-        If an older text of the settings opens it, it is encrypted again under the newest. Raises the
+        If an older text of the settings decrypts it, it is encrypted again under the newest. Raises the
         `unreadable` of the class if no text does.
         """
         # Not at the top: cryptography takes 7 MiB, and few processes need a key.
@@ -72,7 +72,7 @@ class SealedKey(models.Model):
 
     @classmethod
     def keep_up(cls) -> None:
-        """Encrypt the key again, if there is one and another text of the settings is the newest now."""
+        """Encrypt the key again if there is one and the newest text of the settings has changed."""
         if cls._default_manager.exists():
             cls.opened()
 
@@ -90,7 +90,7 @@ class LockKeyUnreadable(KeyUnreadable):
 
 
 class LockKey(SealedKey):
-    """The key that signs locks: by it an installation knows its own."""
+    """The key that signs locks, by which an installation recognizes its own."""
 
     purpose = b"the key of the editor's locks"
     unreadable = LockKeyUnreadable

@@ -1,4 +1,4 @@
-"""Encryption of stored keys under keys that follow from texts of the settings."""
+"""Encryption of stored keys under keys derived from texts of the settings."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 
 class Unreadable(Exception):
-    """None of the keys opens it."""
+    """None of the keys decrypts it."""
 
 
 class Keys:
-    """Keys made of texts for one purpose, the newest first: that one encrypts, all of them decrypt."""
+    """Keys derived from texts for one purpose: the newest, which is first, encrypts; all of them decrypt."""
 
     def __init__(self, texts: Sequence[str], purpose: bytes) -> None:
         self._newest, *self._older = (Fernet(_key_from(text, purpose)) for text in texts)
@@ -25,7 +25,7 @@ class Keys:
         return self._newest.encrypt(secret).decode()
 
     def open(self, sealed: str) -> tuple[bytes, str | None]:
-        """Return a secret, and the same encrypted again unless the newest key opened it.
+        """Return a secret, and its new ciphertext unless the newest key decrypted it.
 
         Raises `Unreadable` if no key does.
         """

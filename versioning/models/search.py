@@ -1,15 +1,15 @@
-"""Search for a text, ignoring case, in what a caller may read of the resources.
+"""Search for a text, ignoring case, in the parts of resources that a caller may read.
 
 A search covers id, name, description and instructions. Its rule exists in two forms: for rows, searched by
 a statement, and for content that only files or code hold. Neither uses LIKE: both databases match its
 patterns by starting again at every character, which takes quadratic time; looking for an exact text is up
 to eighty times faster.
 
-There is no index on purpose. PostgreSQL has one for this (pg_trgm), but only the two versions that a
+There is deliberately no index. PostgreSQL has one for this (pg_trgm), but only the two versions that a
 resource points at are searched, and the index would be on the table of all versions ever saved: as large as
-their texts, two milliseconds more for every save, and useless for fewer than three characters, for which
-the database would read the whole history. Without it, searching the texts of five thousand agents takes
-some thirty milliseconds.
+their texts, two milliseconds more for every save, and useless for fewer than three characters, for which the
+database would read the whole history. Without it, searching the texts of five thousand agents takes some
+thirty milliseconds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_LENGTH: Final = 200
 
 
 def matching(rows: QuerySet[Any, Any], text: str, caller: Caller) -> QuerySet[Any, Any]:
-    """Filter by resources that contain the text in what the caller may read of them.
+    """Filter by resources that contain the text in a part that the caller may read.
 
     Raises `Invalid` if the text is too long.
     """
@@ -51,7 +51,7 @@ def matching(rows: QuerySet[Any, Any], text: str, caller: Caller) -> QuerySet[An
 def _in_version(model: Any, pointer: str, sought: Any) -> Q:
     """Return the condition that the version of a pointer contains a text.
 
-    It is a subquery because a join looks up both versions, also where the first one decides.
+    It is a subquery because a join would look up both versions, even if the first one matches.
     """
     version = model.version_model.objects.filter(pk=OuterRef(f"{pointer}_id")).order_by()
     place = Subquery(version.values(place=StrIndex("search_text", sought)))
@@ -74,7 +74,7 @@ def equals(text: Any, sought: Any) -> Q:
 
 
 def occurs(text: str, resource_id: str, config: Config, text_field: str) -> bool:
-    """Say whether a configuration or its id contains the text; raises `Invalid`."""
+    """Return whether a configuration or its id contains the text; raises `Invalid`."""
     check_length(text)
     return text.casefold() in searchable_text(resource_id, config, text_field)
 

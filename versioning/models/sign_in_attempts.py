@@ -16,7 +16,7 @@ FIRST_WAIT: Final = 5  # seconds, doubled with every further wrong password
 LONGEST_WAIT: Final = 300  # seconds: previous attempts lock people out for no longer than this
 FORGOTTEN_AFTER: Final = datetime.timedelta(hours=1)
 _FREE: Final[Mapping[str, int]] = {"account": 5, "browser": 5, "password": 5, "address": 30}
-"""How many wrong passwords of each kind of subject have no consequence."""
+"""How many wrong passwords for each kind of subject have no consequence."""
 _HASH_DIGITS: Final = 5  # at most 16**5 subjects of each kind, for all names that are tried
 _CLEANED_AT_ONCE: Final = 200
 
@@ -24,19 +24,19 @@ _CLEANED_AT_ONCE: Final = 200
 def subject(kind: str, name: str) -> str:
     """Return the subject under which attempts are counted; the name itself is not stored.
 
-    An unknown account has a subject like any other, so that it does not tell which accounts exist.
+    An unknown account has a subject like any other, so that a subject does not reveal which accounts exist.
     """
     return f"{kind}:{salted_hmac(__name__, name).hexdigest()[:_HASH_DIGITS]}"
 
 
 def seconds_to_wait(subject: str, failures: int) -> int:
-    """Return how long no password is checked after so many wrong ones."""
+    """Return for how many seconds no password is checked after this many wrong ones."""
     beyond = failures - _FREE[subject.partition(":")[0]]
     return 0 if beyond < 0 else min(FIRST_WAIT << min(beyond, 16), LONGEST_WAIT)
 
 
 class TooManyAttempts(Exception):
-    """No password is checked for so many seconds, not even the right one."""
+    """For this many seconds no password is checked, not even the right one."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(seconds)
@@ -51,7 +51,7 @@ class Attempt:
     """The current rows, with this attempt counted."""
 
     def succeeded(self, *cleared: str) -> None:
-        """Take back the attempt, and delete the counters of the subjects to clear."""
+        """Undo the attempt, and delete the counters of the subjects to clear."""
         SignInAttempts.objects.filter(subject__in=cleared).delete()
         for row in self.counted:
             SignInAttempts.objects.filter(subject=row.subject, failures__gt=0).update(
@@ -72,10 +72,10 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
     """The counters that all processes share."""
 
     def begin(self, subjects: Iterable[str]) -> Attempt:
-        """Count an attempt at each of the subjects, before the password is checked.
+        """Count an attempt for each of the subjects, before the password is checked.
 
         Since it is counted first, a hundred simultaneous attempts are no better than a hundred in a row.
-        Raises `TooManyAttempts` during a wait; such an attempt is not counted, so it makes no wait longer.
+        Raises `TooManyAttempts` during a wait; such an attempt is not counted, so it does not prolong a wait.
         """
         self._clean()
         names = sorted(subjects)  # always locked in this order
@@ -83,7 +83,7 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
             fresh = [SignInAttempts(subject=name, last_at=timezone.now()) for name in names]
             self.bulk_create(fresh, ignore_conflicts=True)
             rows = list(self.select_for_update().filter(subject__in=names).order_by("subject"))
-            now = timezone.now()  # the time after the lock, which may have had to wait
+            now = timezone.now()  # the time after acquiring the lock, which may have taken a while
             left = max((row.seconds_left(now) for row in rows), default=0)
             if left > 0:
                 raise TooManyAttempts(math.ceil(left))
@@ -92,12 +92,12 @@ class SignInAttemptsManager(models.Manager["SignInAttempts"]):
         return Attempt(rows)
 
     def delete_expired(self) -> None:
-        """Delete all counters that are too old to matter, some at a time."""
+        """Delete all counters that are too old to matter, in batches."""
         while self._clean():
             pass
 
     def _clean(self) -> int:
-        """Delete some counters that are too old, so that the table does not grow; return how many."""
+        """Delete some of the counters that are too old, so that the table does not grow; return how many."""
         with transaction.atomic():
             old = self.filter(last_at__lt=timezone.now() - FORGOTTEN_AFTER)
             # Rows that another process is about to update or delete are skipped.
@@ -112,7 +112,7 @@ class SignInAttempts(models.Model):
     failures = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField(db_index=True)
     blocked_until = models.DateTimeField(null=True)
-    """None if there is nothing to wait for."""
+    """None if there is no wait."""
 
     objects = SignInAttemptsManager()
 

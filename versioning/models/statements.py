@@ -1,8 +1,8 @@
-"""Rows written by statements that are built once, for what every save writes.
+"""Writes rows with statements that are built once, for the rows that every save writes.
 
-For each `save()` Django builds the statement again, asks every field how its value is written, and sends
-signals; that takes five times as long as the database. Here no signal is sent.
-`versioning.models.direct_changes` watches these statements like any others.
+For each `save()` Django builds the statement again, converts every field's value, and sends signals; that
+takes five times as long as the database. This module sends no signals. `versioning.models.direct_changes`
+watches these statements like any others.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
 
 Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
-"""The columns of a statement by attribute, and what makes of a value what the database takes, if it must."""
+"""The columns of a statement by attribute, and the conversion to the database value, if one is needed."""
 
 ROWS_AT_ONCE: Final = 500
-"""Databases bound the number of parameters of a statement."""
+"""Databases limit the number of parameters of a statement."""
 
 _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
 _PLAIN_KEYS: Final = frozenset({models.CharField, models.AutoField, models.BigAutoField})
@@ -30,7 +30,7 @@ class PreparedCursor(SQLiteCursorWrapper):
     """A cursor of SQLite that translates each statement once."""
 
     def convert_query(self, query: str, *, param_names: list[str] | None = None) -> str:
-        """Return the statement with SQLite's place holders instead of Django's."""
+        """Return the statement with SQLite's placeholders instead of Django's."""
         return (
             _translated(query)
             if param_names is None
@@ -45,21 +45,21 @@ def _translated(statement: str) -> str:
 
 @contextmanager
 def prepared_cursor() -> Iterator[Any]:
-    """Yield a cursor for statements that are always the same: PostgreSQL plans them once a connection.
+    """Yield a cursor for constant statements: PostgreSQL plans them once per connection.
 
-    Django's own cursors put the parameters into the text, so that it is another statement each time.
+    Django's own cursors insert the parameters into the text, so that every statement is different.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     database.close_if_health_check_failed()
     database.ensure_connection()
     if database.vendor == "postgresql":
-        binding: Any = ServerBindingCursor  # of which the stubs do not know that it is psycopg's
+        binding: Any = ServerBindingCursor  # the stubs do not know that it is psycopg's
         cursor = binding(database.connection)
     elif database.vendor == "sqlite":
         cursor = database.connection.cursor(factory=PreparedCursor)
     else:
         cursor = database.create_cursor()
-    # As Django's cursor() does, but with the parameters beside the text.
+    # Like Django's cursor(), but with the parameters passed separately.
     with database._prepare_cursor(cursor) as prepared:  # noqa: SLF001
         yield prepared
 
@@ -68,8 +68,8 @@ def prepared_cursor() -> Iterator[Any]:
 def one_round_trip() -> Iterator[None]:
     """Send the statements of this block to PostgreSQL together.
 
-    They are executed in order. Their results are there after the block, at whose end errors are raised; so
-    nothing may ask for a result within it, not even for the number of rows.
+    They are executed in order. Results are available and errors raised at the end of the block; so nothing
+    inside it may read a result, not even the number of rows.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
     if database.vendor != "postgresql":
@@ -81,7 +81,7 @@ def one_round_trip() -> Iterator[None]:
 
 
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, given as their values by attribute; a primary key that counts is not among them."""
+    """Insert rows, given as values by attribute, without an automatic primary key."""
     with prepared_cursor() as cursor:
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
@@ -96,7 +96,7 @@ def insert_new(row: models.Model) -> None:
 
 
 def update(row: models.Model, fixed: frozenset[str]) -> None:
-    """Store all fields of an object but those that are fixed; its row must be locked, so it is there."""
+    """Store all fields of an object except fixed ones; its row must be locked and therefore exists."""
     columns, statement = _update(type(row), fixed)
     with prepared_cursor() as cursor:
         cursor.execute(statement, [*values_of(columns, [vars(row)]), row.pk])
@@ -104,7 +104,7 @@ def update(row: models.Model, fixed: frozenset[str]) -> None:
 
 def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the parameters of a statement, row by row."""
-    database = connections[DEFAULT_DB_ALIAS]  # the connection itself, not what looks it up for each value
+    database = connections[DEFAULT_DB_ALIAS]  # not the proxy, which looks it up for each value
     return [
         row[name] if prepare is None else prepare(row[name], database)
         for row in rows
@@ -114,7 +114,7 @@ def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 @lru_cache(maxsize=32)
 def fields_of(model: type[models.Model]) -> tuple[Any, ...]:
-    """Return the fields that an insertion writes: all but a primary key that counts."""
+    """Return the fields that an insertion writes: all but an automatic primary key."""
     return tuple(field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField))
 
 
@@ -139,7 +139,7 @@ def _columns(fields: Sequence[Any]) -> Columns:
 
 
 def _is_prepared(field: Any) -> bool:
-    """Say whether the database takes another value than Python has; a foreign key is like its target."""
+    """Return whether the database value differs from Python's; a foreign key is like its target."""
     if field.remote_field is None:
         return isinstance(field, _PREPARED)
     while field.remote_field is not None:
@@ -147,7 +147,7 @@ def _is_prepared(field: Any) -> bool:
     return type(field) not in _PLAIN_KEYS  # a project's accounts may have keys of any type
 
 
-# Of the statements below: nothing but names of tables and columns is put in.
+# For the statements below: only names of tables and columns are inserted.
 
 
 @lru_cache(maxsize=64)

@@ -9,6 +9,6 @@ NOT_MIGRATED = "The database lacks migrations: run manage.py migrate."
 
 
 def lack_migrations() -> bool:
-    """Say whether a migration of this release has not been applied; raises `django.db.Error`."""
+    """Return whether a migration of this release has not been applied; raises `django.db.Error`."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

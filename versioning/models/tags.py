@@ -1,4 +1,4 @@
-"""Tags as rows, by which lists find them; what they say is in the metadata of the resource."""
+"""Tags as rows, which lists filter by; the metadata of the resource is authoritative."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tag(models.Model):
 
     @classmethod
     def ids_with(cls, names: Collection[str]) -> models.QuerySet[Any, Any]:
-        """Return the ids of the resources that have all of these tags, of which none is named twice."""
+        """Return the ids of the resources that have all of these tags, given without duplicates."""
         manager: Any = cls._default_manager
         named = manager.filter(name__in=names).order_by().values("resource")
         found: models.QuerySet[Any, Any] = named.annotate(found=models.Count("pk")).filter(found=len(names))
@@ -41,7 +41,7 @@ class Tag(models.Model):
 
     @classmethod
     def write(cls, resource: Any) -> None:
-        """Let the rows say what the metadata of a locked resource says."""
+        """Update the rows to match the metadata of a locked resource."""
         manager: Any = cls._default_manager
         rows = manager.filter(resource_id=resource.pk)
         wanted = tags_of(resource.metadata)

@@ -21,7 +21,7 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
         table has one row per caller.
         """
         with transaction.atomic():
-            # The row has not been created yet, or was deleted just now.
+            # The row has not been created yet, or was just deleted.
             while (row := self.select_for_update().filter(caller=caller).first()) is None:
                 self.bulk_create(
                     [ThrottleWindow(caller=caller, window=window, requests=0)], ignore_conflicts=True
@@ -32,7 +32,7 @@ class ThrottleWindowManager(models.Manager["ThrottleWindow"]):
             return row.requests
 
     def delete_expired(self, rate: str) -> None:
-        """Delete the counters of past windows, or all of them if nothing is limited."""
+        """Delete the counters of past windows, or all of them if no rate is limited."""
         over = self.all()
         if rate:
             _, seconds = parse_rate(rate)

@@ -3,9 +3,9 @@
     published  = the row at active_version       draft      = the row at latest_version, when not active
     latest     = the row at latest_version       historical = every other row
 
-Nothing about status is stored. Publishing moves one pointer, saving moves the other, restoring
-is an insert. The verbs here keep the invariants and expect a row that `locked()` has given out;
-rights, policies and the audit log are the business of `versioning.editor`.
+No status is stored. Publishing moves one pointer, saving moves the other, restoring is an insert. The methods
+keep the invariants and expect a row locked by `locked()`; rights, policies and the audit log are up to
+`versioning.editor`.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ _FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
 
 
 class VersionedResource(models.Model):
-    """A stored resource: its pointers, its owner, and what is not versioned."""
+    """A stored resource: its pointers, its owner, and its unversioned data."""
 
     id = models.CharField(primary_key=True, max_length=200)
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    """Its identity: an id can be used again by another workspace after a deletion, this cannot."""
+    """Its identity: after a deletion the id can be used again by another workspace, the identity cannot."""
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
     )
     metadata = models.JSONField(default=dict, blank=True)
     last_number = models.PositiveIntegerField(default=0, editable=False)
-    """The highest number ever given to a version, so that none is used twice."""
+    """The highest version number ever used, so that none is used twice."""
     revision = models.PositiveIntegerField(default=0, editable=False)
-    """Counts every change of anything about the resource."""
+    """Counts every change of the resource."""
     published_at = models.DateTimeField(null=True, editable=False)
-    """When the active pointer was moved last; null while it points nowhere."""
+    """When the active pointer was last moved; null while it is empty."""
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
     )
     was_ever_published = models.BooleanField(default=False, db_default=False, editable=False)
-    """Whether the active pointer has ever pointed at a version: tells unpublished from never published."""
+    """Whether the active pointer was ever set: distinguishes unpublished from never published."""
     unpublished_version_id = models.UUIDField(null=True, default=None, editable=False)
     """The version that was live until the resource was unpublished; null while one is live, or none was.
 
@@ -75,18 +75,18 @@ class VersionedResource(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     published_revision = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    """Counts the changes that may be seen by who may read no drafts."""
+    """Counts the changes visible to callers who may not read drafts."""
     published_updated_at = models.DateTimeField(null=True, editable=False)
-    """When the last of these was; null before the first."""
+    """When the last of these changes was made; null before the first."""
 
     seen_at: datetime.datetime
-    """When it was last changed, as far as a caller may see that: set where resources are listed."""
+    """When it was last changed, as far as the caller may see; set where resources are listed."""
     pointers: VersionPointers | None = None
-    """Where the pointers point when a file decides; None while the row itself does."""
+    """Where the pointers refer to if a file decides; None if the row itself does."""
 
     kind: ClassVar[ResourceKind]
     referred_by: ClassVar[Any] = None
-    """The model of the references of versions to resources of this kind; None if nothing refers to them."""
+    """The model of references from versions to this kind; None if nothing refers to it."""
 
     if TYPE_CHECKING:
         active_version: Any
@@ -94,7 +94,7 @@ class VersionedResource(models.Model):
         latest_version: Any
         latest_version_id: UUID
         versions: RelatedManager[Version]
-        # Of a model that each kind declares for itself, so its fields are not known here.
+        # Each kind declares its own model, so its fields are unknown here.
         labels: RelatedManager[Any]
         tags: RelatedManager[Any]
 
@@ -103,7 +103,7 @@ class VersionedResource(models.Model):
         ordering = ["-created_at", "id"]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make the kind known, to all who ask for the kinds."""
+        """Register the kind."""
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__:
             kinds.register(cls.kind)
@@ -129,7 +129,7 @@ class VersionedResource(models.Model):
 
     @classproperty
     def document_model(cls) -> type[Any]:  # noqa: N805
-        """What the search index has of it."""
+        """The model of its documents in the search index."""
         return _related(cls, "documents")
 
     @property
@@ -140,7 +140,7 @@ class VersionedResource(models.Model):
 
     @property
     def latest(self) -> Snapshot:
-        """The version that was created last."""
+        """The newest version."""
         latest: Snapshot = self.pointers.latest if self.pointers else self.latest_version
         return latest
 
@@ -151,82 +151,82 @@ class VersionedResource(models.Model):
 
     @property
     def active_id(self) -> str | None:
-        """The id of the published version as callers write it."""
+        """The id of the published version in its external form."""
         if self.pointers is not None:
             return self.pointers.active.version_id if self.pointers.active else None
         return str(self.active_version_id) if self.active_version_id else None
 
     @property
     def latest_id(self) -> str:
-        """The id of the latest version as callers write it."""
+        """The id of the latest version in its external form."""
         return self.pointers.latest.version_id if self.pointers else str(self.latest_version_id)
 
     @property
     def published_since(self) -> datetime.datetime | None:
-        """When the editor published what is published; None when something else did, or nothing is."""
+        """When the editor published the live version; None if it was published otherwise, or none is live."""
         by_editor = self.active_version_id is not None and str(self.active_version_id) == self.active_id
         return self.published_at if by_editor else None
 
     @property
     def is_stored(self) -> bool:
-        """Whether there is a row of it: an override can live in its file alone."""
+        """Whether it has a row: an override can exist only as a file."""
         return not self._state.adding
 
     @property
     def gone(self) -> bool:
-        """Whether nothing but history is left of it."""
+        """Whether only its history is left."""
         return self.pointers is not None and self.pointers.gone
 
     @property
     def has_draft(self) -> bool:
-        """Whether something newer than what is published was saved, or nothing is published."""
+        """Whether a version newer than the published one was saved, or none is published."""
         return self.latest_id != self.active_id
 
     @property
     def is_taken_down(self) -> bool:
-        """Whether it was unpublished, and nothing was saved since that could be published instead."""
+        """Whether it was unpublished, and no version to publish was saved since."""
         return self.active_id is None and self.latest_id == str(self.unpublished_version_id)
 
     @property
     def repeats_live(self) -> bool:
-        """Whether the newest version says what another one, which is live, says already."""
+        """Whether the newest version equals another one, which is live."""
         active = self.active
         return active is not None and self.has_draft and active.digest == self.latest.digest
 
     @property
     def waits(self) -> bool:
-        """Whether publishing the newest version is still to be done: it would change what is live."""
+        """Whether publishing the newest version is pending: it would change what is live."""
         return self.has_draft and not self.is_taken_down and not self.repeats_live
 
     def visibility_by(self, code: Registry) -> str | None:
-        """Return who beyond the workspace may read it, `private` or `public`; None where a kind has none.
+        """Return who may read it outside the workspace; None for a kind without visibility.
 
-        Of what code defines the code says so: `code` is the registry of this moment.
+        Code-defined agents carry their own flag: `code` is the current registry.
         """
         return None
 
     def state_of(self, version: Snapshot) -> State:
-        """Return what one of the versions is at the moment: the two pointers say it."""
+        """Return the current state of one of the versions, according to the two pointers."""
         if version.version_id == self.active_id:
             return State.PUBLISHED
         return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
 
     @property
     def etag(self) -> str:
-        """A text that changes with anything about the resource, for `ETag` and `If-Match`."""
+        """A text that changes with every change of the resource, for `ETag` and `If-Match`."""
         state = f"{self.pk}\n{self.latest_id}\n{self.active_id}\n{self.revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     @property
     def published_etag(self) -> str:
-        """The entity tag for who may read no drafts: it changes with what may be seen without them."""
+        """The entity tag for callers who may not read drafts: it changes only with what they may see."""
         state = f"{self.pk}\n{self.created_at.isoformat()}\n{self.active_id}\n{self.published_revision}"
         return hashlib.sha256(state.encode()).hexdigest()[:32]
 
     def changed_at(self, *, drafts: bool) -> datetime.datetime:
-        """Return when it was changed last, with or without what happens to its drafts.
+        """Return when it was last changed, with or without changes of its drafts.
 
-        Of rows, `VersionedQuerySet.with_seen_at` asks the database for the same.
+        For rows, `VersionedQuerySet.with_seen_at` computes the same in the database.
         """
         if drafts:
             return self.updated_at
@@ -236,12 +236,12 @@ class VersionedResource(models.Model):
         return max(moments)
 
     def version(self, version_id: UUID) -> Version:
-        """Return one of the versions with its author; raises `DoesNotExist` for any other."""
+        """Return one of the versions with its author; raises `DoesNotExist` if there is none."""
         return self.versions.select_related("author").get(pk=version_id)
 
     @classmethod
     def begin(cls, *, config: Config, message: str, author_id: int | None, **record: Any) -> Self:
-        """Insert a resource with its first version; raises `IntegrityError` when the id is taken."""
+        """Insert a resource with its first version; raises `IntegrityError` if the id is taken."""
         resource = cls(author_id=author_id, **record)
         changed_fields = cls.kind.schema.changed({}, config)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
@@ -288,11 +288,11 @@ class VersionedResource(models.Model):
         return version
 
     def store(self) -> None:
-        """Write what can change of the row, which must be locked."""
+        """Save the mutable fields of the row, which must be locked."""
         update(self, _FIXED)
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
-        """Point at the version that is served, or at none; the row must be locked."""
+        """Set the version that is served, or none; the row must be locked."""
         self.unpublished_version_id = self.active_version_id if version_id is None else None
         self.active_version_id = version_id
         self.published_at = timezone.now() if version_id is not None else None
@@ -301,22 +301,22 @@ class VersionedResource(models.Model):
         self.touch()
 
     def delete_version(self, version: Version) -> None:
-        """Delete a version that nothing points at; the draft falls back to the newest one left."""
+        """Delete a version that no pointer refers to; the draft falls back to the newest one left."""
         if version.pk == self.latest_version_id:
             self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]
         version.delete()
         self.touch(published=False)
 
     def drop_row(self) -> None:
-        """Delete the row with all it holds; the resource lives on in its file."""
+        """Delete the row and everything in it; the resource continues to exist as its file."""
         type(self)._default_manager.filter(pk=self.pk).delete()
         self._state.adding = True
         self.last_number = 0
 
     def touch(self, *, published: bool = True) -> None:
-        """Count a change of the record and note its time; the caller stores the row once, at the end.
+        """Count a change of the record and set its time; the caller stores the row once, at the end.
 
-        `published` is whether it may be seen by who may read no drafts.
+        `published` is whether callers who may not read drafts may see the change.
         """
         self.updated_at = timezone.now()
         self.revision += 1

@@ -1,4 +1,4 @@
-"""A version: one saved configuration, written once and never changed; and what it refers to, as rows."""
+"""A version: one saved configuration, written once and never changed; and its references, as rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Reference(models.Model):
     target: ClassVar[type[Any]]
     """The kind of resource that is referred to."""
     fixed_by_code: ClassVar[bool] = False
-    """Whether a code-defined agent has the references of its code, which no override changes."""
+    """Whether a code-defined agent has the references of its code, which overrides cannot change."""
 
     target_id = models.CharField(max_length=200, db_index=True)
     target_uuid = models.UUIDField(null=True, editable=False)
@@ -42,13 +42,13 @@ class Reference(models.Model):
 
     @classmethod
     def write(cls, version: Any) -> None:
-        """Insert the references of a new version, each target once."""
+        """Insert the references of a new version, without duplicate targets."""
         targets = {target for _, target in cls.find(version.config)}
         insert(cls, [{"version_id": version.pk, "target_id": one, "target_uuid": None} for one in targets])
 
     @classmethod
     def of_version(cls, version: Any) -> list[tuple[str, UUID | None]]:
-        """Return the ids of the targets of a version, each with the identity that was granted, if any."""
+        """Return the ids of the targets of a version, each with the granted identity, if any."""
         version_id = _prepared(cls, "version")
         uuid: Any = cls._meta.get_field("target_uuid")
         with prepared_cursor() as cursor:
@@ -59,7 +59,7 @@ class Reference(models.Model):
 
     @classmethod
     def grant(cls, version: Any, granted: Iterable[tuple[UUID | None, str]]) -> None:
-        """Store which identities of its targets a version is granted; None takes a grant back."""
+        """Store the identities of its targets that a version is granted; None removes a grant."""
         version_id, identity = _prepared(cls, "version"), _prepared(cls, "target_uuid")
         # Only the name of the table is inserted.
         update = f"UPDATE {table_of(cls)} SET target_uuid = %s WHERE version_id = %s AND target_id = %s"  # noqa: S608
@@ -70,13 +70,13 @@ class Reference(models.Model):
 
 
 def _prepared(model: type[models.Model], name: str) -> Callable[[Any], Any]:
-    """Return what makes of a value of a field what the database takes."""
+    """Return the conversion of a field's value to the database value."""
     field: Any = model._meta.get_field(name)
     return lambda value: field.get_db_prep_save(value, connection)
 
 
 class Version(models.Model):
-    """One saved configuration. Never changed; knows no status of its own."""
+    """A saved configuration. It never changes, and has no status of its own."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     number = models.PositiveIntegerField(editable=False)
@@ -85,7 +85,7 @@ class Version(models.Model):
     name = models.TextField(editable=False)
     search_text = models.TextField(editable=False)
     excerpt = models.TextField(default="", db_default="", editable=False)
-    """How the prompt begins, for lists: a text of up to a megabyte is not read for a line."""
+    """The beginning of the prompt, for lists, so that a text of up to a megabyte is not read for one line."""
     changed_fields = models.JSONField(editable=False)
     change_message = models.TextField(editable=False)
     author = models.ForeignKey(
@@ -93,7 +93,7 @@ class Version(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     bypassed_by = models.TextField(default="", db_default="", editable=False)
-    """The user name of the admin who let it go live without the approvals that it needed; else empty."""
+    """The user name of the admin who published it without the required approvals; otherwise empty."""
 
     source = "database"
     read_only = False
@@ -113,7 +113,7 @@ class Version(models.Model):
 
     @property
     def version_id(self) -> str:
-        """The id as callers write it."""
+        """The id in its external form."""
         return str(self.pk)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What workers know of each other: when periodic jobs are due, and which workers run."""
+"""What workers share: when periodic jobs are due, and which workers run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SILENT_AFTER: Final = datetime.timedelta(seconds=30)
 
 
 class PeriodicJob(DueWork):
-    """A job done periodically, by one worker at a time; due again as soon as it is done."""
+    """A job done periodically, by one worker at a time; due again once it is done."""
 
     name = models.CharField(primary_key=True, max_length=100)
 
@@ -42,7 +42,7 @@ class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
             self.create(worker=worker, seen_at=timezone.now())
 
     def delete_expired(self, age: datetime.timedelta) -> None:
-        """Delete the heartbeats of workers last seen that long ago, but never the newest one."""
+        """Delete the heartbeats of workers last seen before that time, but never the newest one."""
         newest = self.order_by("-seen_at").values_list("pk", flat=True).first()
         self.filter(seen_at__lt=timezone.now() - age).exclude(pk=newest).delete()
 

@@ -26,7 +26,7 @@ class WorkspaceManager(models.Manager["Workspace"]):
     """Creating and renaming workspaces; each change is logged."""
 
     def locked(self) -> models.QuerySet[Workspace]:
-        """Lock the rows against others who administer them; what adds to a workspace does not wait."""
+        """Lock the rows against other admins; additions to a workspace do not wait."""
         return self.select_for_update(no_key=True)
 
     @events.transaction()
@@ -84,7 +84,7 @@ class MembershipManager(models.Manager["Membership"]):
         by: Caller = APPLICATION,
         detail: Mapping[str, str] | None = None,
     ) -> Membership:
-        """Give the user the role in the workspace, in place of any other.
+        """Give the user the role in the workspace, replacing any other.
 
         `detail` is added to the entry in the log.
         """
@@ -111,11 +111,11 @@ class MembershipManager(models.Manager["Membership"]):
 
 @cache
 def _roles_statement() -> str:
-    """Return the statement that selects the workspaces and roles of a person, built once."""
+    """Return the statement, built once, that selects a person's workspaces and roles."""
     name = connection.ops.quote_name
     fields: list[Any] = [Membership._meta.get_field(field) for field in ("workspace", "role", "user")]
     workspace, role, user = (name(field.column) for field in fields)
-    # Nothing but names is put in.
+    # Only names are inserted.
     return f"SELECT {workspace}, {role} FROM {table_of(Membership)} WHERE {user} = %s"  # noqa: S608
 
 
@@ -182,7 +182,7 @@ def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
 
 
 def _caller_now(user: User, via: Via) -> Caller:
-    """Return the caller for a person as stored now; raises `Unauthorized` if the account is gone."""
+    """Return the caller for the stored account; raises `Unauthorized` if it is gone."""
     stored = get_user_model()._default_manager.filter(pk=user.pk).first()
     if stored is None or (user.is_active and not stored.is_active):
         raise Unauthorized("This account is switched off.")
@@ -190,5 +190,5 @@ def _caller_now(user: User, via: Via) -> Caller:
 
 
 def caller_with(roles: Mapping[str, Role], *, is_superuser: bool, **who: Any) -> Caller:
-    """Return the caller with these roles by workspace; a superuser may do everything."""
+    """Return the caller with these roles by workspace; a superuser has all rights."""
     return Caller(roles=roles, everywhere=Role.ADMIN if is_superuser else None, **who)

@@ -79,7 +79,7 @@ class Runnable(ABC):
     @property
     @abstractmethod
     def _default(self) -> Selector | None:
-        """What runs if a call selects nothing; None means the agent as defined in code."""
+        """The version that runs if a call selects none; None means the agent as defined in code."""
 
     def generate(self, messages: Any, **options: Unpack[Options]) -> Result:
         """Run the agent and return its answer; from any thread."""
@@ -118,7 +118,7 @@ class Runnable(ABC):
     def astream(
         self, messages: Any, *, heartbeat: float | None = None, **options: Unpack[Options]
     ) -> EventStream[Event] | EventStream[Event | None]:
-        """Return the events to iterate over; `await` it first to have the call checked in advance."""
+        """Return the events to iterate over; `await` it first to check the call in advance."""
         return self.framework.astream(
             self.id, messages, default=self._default, heartbeat=heartbeat, **options
         )
@@ -250,7 +250,7 @@ def _is_text(value: object) -> bool:
 
 
 def _problem(agent: Agent) -> str | None:
-    """Return why the agent is not possible, or None if it is."""
+    """Return why the agent is invalid, or None if it is valid."""
     id_problem = ids.problem(agent.id)
     if id_problem is not None:
         return f"the id {id_problem}"

@@ -70,7 +70,7 @@ class RunOptions:
     def parse(
         cls, *, max_steps: Any = None, model_settings: Any = None, instructions: Any = None
     ) -> RunOptions:
-        """Return the options of a call; raises `Invalid` with the JSON names of those that are wrong."""
+        """Return the options of a call; raises `Invalid` with the JSON names of the invalid ones."""
         issues: list[Issue] = []
         if max_steps is not None and not _is_count(max_steps):
             issues.append(Issue("maxSteps", "must be a whole number from 1"))
@@ -83,7 +83,7 @@ class RunOptions:
 
     @classmethod
     def stored(cls, default_options: Mapping[str, Any]) -> RunOptions:
-        """Return the options in an agent's `defaultOptions`; what is not understood is ignored.
+        """Return the options in an agent's `defaultOptions`; unknown ones are ignored.
 
         They are saved without validation, so an error in them is not the caller's.
         """

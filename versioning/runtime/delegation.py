@@ -87,7 +87,7 @@ class Budget:
     def spend(self, chain: Chain) -> None:
         """Count one request; raises `DelegationStopped` if the limit is reached.
 
-        This is an error for the caller, because no model may be asked any more.
+        This is an error for the caller, because no further model request is allowed.
         """
         if self.used >= self.limit:
             raise DelegationStopped(f"The run was stopped after {self.limit} model requests", chain=chain)

@@ -33,11 +33,11 @@ def locked_plan(
 ) -> Plan:
     """Return the plan of a request to the agent by a lock.
 
-    What the lock does not hold was not available when it was made, and is not now. The versions that the
-    framework selects count for nothing. Raises `LockInvalid` for a lock that is not this installation's or
-    was changed, `LockBroken` with everything of it that this request needs and that cannot be resolved,
-    `Forbidden` for a draft of the called agent that the caller may not read, and `Invalid` for a selector
-    beside the lock.
+    Anything missing in the lock was unavailable when it was made, and stays unavailable. The versions that
+    the framework selects are ignored. Raises `LockInvalid` for a lock that is not this installation's or was
+    changed, `LockBroken` naming everything that this request needs and that cannot be resolved, `Forbidden`
+    for a draft of the called agent that the caller may not read, and `Invalid` for a selector in addition to
+    the lock.
     """
     if selector is not None:
         raise selected_twice([sent.place, next(iter(selector.as_dict()))])
@@ -81,9 +81,9 @@ class _LockedPlanner:
         )
 
     def _look_up(self, agent_id: str, *, parent: str | None) -> list[tuple[str, Collection[str]]]:
-        """Find an agent as a sub-agent of that parent, or note that it cannot be resolved for this caller.
+        """Find an agent as a sub-agent of that parent, or record that it cannot be resolved for this caller.
 
-        Return the sub-agents that it names, with its id; nothing if they have been asked for already.
+        Return the sub-agents that it names, with its id; nothing if they were already looked up.
         """
         as_part = parent is not None and self._lock.terms.runs_as_part(parent, agent_id)
         if (agent_id, as_part) in self._asked:

@@ -1,4 +1,4 @@
-"""What a run used, and who is told when it is over."""
+"""What a run used, and the observers that are notified at its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AgentUse:
 
     served: ResolvedAgent
     runs: int = 0
-    """How many times it was asked."""
+    """How many times it was called."""
     errors: int = 0
     """How many of these failed."""
     input_tokens: int = 0
@@ -38,23 +38,23 @@ class RunUse:
     called: str
     """The id of the called agent."""
     agents: Mapping[str, AgentUse] = field(default_factory=dict)
-    """The agents that ran, by id: the called one and the sub-agents that were asked."""
+    """The agents that ran, by id: the called one and the sub-agents that were called."""
 
 
 Observer = Callable[[RunUse], None]
-"""Is told of every run when it is over, failed or left ones too; it must not block."""
+"""Called with every run when it is over, even a failed or abandoned one; it must not block."""
 
 _observers: Final[list[Observer]] = []
 
 
 def register(observer: Observer) -> None:
-    """Tell an observer of every run from now on; raises `TypeError` for what cannot be called."""
+    """Add an observer of all runs from now on; raises `TypeError` if it is not callable."""
     require_callable(observer, by="runs")
     _observers.append(observer)
 
 
 def tell(use: RunUse) -> None:
-    """Tell the observers; what one of them raises is logged, because no run fails by being counted."""
+    """Call the observers; their exceptions are logged, because counting must not fail a run."""
     for observer in _observers:
         try:
             observer(use)

@@ -51,11 +51,11 @@ def plan(
     otherwise from `default`; None means the agent as defined in code.
 
     With `published_sub_agents` a draft delegates as it would once published: a sub-agent without a selector
-    and without a published version is not available, whereas a normal run of a draft uses its latest
-    version if the caller may read drafts. Of an agent that an overlay selects, sub-agents without a selector
-    are those of the overlay too. Raises `Invalid` if the agent is selected twice, `NotFound` if it
-    cannot be resolved, `Forbidden` for a version that the caller may not read, and `VersionUnresolved`
-    instead of a fallback if `strict` is set. A lock decides everything: `locked_plan`.
+    and without a published version is not available, whereas a normal run of a draft uses its latest version
+    if the caller may read drafts. If an overlay selects the agent, it also selects sub-agents without a
+    selector. Raises `Invalid` if the agent is selected twice, `NotFound` if it cannot be resolved,
+    `Forbidden` for a version that the caller may not read, and `VersionUnresolved` instead of a fallback if
+    `strict` is set. A lock decides everything: `locked_plan`.
     """
     if context.versions.lock is not None:
         return locked_plan(catalogue, agent_id, context, context.versions.lock, selector=selector)
@@ -83,7 +83,7 @@ def plan(
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """Where a sub-agent is named, and what the naming agent may run for every caller."""
+    """The place where a sub-agent is named, and what the naming agent may run for every caller."""
 
     is_live: bool
     """Whether the naming agent runs as published."""
@@ -122,7 +122,7 @@ class _Planner:
 
     @property
     def looked_up(self) -> frozenset[str]:
-        """The ids of all agents that were asked for."""
+        """The ids of all agents that were looked up."""
         return frozenset(self.agents) | {agent_id for agent_id, *_ in self._found}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
@@ -243,7 +243,7 @@ class _Planner:
         self._fall_back(Notice("version_unresolved", f"{message}; {instead}.", place), refused=message)
 
     def _not_applied(self, place: str, reason: str) -> None:
-        """Warn of an entry without effect, unless a warning says already that it cannot be resolved."""
+        """Warn of an entry without effect, unless a warning already reports that it cannot be resolved."""
         if ("version_unresolved", place) not in self._warnings:
             self._warn(Notice("version_not_applied", f"{place} is not applied: {reason}.", place))
 
@@ -283,7 +283,7 @@ class _Planner:
         return Choice(selector=self._unselected, by=self._context.by)
 
     def _fall_back(self, notice: Notice, *, refused: str = "") -> None:
-        """Warn of what happens instead; a strict call is refused, and then nothing of that happens."""
+        """Warn about the fallback; a strict call is refused instead, without the fallback."""
         if self._strict:
             raise VersionUnresolved(f"{refused}; nothing ran." if refused else notice.message)
         logger.warning("%s", notice.message)

@@ -1,4 +1,4 @@
-"""The plan of a request: the agents involved, each in one version, and the selector that counts for each."""
+"""The plan of a request: the agents involved, each in one version, and the selector that applies to each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Plan:
     agents: Mapping[str, ResolvedAgent]
     """By id, the called one included."""
     looked_up: frozenset[str]
-    """The ids of all agents that were asked for, whether they are available or not."""
+    """The ids of all agents that were looked up, available or not."""
     delegations: Mapping[str, frozenset[str]]
     """The sub-agents available to each agent."""
     warnings: tuple[Notice, ...]
@@ -52,9 +52,9 @@ class Plan:
 
     @property
     def outcomes(self) -> dict[str, dict[str, Mapping[str, Any]]]:
-        """What is said of the choice of versions, by `agents` and `promptBlocks` and then by id.
+        """The outcomes of the choice of versions, by `agents` and `promptBlocks` and then by id.
 
-        It holds those of which a version was chosen (`versioning.serving.choice`).
+        Contains only those with a chosen version (`versioning.serving.choice`).
         """
         agents = {one: served.outcome for one, served in self.agents.items() if served.outcome is not None}
         blocks = {
@@ -79,7 +79,7 @@ def agent_unavailable(agent_id: str) -> Notice:
 
 
 def within(agent_id: str, error: Invalid, *, is_called: bool) -> Invalid:
-    """Return the error of evaluating an agent; of a sub-agent, with fields that say which."""
+    """Return the error of evaluating an agent; for a sub-agent, with fields that name it."""
     if is_called:
         return Invalid(error.issues, code=error.code)
     issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]
@@ -94,7 +94,7 @@ class Choice:
     by: Caller
     place: str | None = None
     is_entry: bool = False
-    """Whether it stands in an entry for this agent."""
+    """Whether it is in an entry for this agent."""
 
 
 def own_choice(agent_id: str, context: RequestContext, selector: Selector | None) -> Choice | None:

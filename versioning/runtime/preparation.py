@@ -81,7 +81,7 @@ class Preparer:
     def _ready_agent(
         self, served: ResolvedAgent, options: RunOptions, providers: Providers
     ) -> tuple[ReadyAgent, tuple[Notice, ...]]:
-        # A stored model may have a URL for a name, which is refused; code may name one.
+        # A stored model with a URL as its name is refused; code may use one.
         problem = None if served.source == "code" else model_names.stored_problem(served.model)
         if problem is not None:
             raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")

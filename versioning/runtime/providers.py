@@ -62,7 +62,7 @@ class Providers:
 def _check(provider: str) -> None:
     """Raise `ProviderUnavailable` unless the provider is known, installed and configured.
 
-    This loads nothing of the provider's library: some look for credentials on the network.
+    This does not load the provider's library: some look for credentials on the network.
     """
     known = KNOWN_PROVIDERS.get(provider)
     if known is None:

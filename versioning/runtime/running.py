@@ -56,7 +56,7 @@ async def report(prepared: Prepared, emit: Emit) -> None:
         )
     else:
         reporter.finished(result)
-    finally:  # whoever leaves the stream cancels the run, which has used what it has used
+    finally:  # leaving the stream cancels the run, whose usage so far still counts
         run.tell_observers()
 
 
@@ -72,7 +72,7 @@ class _Run:
         self._uses: dict[str, AgentUse] = {}
 
     def tell_observers(self) -> None:
-        """Tell who observes runs what this one has used."""
+        """Notify the observers of runs about this one's usage."""
         prepared = self._prepared
         by, called = prepared.call.context.by, prepared.plan.root.id
         observing.tell(RunUse(run_id=self.id, by=by, called=called, agents=self._uses))
@@ -170,7 +170,7 @@ class _Run:
         return run.new_messages()
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
-        # What another agent of this run may ask is irrelevant here.
+        # Other agents' tools of this run are irrelevant here.
         is_available = agent_id in self._prepared.plan.delegations[parent_id]
 
         async def delegate(message: str) -> str:

@@ -50,7 +50,7 @@ class AgentStore(Protocol):
         """
 
     def opened(self, sent: SentLock) -> Lock:
-        """Return a lock that was sent; raises `LockInvalid` unless this installation has signed it."""
+        """Verify and return a lock; raises `LockInvalid` unless this installation has signed it."""
 
     def serve_locked(
         self,
@@ -62,7 +62,7 @@ class AgentStore(Protocol):
         as_part: bool,
         is_called: bool,
     ) -> ResolvedAgent:
-        """Return the agent as the lock names it, with the prompt blocks as the lock names them.
+        """Return the agent and its prompt blocks as the lock names them.
 
         With `as_part` it runs as part of an agent, for every caller who may run that one; otherwise only for
         a caller who may read it. Raises `LockBroken`, and `Forbidden` for a called agent whose draft the
@@ -70,22 +70,22 @@ class AgentStore(Protocol):
         """
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
-        """Return what `read` returns; all agents that it asks for are served as they were at one moment.
+        """Return the result of `read`, with all agents read as of one moment.
 
         `read` may be called several times.
         """
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
-        """Return the sub-agents that run as part of a published agent for every caller: identities by id.
+        """Return the identities, by id, of the sub-agents that run as part of an agent for every caller.
 
-        Nothing is granted to an id that is not in the result, or that another agent has taken since.
+        There is no grant for an id that is missing in the result, or that another agent has taken since.
         """
 
     def close_thread(self) -> None:
-        """Release what the calling thread holds, such as a database connection.
+        """Release the resources of the calling thread, such as a database connection.
 
-        The runtime calls this after its work in a thread of an event loop's executor, where nothing else
-        would do it.
+        The runtime calls this after its work in a thread of an event loop's executor, which no other code
+        would clean up.
         """
 
 
@@ -118,7 +118,7 @@ class CodeOnly:
         return replace(served, unresolved_blocks=tuple(sorted(unresolved)))
 
     def opened(self, sent: SentLock) -> Lock:
-        """Raise `LockInvalid`: without an editor nothing can tell a lock from a forged one."""
+        """Raise `LockInvalid`: without an editor, locks cannot be verified."""
         raise LockInvalid.at(sent.place)
 
     def serve_locked(
@@ -135,7 +135,7 @@ class CodeOnly:
         raise LockBroken(agents=[agent_id])
 
     def consistently(self, read: Callable[[], Planned]) -> Planned:
-        """Return what it returns: code does not change."""
+        """Return the result of `read`: code does not change."""
         return read()
 
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
@@ -143,11 +143,11 @@ class CodeOnly:
         return {agent_id: IN_CODE for agent_id in parent.agents if agent_id in self._agents}
 
     def close_thread(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing: there is nothing to release."""
 
 
 async def in_thread(store: AgentStore, ask: Callable[[], T]) -> T:
-    """Ask the store in a thread, without blocking the event loop, and leave nothing open there."""
+    """Call the store in a thread, without blocking the event loop, and release the thread's resources."""
 
     def asked() -> T:
         try:

@@ -1,8 +1,8 @@
-"""Answers that are given again for as long as nothing has changed that they depend on.
+"""Cached answers, which are valid until something that they depend on changes.
 
-The code that makes an answer follows the log *before* it reads anything else, and the answer is cached
-under that moment. What is changed while it is being made comes later in the log: so such an answer
-is never given to anybody else.
+The code that makes an answer follows the log *before* it reads anything else, and the answer is cached under
+that moment. Changes made in the meantime come later in the log, so an outdated answer is never given to
+another caller.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
 from versioning.serving.parts import AgentParts
 
 ENTRY_BYTES: Final = 350
-"""The bytes of the objects around what is packed of an answer, as measured."""
+"""The measured size of the objects around a packed answer, in bytes."""
 
 COMPRESSED_BYTES: Final = 4096
-"""Up to so many bytes an answer is compressed, which takes some microseconds and leaves half of most."""
+"""Larger answers are not compressed; compression takes some microseconds and halves most answers."""
 
 _COMPRESSED: Final = 0x78
 """The first byte of what zlib writes; marshal begins no tuple with it."""
 
 UNPACKED_SHARE: Final = 16
-"""One of so many bytes is for the answers that were given last, unpacked: unpacking takes 6 µs."""
+"""One in so many bytes is for the most recent answers, unpacked: unpacking takes 6 µs."""
 
 _SHOWN: Final = "shown"
-"""The question to which prompt blocks an agent refers."""
+"""The cache key for the prompt blocks that an agent refers to."""
 
 Fingerprints = tuple[tuple[Dependency, Hashable], ...]
 
 
 class CachedAnswer(NamedTuple):
-    """An answer, and what it takes for it to be right."""
+    """An answer with its dependencies."""
 
     made: Moment
     dependencies: tuple[Dependency, ...]
@@ -49,7 +49,7 @@ class CachedAnswer(NamedTuple):
 
 
 class PendingAnswer:
-    """An answer that is being made: since when, and what it depends on."""
+    """An answer that is being made: when it was begun, and its dependencies."""
 
     def __init__(self, cache: AnswerCache, begun: Moment) -> None:
         self._cache = cache
@@ -57,13 +57,13 @@ class PendingAnswer:
         self._found: dict[Dependency, Hashable | None] = {}
 
     def depends_on(self, *dependencies: Dependency) -> None:
-        """Add what it depends on; of what the log does not tell everything, before that is read."""
+        """Add dependencies; call it before reading anything that the log does not fully cover."""
         for one in dependencies:
             if one not in self._found:
                 self._found[one] = self._cache.fingerprint(one)
 
     def finish(self, key: Hashable, answer: Any) -> None:
-        """Cache the answer, made of Python's plain values, if it is known what it depends on."""
+        """Cache the answer, made of plain Python values, if its dependencies are known."""
         if not self._found or None in self._found.values():
             return
         fingerprints = tuple((one, found) for one, found in self._found.items() if found != ())
@@ -76,8 +76,8 @@ class PendingAnswer:
 class AnswerCache:
     """Answers by key, for all threads of a process, bounded by the bytes that they take.
 
-    A key holds what an answer can depend on besides what is stored, such as the rights of
-    whoever asks. `fingerprint` says what the log does not tell: `versioning.editor.dependencies`.
+    A key holds what an answer can depend on besides stored data, such as the caller's rights. `fingerprint`
+    covers changes that the log does not record: `versioning.editor.dependencies`.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class AnswerCache:
         return self._packed.used + self._unpacked.used
 
     def find(self, key: Hashable) -> CachedAnswer | None:
-        """Return the answer that is cached, right or not."""
+        """Return the cached answer, valid or not."""
         found = self._unpacked.get(key)
         if found is not None:
             return found
@@ -120,9 +120,9 @@ class AnswerCache:
     def is_right(
         self, answer: CachedAnswer, now: Moment, fingerprint: Callable[[Dependency], Hashable] | None = None
     ) -> bool:
-        """Say whether a cached answer is right at this moment.
+        """Return whether a cached answer is still valid.
 
-        `fingerprint` may remember fingerprints that were taken since then.
+        `fingerprint` may return fingerprints that it has cached since then.
         """
         made, dependencies, fingerprints, _ = answer
         taken = fingerprint or self.fingerprint
@@ -131,23 +131,23 @@ class AnswerCache:
         )
 
     def get(self, key: Hashable, now: Moment) -> Any:
-        """Return the content of the answer, if it is right at this moment; else None."""
+        """Return the content of the answer if it is still valid, otherwise None."""
         found = self.find(key)
         return found.content if found is not None and self.is_right(found, now) else None
 
     def put(self, key: Hashable, packed: bytes, fingerprints: Fingerprints) -> None:
         """Cache an answer as a `PendingAnswer` has packed it."""
-        # Objects of Python take more than most answers, and there can be many: so each is one of bytes.
+        # Python objects are larger than most answers, and there can be many, so each is stored as bytes.
         self._packed.put(key, (packed, fingerprints) if fingerprints else packed, len(packed) + ENTRY_BYTES)
         self._unpacked.pop(key)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all answers."""
         self._packed.clear()
         self._unpacked.clear()
 
     def remembered(self, key: Hashable, dependency: Dependency, make: Callable[[], Any]) -> Any:
-        """Return an answer of Python's plain values, made or cached until its one dependency changes."""
+        """Return an answer of plain Python values, made or cached until its one dependency changes."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
@@ -161,7 +161,7 @@ class AnswerCache:
         return made
 
     def resolved(self, agent_id: str, asked: Hashable, make: Callable[[], ResolvedAgent]) -> ResolvedAgent:
-        """Return a resolved agent, made or cached; a copy, which is the caller's own to change."""
+        """Return a resolved agent, made or cached; it is a copy, which the caller may change."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
@@ -180,12 +180,12 @@ class AnswerCache:
     def parts(
         self, agent_id: str, asked: Hashable, context: Mapping[str, Any], make: Callable[[], AgentParts]
     ) -> AgentParts:
-        """Return the parts of an agent for a context, made or cached: once for each arm."""
+        """Return the parts of an agent for a context, made or cached separately for each arm."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
         key = agent_id, asked, choice.arms(AGENT, [agent_id], context)
-        is_varied = choice.speaks_of(PROMPT_BLOCK)  # then it has to be known which blocks the agent shows
+        is_varied = choice.speaks_of(PROMPT_BLOCK)  # then the blocks that the agent shows must be known
         shown = self.get((key, _SHOWN), now) if is_varied else ()
         if shown is not None:
             pickled = self.get((key, choice.arms(PROMPT_BLOCK, shown, context)), now)

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
-    """Return the served agent for a candidate; raises `Invalid` if that is too much to evaluate."""
+    """Return the served agent for a candidate; raises `Invalid` if it takes too much to evaluate."""
     found = _blocks_for(candidate, evaluation, caller)
     texts = _shown(candidate, found)
     resolved = {one for one, block in found.items() if one in texts and not block.is_unresolved}
@@ -71,12 +71,12 @@ def _shown(candidate: Candidate, found: Found) -> Texts:
 
 
 def name_of(candidate: Candidate) -> str:
-    """Return the agent's name: an override whose agent the code no longer defines need not have one."""
+    """Return the agent's name: an override may lack one if the code no longer defines its agent."""
     return str(candidate.config.get("name", candidate.id))
 
 
 def require_instructions(candidate: Candidate) -> None:
-    """Raise `NoInstructions` for an agent whose code leaves them to an editor who has published none."""
+    """Raise `NoInstructions` if the code leaves the instructions to an editor, and none are published."""
     if "instructions" not in candidate.config:
         raise NoInstructions(candidate.id)
 
@@ -86,9 +86,9 @@ def all_assembled(
 ) -> list[ResolvedAgent]:
     """Return the served agents for many candidates; the number of queries does not depend on how many.
 
-    All share one evaluation budget, and those of the caller's own workspaces come first. An agent of
-    another workspace that exceeds what is left is omitted and logged, because no public agent may
-    make the list fail for everybody. For the caller's own agents `Invalid` is raised.
+    All share one evaluation budget, and those of the caller's own workspaces come first. An agent of another
+    workspace that exceeds the rest is omitted and logged, so that no public agent can make the list fail for
+    everyone. For the caller's own agents `Invalid` is raised.
     """
     wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}
     policies = {one.policy for one in candidates} if wanted else set()
@@ -111,7 +111,7 @@ def all_assembled(
 
 
 def _is_own(candidate: Candidate, caller: Caller) -> bool:
-    """Say whether one of the caller's own workspaces, or the code, is responsible for an agent."""
+    """Return whether an agent belongs to one of the caller's own workspaces, or to the code."""
     return candidate.source == "code" or caller.may(Right.READ, candidate.workspace_id)
 
 
@@ -129,7 +129,7 @@ def _built(
     own: Choice,
     of_blocks: Mapping[str, Choice],
 ) -> ResolvedAgent:
-    """Return the served agent; `own` and `of_blocks` are the choices for this request, of any blocks."""
+    """Return the served agent; `own` and `of_blocks` are the choices for this request."""
     require_instructions(candidate)
     config = candidate.config
     agent = evaluated(config, texts, evaluation)
@@ -167,7 +167,7 @@ def _built(
 
 
 def _chosen_id(candidate: Candidate) -> str | None:
-    """Return the id of an agent of which a chooser may choose the version; None for any other."""
+    """Return the agent's id if a chooser may choose its version, otherwise None."""
     is_chosen = candidate.selector.status is Status.PUBLISHED and candidate.active_version_id is not None
     return candidate.id if is_chosen else None
 
@@ -175,7 +175,7 @@ def _chosen_id(candidate: Candidate) -> str | None:
 def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
     """Return notices if a `requestContextSchema` refuses the context; none without a schema.
 
-    All schemas of a request share the time that the evaluation leaves for them.
+    All schemas of a request share the time that remains for the evaluation.
     """
     if schema is None:
         return []

@@ -1,4 +1,4 @@
-"""The prompt blocks that an agent shows: the version of each that counts, and which it may show."""
+"""The prompt blocks that an agent shows: which version of each, and which blocks it may show."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class FoundBlock:
     workspace_id: str
     uuid: UUID
     is_live: bool
-    """Whether the version counts for everybody; False for a draft, and for one that the request selects."""
+    """Whether every caller gets the version; False for drafts and for versions that the request selects."""
     is_unresolved: bool = False
-    """Whether the request selects a version that does not exist, or that may not be read."""
+    """Whether the request selects a version that does not exist or is not readable."""
 
 
 Found = Mapping[str, FoundBlock]
@@ -60,15 +60,15 @@ def find_blocks(
     overlay: Overlay | None = None,
     chooses: Chooses | None = None,
 ) -> dict[str, FoundBlock]:
-    """Return, by block id, the text that counts or the reason why there is none.
+    """Return, by block id, the text to show or the reason why there is none.
 
     Ids that are not in the result are missing or not readable. Reading is charged to the evaluation unless
-    `is_paid` is false; its context determines which published version the request gets, unless `chooses`
-    does. Those of an `overlay` count as if they were live. Of a block in `selected` that version
-    counts instead, if the caller who selected it may read it. A selection never makes a block readable.
+    `is_paid` is false; its context chooses the published version of each block unless `chooses` does. Blocks
+    of an `overlay` count as if they were live. For a block in `selected`, that version is shown instead, if
+    the caller who selected it may read it. A selection never makes a block readable.
     """
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
-    # In one statement with their versions: a version could be deleted before a second query.
+    # One statement for blocks and versions: a version could be deleted before a second query.
     with_latest = policy is Blocks.DRAFTS or bool(selected)
     pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
     rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
@@ -112,7 +112,7 @@ def _overlaid(blocks: Iterable[PromptBlock], overlay: Overlay | None) -> dict[st
 def _usual(
     block: PromptBlock, policy: Blocks, caller: Caller, served: Snapshot | None, *, is_overlaid: bool
 ) -> FoundBlock:
-    """Return the block in the version that counts if the request selects none."""
+    """Return the block in the version that is shown if the request selects none."""
     if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
         return _found(block, block.latest, is_live=block.latest_id == block.active_id)
     is_live = not is_overlaid or (served is not None and served.version_id == block.active_id)
@@ -122,7 +122,7 @@ def _usual(
 def _selected(
     block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation, choose: Chooses
 ) -> FoundBlock:
-    """Return the block in the selected version, or as usual if that cannot be resolved."""
+    """Return the block in the selected version, or in the usual one if the selection cannot be resolved."""
     if one.selector == PUBLISHED:
         return _found(block, choose([block]).get(block.pk) or block.active, is_live=True)
     if one.selector.version_id is not None and one.selector.version_id == block.active_id:
@@ -136,7 +136,7 @@ def _selected(
 
 
 def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
-    """Return the version that a selector names; None if there is none that its caller may read."""
+    """Return the version that a selector names; None if there is none that the caller may read."""
     if not one.by.may(Right.READ, block.workspace_id):
         return None
     with suppress(NotFound, Forbidden):
@@ -168,10 +168,10 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
 
 
 def _is_stored_version(version_id: str | None) -> bool:
-    """Say whether a row holds the version; a version in a file or a commit was granted nothing."""
+    """Return whether the version is in a row; a version in a file or a commit has no grants."""
     return version_id is not None and not version_id.startswith(("git-", "file-"))
 
 
 def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
-    """Say whether the block is shown only because the publisher of this version was allowed to read it."""
+    """Return whether the block is shown only because the publisher of this version could read it."""
     return candidate.policy is Blocks.LIVE and block.workspace_id != candidate.workspace_id

@@ -20,7 +20,7 @@ from versioning.serving.resolution import Resolved
 
 
 class Blocks(Enum):
-    """Which text of a referenced prompt block counts."""
+    """Which text of a referenced prompt block is shown."""
 
     LIVE = "published"
     """The published text of blocks in the agent's workspace, or granted when it was published; for any
@@ -32,7 +32,7 @@ class Blocks(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A configuration about to be served, and what is known about it."""
+    """A configuration about to be served, and its origin."""
 
     id: str
     uuid: UUID
@@ -52,11 +52,11 @@ class Candidate:
     overlay: Overlay | None = None
     """An overlay whose prompt blocks count as if they were live."""
     selected_blocks: SelectedBlocks = field(default_factory=dict)
-    """The prompt blocks of which the request selects a version."""
+    """The prompt blocks for which the request selects a version."""
 
     @property
     def is_of_overlay_only(self) -> bool:
-        """Whether it would be served if the overlay were live, and is not yet."""
+        """Whether it would be served if the overlay were live, but is not live yet."""
         return self.overlay is not None and self.version_id not in {self.active_version_id, None}
 
     @classmethod
@@ -115,10 +115,10 @@ class Candidate:
 
 
 def _published_as(agent: CodeAgent, override: Resolved[Agent]) -> str:
-    """Return the version as which an override was published.
+    """Return the id of the version as which an override was published.
 
-    What a file holds is called by the newest version or commit that says the same. Neither a copy of what is
-    live nor the commit of it was published, so neither takes anything away from what is.
+    The content of a file is identified by the newest version or commit with the same configuration. Neither a
+    copy of the live version nor its commit was published, so neither affects the live one's grants.
     """
     row, version = override.resource, override.version
     published, file = row.active_version, row.pointers.file if row.pointers else None
@@ -136,6 +136,6 @@ def _published_as(agent: CodeAgent, override: Resolved[Agent]) -> str:
 def _policy(resolved: Resolved[Agent]) -> Blocks:
     if resolved.selector.asks_for_draft:
         return Blocks.DRAFTS
-    if resolved.is_overlaid and not resolved.is_active:  # it was granted nothing yet
+    if resolved.is_overlaid and not resolved.is_active:  # it has no grants yet
         return Blocks.READABLE
     return Blocks.LIVE if resolved.is_live else Blocks.READABLE

@@ -1,13 +1,13 @@
-"""The choice: which version the published selector means for a request.
+"""Choosing the version that the published selector returns for a request.
 
-By default it is the active version. An application can choose another one for some requests: a published
+By default this is the active version. An application can choose another one for some requests: a published
 read, the plan of a run with all its sub-agents, the list of agents, and the prompt blocks shown in any of
-them. Records, exports and comparisons show what is stored and never ask a chooser; an explicit selector is
+them. Records, exports and comparisons show the stored state and never call a chooser; an explicit selector is
 never overruled.
 
-A chooser says of which resources it speaks. Everything else is served and cached as if it did not exist.
-Nothing checks rights after the choice: a chosen version is shown to every caller who may read what is
-published. So a chooser names only versions that have passed the gate (`versioning.editor.gate`).
+A chooser declares the resources for which it chooses. All others are served and cached as if it did not
+exist. Rights are not checked after the choice: a chosen version is shown to every caller who may read
+published versions. So a chooser must name only versions that have passed the gate (`versioning.editor.gate`).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from versioning.serving.followed_log import Dependency
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a chooser says of one resource, for one request context."""
+    """The choice for one resource in one request context."""
 
     version: str | None = None
-    """The id of the version that is served; None for the active one. So is an id that the resource lacks."""
+    """The id of the version to serve; None, or an id that the resource lacks, for the active one."""
     varies_by: str = ""
-    """Which of its answers this is, such as the name of an arm: one answer is cached for each."""
+    """Identifies the arm, such as by its name: one answer is cached for each."""
     depends_on: Sequence[Dependency] = ()
-    """What else than the resource itself an answer with this choice depends on."""
+    """Additional dependencies of an answer with this choice."""
     outcome: Mapping[str, Any] | None = None
-    """What answers say of the choice: `editor_client.shared.arms.outcome_of`."""
+    """The description of the choice in answers: `editor_client.shared.arms.outcome_of`."""
     parts: Mapping[str, Any] | None = None
     """The rule for all contexts, as `editor_client.shared.arms` follows it, with the `resolvedVersionId` of
     each arm. None for a choice that no client can make: only the server evaluates such an agent."""
@@ -50,12 +50,11 @@ class Choice:
 
 
 class Chooser(Protocol):
-    """What an application chooses. It is asked by every read, and therefore holds its answers in memory.
+    """An application's chooser. Every read calls it, so it keeps its answers in memory.
 
-    `versioning.serving.followed_log.FollowedValue` holds what is read from the database until the log tells
-    of a change. Whenever a resource begins or ceases to be spoken of, or its rule changes, the application
-    records an event about that resource, which everybody who reads it may see: this outdates what is cached
-    of it.
+    `versioning.serving.followed_log.FollowedValue` holds a value read from the database until the log reports
+    a change. Whenever a resource is added or removed, or its rule changes, the application records an event
+    about that resource, which all its readers may see: this invalidates its cached answers.
     """
 
     def speaks_of(self, kind: ResourceKind) -> Collection[str]:
@@ -64,7 +63,7 @@ class Chooser(Protocol):
     def choose(
         self, kind: ResourceKind, ids: Collection[str], context: Mapping[str, Any]
     ) -> Mapping[str, Choice]:
-        """Return, by id, the choices for a request with this context, for resources that it speaks of.
+        """Return, by id, the choices for a request with this context.
 
         A resource that is missing in the result is served in its active version.
         """
@@ -77,7 +76,7 @@ _choosers: list[Chooser] = []
 
 
 def register(chooser: Chooser) -> None:
-    """Add a chooser; if two speak of the same resource, the one registered first chooses.
+    """Add a chooser; if two choose for the same resource, the one registered first wins.
 
     Raises `TypeError` for an object without the methods of a chooser.
     """
@@ -87,17 +86,17 @@ def register(chooser: Chooser) -> None:
 
 
 def unregister(chooser: Chooser) -> None:
-    """Stop asking this chooser; raises `ValueError` for one that is not registered."""
+    """Remove a chooser; raises `ValueError` if it is not registered."""
     _choosers.remove(chooser)
 
 
 def speaks_of(kind: ResourceKind) -> bool:
-    """Say whether any chooser speaks of a resource of this kind."""
+    """Return whether any chooser may choose for a resource of this kind."""
     return any(chooser.speaks_of(kind) for chooser in _choosers)
 
 
 def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> dict[str, Choice]:
-    """Return the choices for a request, by id; resources that no chooser speaks of are not in the result."""
+    """Return the choices for a request, by id; resources for which no chooser chooses are left out."""
     found: dict[str, Choice] = {}
     wanted = list(ids) if _choosers else []
     for chooser in _choosers if wanted else ():
@@ -123,22 +122,22 @@ def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -
 
 
 def nothing(_resources: Sequence[VersionedResource]) -> dict[str, Snapshot]:
-    """Choose nothing: the active versions are served."""
+    """Choose nothing, so that the active versions are served."""
     return {}
 
 
 def always(resources: Sequence[VersionedResource], version: Snapshot) -> dict[str, Snapshot]:
-    """Choose a version of the one resource for every context."""
+    """Return a function that chooses this version of one resource in every context."""
     return {resource.pk: version for resource in resources}
 
 
 def versions(
     model: type[VersionedResource], named: Collection[tuple[str, str | None]]
 ) -> dict[tuple[str, str], Snapshot]:
-    """Return those versions that exist, by the ids of their resource and of themselves."""
+    """Return the versions that exist, by the ids of their resource and version."""
     ids: list[UUID] = []
     for _, version_id in named:
-        with suppress(NotFound):  # no id of a row
+        with suppress(NotFound):  # not the id of a row
             ids.append(uuid_of(version_id or ""))
     rows = model.version_model.objects.defer("search_text").filter(pk__in=ids) if ids else ()
     found = {(row.resource_id, row.version_id): row for row in rows}
@@ -146,12 +145,12 @@ def versions(
 
 
 def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return which answer of the choosers a request gets, for each resource that they speak of."""
+    """Return which arm a request gets of each resource for which a chooser chooses."""
     return tuple((one, choice.varies_by) for one, choice in choices(kind, ids, context).items())
 
 
 def dependencies(
     kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]
 ) -> tuple[Dependency, ...]:
-    """Return what answers about these resources depend on besides the resources, because of choices."""
+    """Return the additional dependencies of answers about these resources, because of choices."""
     return tuple(one for choice in choices(kind, ids, context).values() for one in choice.depends_on)

@@ -1,9 +1,9 @@
-"""Reading several rows as they were at one moment, although each statement sees what is committed by then.
+"""Reading several rows as of one moment, although each statement sees everything committed before it.
 
-A release publishes an agent and its blocks in one transaction. Who reads the agent before that commit and
-a block after it would serve half of it. A transaction around every read would prevent that, at the price of
-two round trips. The log does it for one: its position is asked before and after, and where nothing was
-committed in between that the answer depends on, all statements have seen the same.
+A release publishes an agent and its blocks in one transaction. A request that read the agent before that
+commit and a block after it would serve half of the release. A transaction around every read would prevent
+that at the price of two round trips. The log needs only one: its position is read before and after, and if
+nothing relevant was committed in between, all statements have seen the same state.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from versioning.serving.followed_log import Dependency, FollowedLog, log
 T = TypeVar("T")
 
 ATTEMPTS: Final = 3
-"""How often something is read before a transaction is opened for it."""
+"""How often to read before a transaction is opened."""
 
 
 def consistently(
     read: Callable[[], T], about: Callable[[T], Iterable[Dependency]], *, followed: FollowedLog = log
 ) -> T:
-    """Return what `read` returns, all of it as it was stored at one moment.
+    """Return the result of `read`, with everything in it read as of one moment.
 
-    `read` may be called several times. `about` says what its result depends on; an error that it raises
-    counts as depending on everything. Within a transaction of the caller's it is called once.
+    `read` may be called several times. `about` returns the dependencies of its result; an error depends on
+    everything. Within a transaction of the caller, it is called once.
     """
     for _ in range(ATTEMPTS):
         begun = followed.follow()
-        if begun is None:  # in a transaction, or the database is away
+        if begun is None:  # in a transaction, or the database is unavailable
             break
         try:
             found = read()

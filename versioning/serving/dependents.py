@@ -20,7 +20,7 @@ from versioning.models.agents import is_visible
 from versioning.models.querysets import within
 
 MAX_BY_ID: Final = 1_000
-"""The names of so many agents are asked for by their ids; of more, all are."""
+"""Up to so many agents, the names are read by id; for more, all names are read."""
 
 
 class Dependents:
@@ -33,22 +33,22 @@ class Dependents:
         names: Callable[[Collection[str] | None], dict[str, str]],
     ) -> None:
         self.ids = ids
-        """The ids of those that the caller may read, sorted."""
+        """The ids of the readable agents, sorted."""
         self.hidden_count = hidden_count
         self._names = names
 
     @property
     def count(self) -> int:
-        """How many there are, hidden ones included."""
+        """The number of agents, hidden ones included."""
         return len(self.ids) + self.hidden_count
 
     @cached_property
     def readable(self) -> list[tuple[str, str]]:
-        """The (id, name) of all that the caller may read, sorted by id."""
+        """The (id, name) of all readable agents, sorted by id."""
         return self.named(self.ids)
 
     def named(self, ids: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the (id, name) of some of them, in one query; of thousands, a page shows a few."""
+        """Return the (id, name) of some agents, in one query; of thousands, a page shows a few."""
         if not ids:
             return []
         names = self._names(ids if len(ids) <= MAX_BY_ID else None)
@@ -66,9 +66,9 @@ def dependents_of(
     """Return the agents that refer directly to the target, in their live versions or in their drafts.
 
     Live versions are the published one and those with released labels. For an agent whose drafts the caller
-    may not read, the live versions count whatever the status. Agents that the caller cannot read are
-    counted only for a public target. Where code alone decides to which agents its agents refer, overrides
-    do not count; otherwise `unstored` are the overrides that only a file describes.
+    may not read, only live versions count, for any `status`. Agents that the caller cannot read are counted
+    only for a public target. Overrides do not count where code fixes the references; otherwise `unstored` are
+    the overrides that only a file describes.
     """
     if target.referred_by is None:
         return Dependents((), 0, lambda _ids: {})
@@ -93,7 +93,7 @@ def dependents_of(
 def count_of_dependents(
     target: VersionedResource, code: Registry, *, caller: Caller, unstored: Sequence[Agent] = ()
 ) -> int:
-    """Return how many agents `dependents_of` finds in live versions, hidden ones included."""
+    """Return the number of agents that `dependents_of` finds in live versions, hidden ones included."""
     if target.referred_by is None:
         return 0
     found = _referring(target, code, Status.PUBLISHED, caller, unstored)
@@ -110,20 +110,20 @@ class _Referring:
     """The agents that refer to a target, readable or not."""
 
     rows: Any
-    """Those that rows describe."""
+    """Those in rows."""
     name: Case
-    """The name of an agent in the version that counts."""
+    """The name of an agent in the relevant version."""
     versions: Any
     """All versions that refer to the target."""
     status: Status
     in_code: set[str]
     overriding: set[str]
-    """Those that override files describe."""
+    """Those in override files."""
 
     def names_of(self, ids: Collection[str], caller: Caller, code: Registry) -> Any:
-        """Return the (id, name) of agents that are known to refer, without asking for the others again.
+        """Return the (id, name) of some of these agents, in one query.
 
-        The name is None if an agent does not any more.
+        The name is None if an agent no longer refers to the target.
         """
         agents: Any = Agent.objects.filter(pk__in=ids)
         released = AgentLabel.objects.filter(resource__in=ids, released=True).order_by()
@@ -146,7 +146,7 @@ def _referring(
     versions = found.values("version_id")
     agents = Agent.objects.exclude(pk__in=code.agents) if references.fixed_by_code else Agent.objects.all()
     agents = agents.exclude(pk=target.pk) if isinstance(target, Agent) else agents
-    if status is Status.DRAFT:  # whose condition is no lookup in an index
+    if status is Status.DRAFT:  # whose condition is not an index lookup
         agents = agents.filter(pk__in=found.values("version__resource_id"))
     overrides = () if references.fixed_by_code else unstored
     condition, name = _reference_that_counts(versions, status, caller)
@@ -162,7 +162,7 @@ def _referring(
 
 
 def agents_that_show(shown: VersionedResource, code: Registry, unstored: Sequence[Agent] = ()) -> list[Agent]:
-    """Return the live agents that show the text of a resource to people who may not read the resource.
+    """Return the live agents that show the text of a resource to people who cannot read the resource.
 
     These are public agents of its workspace, and agents of other workspaces to which it was granted. Live
     versions are the published one and those with released labels. `unstored` are overrides that only a file
@@ -195,7 +195,7 @@ def _reference_that_counts(versions: QuerySet[Any], status: Status, caller: Call
     version_id = Coalesce("version_id", "version_id")
     released = AgentLabel.objects.alias(of=version_id).filter(released=True, of__in=versions).order_by()
     active = Q(active_version__in=versions)
-    # Both parts are lookups in an index: no agent is read that does not count. With OR, PostgreSQL reads all.
+    # Both parts are index lookups: no irrelevant agent is read. With OR, PostgreSQL reads all.
     published = Agent.objects.filter(active).order_by().values("pk")
     live = Q(pk__in=published.union(released.values("resource_id"), all=True))
     of_label = AgentLabel.objects.filter(resource=OuterRef("pk"), released=True, version__in=versions)

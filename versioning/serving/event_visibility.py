@@ -1,4 +1,4 @@
-"""Which events a caller sees, as one condition of a query; and who could read what an event is about."""
+"""Which events a caller sees, as a query condition; and who could read the resource of an event."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from versioning.models.versioned import model_of
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
-    """Filter by the events that the caller may see: `is_visible_to` says which."""
+    """Filter the events that the caller may see; see `is_visible_to`."""
     return events.filter(is_visible_to(caller, code))
 
 
 def is_visible_to(caller: Caller, code: Registry) -> Q:
     """Return the condition that the caller may see an event.
 
-    About what is published: everybody who may read the resource now, or could until the event. About
-    drafts: whoever may read those of the workspace. About members, keys and policies: its admins. If the id
-    belongs to another resource by now: members of the workspace only. Each reader sees a change of a block
-    once: readers of the block as its own event, others as an event of the agent that they read.
+    Events about published versions: everyone who may read the resource now, or could until the event. Events
+    about drafts: everyone who may read drafts in the workspace. Events about members, keys and policies: its
+    admins. If the id now belongs to another resource: members of the workspace only. Each reader sees a
+    change of a block once: readers of the block as its own event, others as an event of the agent that they
+    read.
     """
     home = {right: caller.scope(right) for right in Right}
     if home[Right.ADMINISTER] is None:
@@ -45,9 +46,9 @@ def is_visible_to(caller: Caller, code: Registry) -> Q:
 
 
 def is_about_oneself(caller: Caller) -> Q:
-    """Return the condition that an event tells a member of their own role, in a workspace of theirs.
+    """Return the condition that an event is about the member's own role, in one of their workspaces.
 
-    It is for admins otherwise, as is everything about members; in lists of the log it stays so.
+    Like all events about members, it is for admins otherwise, and in lists of the log.
     """
     own = Q(type__in=("member.added", "member.roleChanged"), detail__username=caller.username)
     return own & within("workspace_id", caller.scope(Right.READ))
@@ -56,10 +57,10 @@ def is_about_oneself(caller: Caller) -> Q:
 def _readable_now(caller: Caller, code: Registry) -> Q:
     """Return the condition that the caller may read the resource of an event.
 
-    A later resource with the same id does not count. An event about a released label is about the version
+    A later resource with the same id does not count. An event about a released label concerns the version
     with that label.
     """
-    label: Any = OuterRef(OuterRef("label"))  # refers to the event from within the condition about labels
+    label: Any = OuterRef(OuterRef("label"))  # refers to the event from inside the condition about labels
     readable = Q(resource_uuid=IN_CODE, resource_id__in=list(code.readable_by(caller)))
     for kind in KINDS:
         rows: Any = model_of(kind)._default_manager.all()
@@ -69,7 +70,7 @@ def _readable_now(caller: Caller, code: Registry) -> Q:
 
 
 def _is_of_this_life(code: Registry) -> Q:
-    """Return the condition that the id has not been given to another resource since."""
+    """Return the condition that the id has not been reused by another resource since."""
     still = Q(resource_uuid=IN_CODE, resource_id__in=list(code.agents))
     for kind in KINDS:
         rows = model_of(kind)._default_manager.filter(pk=OuterRef("resource_id"))
@@ -81,8 +82,8 @@ def _is_of_this_life(code: Registry) -> Q:
 def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
     """Return the log's reference to a resource; call it before the change.
 
-    `released` says that the change is about a released label, which was readable until now. An override has
-    the identity of the code-defined agent, which remains when the override is deleted.
+    `released` means that the change affects a released label, which was readable until now. An override has
+    the identity of the code-defined agent, which outlives the override.
     """
     in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
     is_live = in_code or resource.active_id is not None or released

@@ -1,4 +1,4 @@
-"""Who calls with an API key, and with which rights: read once, and right until the log says otherwise."""
+"""The callers behind API keys and their rights: read once, and valid until the log reports a change."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ _DIGEST_BYTES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """A usable key, as it was at some moment."""
+    """A usable key, as read at some moment."""
 
     caller: Caller
     good_until: float
-    """When it expires, or its use is to be noted again: seconds since 1970."""
+    """When it expires, or its use must be recorded again: seconds since 1970."""
     rights: bytes
-    """A digest of what the caller may do, the same for all who may do the same."""
+    """A digest of the caller's rights, equal for callers with the same rights."""
     person: bytes
-    """A digest of that and of who the caller is."""
+    """A digest of the rights and the person."""
 
 
 TimedKey = tuple[KnownKey, Moment]
-"""A key, and when it was read."""
+"""A key, and the moment when it was read."""
 
 
 class FollowedKeys:
-    """The keys that this process has met lately, by what is stored of their secret."""
+    """The keys that this process has seen recently, by the stored hash of their secret."""
 
     def __init__(self, followed: FollowedLog = log) -> None:
         self._log = followed
         self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
 
     def timed(self, text: str) -> TimedKey | None:
-        """Return the key with this secret text as the process has met it, usable at this moment or not."""
+        """Return the key with this secret as last read, still usable or not."""
         return self._known.get(digest_of(text))
 
     def is_right(self, timed: TimedKey, now: Moment) -> bool:
-        """Say whether a key is usable at this moment, with the same rights as when it was met."""
+        """Return whether a key is still usable, with the rights that it was read with."""
         key, made = timed
         return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
 
     def known(self, text: str, now: Moment) -> KnownKey | None:
-        """Return the usable key with this secret text, if the process knows it without any statement."""
+        """Return the usable key with this secret if it is cached; takes no statement."""
         timed = self.timed(text)
         return timed[0] if timed is not None and self.is_right(timed, now) else None
 
     def was_usable(self, text: str) -> bool:
-        """Say whether the key was usable at some moment of the last minute; takes no statement."""
+        """Return whether the key was usable within the last minute; takes no statement."""
         known = self._known.get(digest_of(text))
         return known is not None and time.time() < known[0].good_until
 
     def find(self, text: str) -> KnownKey | None:
-        """Return the usable key with this secret text, None when there is none; note that it is used.
+        """Return the usable key with this secret, or None; record that it is used.
 
-        The use is noted once a minute, so that reads seldom write.
+        The use is recorded once a minute, so that reads seldom write.
         """
         now = self._log.follow()
         known = self.known(text, now) if now else None
@@ -77,7 +77,7 @@ class FollowedKeys:
         return key
 
     def clear(self) -> None:
-        """Forget every key."""
+        """Remove every key."""
         self._known.clear()
 
 
@@ -95,10 +95,10 @@ def _read(row: ApiKey) -> KnownKey:
 
 
 def rights_digest(caller: Caller, *person: int | None) -> bytes:
-    """Return a digest of what a caller may do, and of who it is where that is given."""
+    """Return a digest of a caller's rights, and of the person if given."""
     roles = sorted(caller.roles.items())
     return blake2b(repr((caller.everywhere, roles, *person)).encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 keys: Final = FollowedKeys()
-"""The keys as this process knows them."""
+"""The keys that this process has cached."""

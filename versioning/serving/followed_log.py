@@ -1,14 +1,14 @@
-"""What has changed since when, as far as this process has followed the log.
+"""Tracks what has changed, as far as this process has followed the log.
 
-Positions are in the order of commits. So where the log has not moved, nothing has changed; where it
-has, the new entries say what, and everything else that this process holds is as right as before.
+Positions are in the order of commits. So if the log has not moved, nothing has changed; if it has, the new
+entries name the changes, and everything else that this process has cached is still valid.
 
-What is held depends on resources, on all resources of a kind, on what is not versioned of these, or on the
-rights of API keys:
+A cached value depends on resources, on all resources of a kind, on their unversioned data, or on the rights
+of API keys:
 
     ("agent", "writer")     ("agent", None)     all_but_drafts("agent")     RIGHTS
 
-A type of event is a dependency, too: `("pilot", None)` is what events like `pilot.ended` tell of.
+A type of event is a dependency, too: `("pilot", None)` stands for events like `pilot.ended`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Dependency = tuple[str, str | None]
 """A kind of resource and an id; None for the id stands for every resource of the kind."""
 
 RIGHTS: Final[Dependency] = ("rights", None)
-"""What a key may do, and whether it opens anything."""
+"""The rights of a key, and whether it is usable."""
 
 HOLD_SECONDS: Final = 60.0
-"""How long anything is held: SQL by hand and bulk updates change things without a word in the log."""
+"""How long anything is cached: manual SQL and bulk updates change rows without a log entry."""
 
 _MAX_ENTRIES: Final = 1000
 _MAX_CHANGES: Final = 10_000
@@ -41,24 +41,25 @@ T = TypeVar("T")
 
 
 def all_but_drafts(kind_slug: str) -> Dependency:
-    """Return the dependency on everything about all resources of a kind but their newest versions.
+    """Return the dependency on all resources of a kind, except for their newest versions.
 
-    What people do most is to save drafts, and those change neither metadata nor labels, nor what is live.
+    The most frequent change is saving a draft, which changes neither metadata nor labels nor the live
+    version.
     """
     return f"{kind_slug} but drafts", None
 
 
 class Moment(NamedTuple):
-    """A moment at which this process had followed the log to where it was."""
+    """A moment up to which this process had followed the log."""
 
     step: int
-    """How many steps this process had taken; unlike positions they rise when a database is restored, too."""
+    """How many steps this process had taken; unlike positions, they increase when a database is restored."""
     time: float
     """The seconds of the clock."""
 
 
 class FollowedLog:
-    """How far this process has followed the log, for all of its threads."""
+    """How far this process has followed the log, for all its threads."""
 
     def __init__(
         self,
@@ -76,21 +77,21 @@ class FollowedLog:
         self._clock = clock
 
     def look(self) -> Moment | None:
-        """Return this moment, if the process has followed the log to where it is; else None.
+        """Return the current moment if the process is up to date with the log, otherwise None.
 
-        That is the one statement of a request whose answer is cached.
+        This is the only statement of a request whose answer is cached.
         """
         position = self._ask()
         if position is None or position != self._position:
             return None
-        # A thread that follows the log further meanwhile changes the position last.
+        # A thread that follows the log further in the meantime changes the position last.
         return self.reached
 
     def follow(self) -> Moment | None:
-        """Follow the log to where it is, and return this moment.
+        """Follow the log to its end, and return the current moment.
 
-        None where it cannot be told, as in `log_position.position`: then nothing may be held, nor given
-        out of what is.
+        Returns None if the position is unknown, as in `log_position.position`: then nothing may be cached,
+        and no cached value used.
         """
         position = self._ask()
         if position is None:
@@ -99,7 +100,7 @@ class FollowedLog:
             return self.reached
         with self._lock:
             if self._position is not None and position < self._position:
-                # Another thread has followed the log further meanwhile, or the database was restored.
+                # Another thread has followed the log further in the meantime, or the database was restored.
                 position = self._ask()
                 if position is None:
                     return None
@@ -109,19 +110,19 @@ class FollowedLog:
 
     @property
     def reached(self) -> Moment:
-        """The moment to which this process has followed the log; asks the database for nothing."""
+        """The moment up to which this process has followed the log; no database access."""
         return Moment(self._step, self._clock())
 
     def is_right(self, made: Moment, dependencies: Iterable[Dependency], now: Moment) -> bool:
-        """Say whether what was made of the state of a moment, or of a later one, is right at another."""
-        # In this order: the changes are thrown away only after everything has been said to have changed.
+        """Return whether a value read at the moment `made`, or later, is still valid at `now`."""
+        # The order matters: changes are dropped only after everything has been marked as changed.
         changed = self._changed
         if made.step < self._all_changed or now.time - made.time >= HOLD_SECONDS:
             return False
         return all(changed.get(one, 0) <= made.step for one in dependencies)
 
     def forget(self) -> None:
-        """Take everything for changed."""
+        """Mark everything as changed."""
         with self._lock:
             self._position = None
             self._all_changed = self._step = self._step + 1
@@ -138,12 +139,12 @@ class FollowedLog:
         self._position = position
 
     def _changes_until(self, position: int) -> set[Dependency] | None:
-        """Return what the entries up to the position are about; None where that can be anything."""
+        """Return what the entries up to the position are about; None if that can be anything."""
         before = self._position
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
         found = self._read(before, position, _MAX_CHANGES)
-        # Where there is no entry something has changed that is not recorded, or it was pruned.
+        # A position without an entry is a change that is not recorded, or was pruned.
         if len(found) == _MAX_CHANGES or len({one.position for one in found}) != position - before:
             return None
         changed: set[Dependency] = set()
@@ -156,7 +157,7 @@ class FollowedLog:
 
 
 def _dependencies_on(entry: Change) -> set[Dependency] | None:
-    """Return what depends on what an entry is about; None for everything."""
+    """Return the dependencies that an entry invalidates; None for everything."""
     if entry.type.partition(".")[0] in _SUBJECTS_OF_RIGHTS:
         return {RIGHTS}
     if not entry.resource_kind:
@@ -169,14 +170,14 @@ def _dependencies_on(entry: Change) -> set[Dependency] | None:
 
 
 log: Final = FollowedLog()
-"""The log as this process has followed it."""
+"""The log as followed by this process."""
 
 
 class FollowedValue(Generic[T]):
-    """A value that is read from the database, and held until the log tells of a change.
+    """A value read from the database, and cached until the log reports a change.
 
-    Asking for it costs no statement, because every read follows the log before it reads anything else. Inside
-    a transaction, which may see changes of its own, it is read whenever it is asked for.
+    Reading it costs no statement, because every read follows the log first. Inside a transaction, which may
+    see its own changes, it is read every time.
     """
 
     def __init__(self, read: Callable[[], T], *dependencies: Dependency, followed: FollowedLog = log) -> None:

@@ -1,12 +1,12 @@
-"""Which resources the names in a configuration mean now, and what of them a published version is granted.
+"""Which resources the names in a configuration mean now, and which of them a version is granted.
 
 A configuration names prompt blocks and sub-agents by id, and once an id is free, another workspace can take
-it. So decisions about a configuration are decisions about the resources that it names at that moment: what a
-verdict is about, what was live, and what a version is granted are all told apart by their identities.
+it. So decisions about a configuration are decisions about the resources that it names at that moment:
+verdicts, live versions and grants identify resources by their identity, not just their id.
 
-Only what a configuration names itself counts. What those resources name in turn is theirs: their own versions
-pass the gate of their own workspace, and reach by their own grants nothing but what they were published with.
-What code defines is none of these resources, because the people who deploy decide about that.
+Only resources named by the configuration itself count. What those resources name in turn is their own
+concern: their versions pass the gate of their own workspace, and have only the grants with which they were
+published. Code-defined resources are not included, because the people who deploy decide about them.
 
 A version gets its grants when it goes live: a sub-agent runs as part of a published agent, and a prompt block
 of another workspace is shown in it, because the publisher of the version was a member of the target's
@@ -36,14 +36,14 @@ class Named(NamedTuple):
     """A resource that a configuration names."""
 
     identity: UUID
-    """What a namesake does not share."""
+    """Distinguishes it from a later resource with the same id."""
     workspace_id: str
 
 
 Targets = Mapping[type[Reference], Mapping[str, Named]]
 """The stored resources that a configuration names, by id, for each kind of reference that it holds."""
 Grants = Mapping[type[Reference], Sequence[tuple[UUID | None, str]]]
-"""What changes in the grants of a version: identities, None to take one back, each with its id."""
+"""Changes to a version's grants: identities, or None to remove a grant, each with its id."""
 
 
 def ids_named(references: type[Reference], config: Config) -> set[str]:
@@ -58,7 +58,7 @@ def targets_of(model: type[VersionedResource], config: Config) -> Targets:
 
 
 def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
-    """Return the resources among the targets about which code does not decide."""
+    """Return the target resources, except those that code defines."""
     return frozenset(
         one
         for references, found in targets.items()
@@ -70,9 +70,9 @@ def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
 def named_by_versions(
     model: type[Version], version_ids: Collection[Any], code: Registry
 ) -> Mapping[str, frozenset[Named]]:
-    """Return the resources that stored versions name now, by the id of the version; in one query.
+    """Return the resources that stored versions name now, by version id; in one query.
 
-    A version that names none, or that was deleted, is not in the result.
+    Versions that name none, or were deleted, are not in the result.
     """
     queries = [_joined(references, version_ids, code) for references in model.reference_models]
     found: dict[str, set[Named]] = {}
@@ -116,16 +116,16 @@ def _identities(target: type[VersionedResource]) -> ValuesByKeys:
 def keep_targets(model: type[VersionedResource], config: Config) -> None:
     """Prevent what a configuration refers to from being deleted until the transaction ends.
 
-    So what it names stays the very same until the commit, and `delete(if_unused=True)` does not miss an
-    agent that is being published at this moment. The kinds of reference are locked in a fixed order, and each
-    by id, to prevent deadlocks.
+    So its targets stay the same until the commit, and `delete(if_unused=True)` does not miss an agent that is
+    being published at this moment. The kinds of reference are locked in a fixed order, and each by id, to
+    prevent deadlocks.
     """
     for references in model.version_model.reference_models:
         references.target.objects.all().keep_existing(ids_named(references, config))
 
 
 def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, *, anew: bool) -> Grants:
-    """Return what would change in the grants of a version if the caller published it, naming these targets.
+    """Return the changes to a version's grants if the caller published it with these targets.
 
     `anew` replaces previous grants; otherwise grants are only added, to a version that is live already. A
     version in a file or a commit is granted nothing.
@@ -152,7 +152,7 @@ def store_grants(version: Snapshot, grants: Grants) -> None:
 
 
 def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]:
-    """Return the sub-agents that run as part of a published agent for every caller: identities by id.
+    """Return the identities, by id, of the sub-agents that run as part of a published agent for every caller.
 
     Sub-agents named by code are defined by the application or belong to the workspace of its agents. Takes
     two queries at most.
@@ -163,7 +163,7 @@ def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]
 
 
 def granted_to_code(named: Iterable[str], code: Registry) -> dict[str, UUID]:
-    """Return those of the named sub-agents that run as part of an agent in code: identities by id."""
+    """Return the identities, by id, of the named sub-agents that run as part of a code-defined agent."""
     wanted = set(named)
     in_code = {agent_id: IN_CODE for agent_id in wanted if agent_id in code.agents}
     stored = Agent.objects.filter(pk__in=wanted - in_code.keys(), workspace=code.workspace_id)

@@ -1,6 +1,6 @@
-"""Overlays: versions that count as if they were live, such as those that an unpublished release holds.
+"""Overlays: versions that count as if they were live, such as those of an unpublished release.
 
-An application declares how one is selected (`EditorApp.selectors`): by a member of selectors beside `status`,
+An application declares the selector of an overlay (`EditorApp.selectors`), in addition to `status`,
 `versionId` and `label`.
 """
 
@@ -21,12 +21,12 @@ from versioning.models import VersionedResource
 
 @dataclass(frozen=True, kw_only=True)
 class OverlaidVersion:
-    """What an overlay does with a resource."""
+    """The effect of an overlay on a resource."""
 
     identity: UUID
-    """The identity of the resource, which a later one with its id does not share."""
+    """The identity of the resource, which a later one with the same id does not share."""
     version_id: str | None
-    """The version that counts as live; None if none does."""
+    """The version that counts as live, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +38,12 @@ class Overlay:
     versions: Mapping[tuple[str, str], OverlaidVersion]
     """By the slug of the kind and the id of the resource."""
     unpublished: Notice
-    """The warning beside the latest version of a resource of which no version would be live."""
+    """The warning with the latest version of a resource that would have no live version."""
 
     def of(self, resource: VersionedResource) -> OverlaidVersion | None:
-        """Return what it does with a resource; None if it leaves it alone.
+        """Return the effect on a resource; None if it has none.
 
-        Raises `Invalid` for an override that is stored as a file, which is published by its file alone.
+        Raises `Invalid` for an override stored as a file, since only the file can publish it.
         """
         found = self.versions.get((resource.kind.slug, resource.pk))
         if found is None or found.identity != resource.uuid:
@@ -60,7 +60,7 @@ class OverlaySelector:
     name: str
     """The member of selectors, and the query parameter: `release`."""
     description: str
-    """What it selects, for the documentation of the API."""
+    """The description for the documentation of the API."""
     read: Callable[[str, Caller], Overlay]
     """Returns the overlay of this id; raises `NotFound` for one that does not exist, or that the caller may
     not know of, and `Forbidden` for a caller who may not read the drafts of its workspace."""
@@ -70,7 +70,7 @@ _registered: dict[str, OverlaySelector] = {}
 
 
 def register(selector: OverlaySelector) -> None:
-    """Add a selector; raises `ValueError` for a name that is taken."""
+    """Add a selector; raises `ValueError` if the name is taken."""
     require_instance(selector, OverlaySelector, by="selectors")
     require_callable(selector.read, by="OverlaySelector(read=…)")
     selectors.declare(selector.name)
@@ -78,10 +78,10 @@ def register(selector: OverlaySelector) -> None:
 
 
 def registered() -> list[OverlaySelector]:
-    """Return the selectors that applications have added, in their order."""
+    """Return the selectors that applications have added, in order of registration."""
     return list(_registered.values())
 
 
 def read_overlay(name: OverlayName, caller: Caller) -> Overlay:
-    """Return the overlay that a selector names; raises what `OverlaySelector.read` does."""
+    """Return the overlay that a selector names; raises the same errors as `OverlaySelector.read`."""
     return _registered[name.selector].read(name.id, caller)

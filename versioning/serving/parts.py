@@ -1,8 +1,8 @@
-"""The parts of an agent: what is evaluated in a request context, before it is.
+"""The parts of an agent: its configuration before evaluation in a request context.
 
-Clients get them for all contexts, with the rule by which versions are chosen, and evaluate them themselves.
-The client's evaluation (`editor_client.parts`) and the service's own give the same answer, because both
-evaluate with the functions of `editor_client.shared`.
+Clients get them for all contexts, with the rules that choose versions, and evaluate them themselves. The
+client's evaluation (`editor_client.parts`) and the service's give the same answer, because both use the
+functions of `editor_client.shared`.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class AgentParts:
-    """A configuration that is to be evaluated, and the prompt blocks that it may show."""
+    """A configuration before evaluation, and the prompt blocks that it may show."""
 
     candidate: Candidate
     texts: Texts
-    """Every prompt block that the instructions refer to: its text, or why there is none to show."""
+    """Every prompt block that the instructions refer to: its text, or why there is none."""
     characters: int
-    """How much text was read for it."""
+    """How many characters were read."""
     depends_on: Sequence[Dependency]
     arms: Sequence[AgentParts] = ()
     """The agent in the versions that some contexts get instead, for clients."""
     rule: Mapping[str, Any] | None = None
-    """Which contexts these are, with what is served in each arm."""
+    """The rule that assigns contexts to arms, with the parts served in each arm."""
     block_rules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The same for prompt blocks, by id."""
 
     @property
     def config(self) -> Config:
-        """The fields that are evaluated."""
+        """The fields to evaluate."""
         config = self.candidate.config
         fields = {field: config[field] for field in EVALUATED_FIELDS if field in config}
         return {**fields, "name": name_of(self.candidate)}
@@ -68,7 +68,7 @@ class AgentParts:
 
     @property
     def shown(self) -> dict[str, BlockText | None]:
-        """The prompt blocks that any of its versions refers to, by id; None for those never shown."""
+        """The prompt blocks that any version of the agent refers to, by id; None for those never shown."""
         found: dict[str, BlockText | None] = {}
         for one in (self, *self.arms):
             for block_id, text in one.texts.items():
@@ -81,7 +81,7 @@ class AgentParts:
         return {block_id: text for block_id, text in self.texts.items() if isinstance(text, str)}
 
     def evaluated(self, evaluation: Evaluation) -> ResolvedAgent:
-        """Return the served agent; raises `Invalid` if that is too much to read or to evaluate."""
+        """Return the served agent; raises `Invalid` if it is too much to read or to evaluate."""
         evaluation.field = "instructions"
         evaluation.read(self.characters)
         return build(self.candidate, evaluation, self.texts)
@@ -90,8 +90,8 @@ class AgentParts:
 def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
     """Return the parts of a candidate, with the prompt blocks that it shows in a context.
 
-    Without a context, it shows the active versions. Raises `NoInstructions`, and
-    `Invalid` for prompt blocks that are too much to read.
+    Without a context, it shows the active versions. Raises `NoInstructions`, and `Invalid` if the prompt
+    blocks are too much to read.
     """
     require_instructions(candidate)
     evaluation = Evaluation(context or {})
@@ -115,8 +115,8 @@ def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | 
 def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Caller) -> AgentParts:
     """Return the parts of an agent for all contexts.
 
-    `candidate_with` returns the candidate, in the version that is chosen. Raises as `parts_of` does, and
-    `PartsUnavailable` where versions are chosen in a way that clients cannot follow.
+    `candidate_with` returns the candidate in the chosen version. Raises as `parts_of` does, and
+    `PartsUnavailable` if versions are chosen in a way that clients cannot reproduce.
     """
     candidate = candidate_with(choice.nothing)
     made = parts_of(candidate, caller)
@@ -144,7 +144,7 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
 
 
 def _rules(kind: ResourceKind, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the rules by which versions are chosen; raises `PartsUnavailable` for other choices."""
+    """Return the rules that choose versions; raises `PartsUnavailable` for other choices."""
     rules = {one: made.parts for one, made in choice.choices(kind, ids, {}).items()}
     if None in rules.values():
         raise PartsUnavailable
@@ -158,7 +158,7 @@ def _named(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
 def _with_arms(
     rule: Mapping[str, Any], found: Mapping[str | None, T], show: Callable[[T], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return a rule with what is served in each of its arms, without the arms whose version is gone."""
+    """Return a rule with the parts served in each arm, without arms whose version is gone."""
     arms = [arm for arm in rule["arms"] if arm["resolvedVersionId"] in found]
     return {**rule, "arms": [{**arm, **show(found[arm["resolvedVersionId"]])} for arm in arms]}
 

@@ -1,4 +1,4 @@
-"""The prompt blocks that an agent shows by a lock: exactly the versions that it names."""
+"""The prompt blocks that an agent shows by a lock: exactly the versions that the lock names."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from versioning.serving.candidates import Candidate
 def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evaluation) -> Texts:
     """Return the prompt blocks that a candidate shows by a lock.
 
-    What was not shown when the lock was made is not in the result. Raises `LockBroken` naming every block
-    whose version is gone, or may not be read by the caller: a published agent shows its blocks to whoever may
-    run it, as it did then; a draft shows those that the caller may read; and the draft of a block takes the
-    right to it, unless it has been published since.
+    Blocks that were not shown when the lock was made are left out. Raises `LockBroken` naming every block
+    whose version is gone, or not readable for the caller: a published agent still shows its blocks to
+    everyone who may run it; a draft shows those that the caller may read; and a block's draft requires the
+    right to read drafts, unless it has been published since.
     """
     evaluation.field = "instructions"
     named = iter(

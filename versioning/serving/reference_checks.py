@@ -1,4 +1,4 @@
-"""References that lead nowhere: what keeps a version from being published, and what a save warns about."""
+"""Dangling references: what prevents a version from being published, and the warnings of a save."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
 
 NO_BLOCKS: Final[Mapping[str, bool]] = MappingProxyType({})
-"""Nothing is published or unpublished in the same transaction."""
+"""No block is published or unpublished in the same transaction."""
 
 _readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
 """For the ids of the agents that callers may read; every save asks for its sub-agents."""
@@ -41,11 +41,11 @@ class UnpublishedBlocks(Invalid):
     def __init__(self, issues: Sequence[Issue], blocks: Sequence[str]) -> None:
         super().__init__(issues, code="unpublished_blocks")
         self.blocks = tuple(blocks)
-        """Their ids, each once."""
+        """Their ids, without duplicates."""
 
 
 def refuse_unpublished_blocks(config: Config, caller: Caller, moving: Mapping[str, bool] = NO_BLOCKS) -> None:
-    """Raise `UnpublishedBlocks` naming every referenced block that is unpublished or that is not readable.
+    """Raise `UnpublishedBlocks` naming every referenced block that is unpublished or not readable.
 
     `moving` are blocks that are published (True) or unpublished (False) in the same transaction, by id.
     """
@@ -57,9 +57,9 @@ def refuse_unpublished_blocks(config: Config, caller: Caller, moving: Mapping[st
 def unpublished_blocks(
     asked: Sequence[tuple[Config, Caller, Mapping[str, bool]]],
 ) -> Iterator[UnpublishedBlocks | None]:
-    """Yield what `refuse_unpublished_blocks` raises for each configuration, its caller and what is moving.
+    """Yield the error of `refuse_unpublished_blocks`, or None, for each configuration, caller and `moving`.
 
-    Takes one statement for all callers with the same rights; none where nothing refers to a block.
+    Takes one statement for all callers with the same rights; none if no configuration refers to a block.
     """
     references = [list(referenced_blocks(config)) for config, _caller, _moving in asked]
     wanted: defaultdict[Rights, set[str]] = defaultdict(set)
@@ -72,7 +72,7 @@ def unpublished_blocks(
 
 
 def _published(ids: Collection[str], caller: Caller) -> Mapping[str, bool]:
-    """Return whether blocks are published, of those that the caller may read."""
+    """Return, for each block that the caller may read, whether it is published."""
     rows = PromptBlock.objects.readable_by(caller).filter(pk__in=ids)
     return {pk: active is not None for pk, active in rows.values_list("pk", "active_version_id")}
 
@@ -102,8 +102,8 @@ def _error(
 def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) -> tuple[Notice, ...]:
     """Return warnings about a saved agent: unknown tools and sub-agents, cycles of sub-agents.
 
-    Agents that the caller cannot read count as unknown. Of an override only applied fields are checked; the
-    fields that are never applied are named.
+    Agents that the caller cannot read count as unknown. For an override, only applied fields are checked;
+    fields that are never applied get a warning.
     """
     if code.get(agent_id) is not None:
         ignored = tuple(
@@ -117,7 +117,7 @@ def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) 
 
 
 def _first_of(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
-    """Return the first warnings and how many more there are: a megabyte of names has 70 000."""
+    """Return the first warnings and the number of further ones: a megabyte of names has 70 000."""
     more = len(notices) - MAX_WARNINGS
     if more <= 0:
         return notices
@@ -165,8 +165,8 @@ def _readable_ids(caller: Caller, code: Registry) -> ValuesByKeys:
 def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Registry) -> set[str]:
     """Return those of the starting agents whose sub-agents lead back to `agent_id`.
 
-    Follows published and latest versions of agents that the caller may read, with one query per level.
-    Usually no agent refers to the saved one, which one narrow query finds out first.
+    Follows published and latest versions of agents that the caller may read, with one query per level. A
+    narrow first query detects the usual case, in which no agent refers to the saved one.
     """
     refer_in_code = any(agent_id in agent.sub_agent_ids for agent in code.agents.values())
     if not refer_in_code and not _is_target(agent_id):
@@ -186,7 +186,7 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
 
 
 def _is_target(agent_id: str) -> bool:
-    """Say whether any version of any agent refers to this one."""
+    """Return whether any version of any agent refers to this one."""
     with prepared_cursor() as cursor:
         cursor.execute(_REFERS, [agent_id])
         return cursor.fetchone() is not None

@@ -30,9 +30,9 @@ class Resolved(Generic[R]):
     version: Snapshot
     selector: Selector = PUBLISHED
     label: VersionLabel | None = None
-    """The label that was asked for; None for a computed one."""
+    """The requested label; None for a computed one."""
     overlay: Overlay | None = None
-    """The overlay that was asked for."""
+    """The requested overlay."""
     is_chosen: bool = False
     """Whether it replaces the active version for this request (`versioning.serving.choice`)."""
     fallback: Notice | None = None
@@ -40,9 +40,9 @@ class Resolved(Generic[R]):
 
     @property
     def is_live(self) -> bool:
-        """Whether it is served as published: active, chosen instead, or asked for by a released label.
+        """Whether it is served as published: active, chosen instead, or selected by a released label.
 
-        A version of the overlay that was asked for counts too.
+        A version of the requested overlay counts too.
         """
         is_released = self.label is not None and self.label.released
         return is_released or self.is_chosen or self.is_overlaid or self.is_active
@@ -54,7 +54,7 @@ class Resolved(Generic[R]):
 
     @property
     def is_of_overlay_only(self) -> bool:
-        """Whether it would be served if the overlay were live, and is not yet."""
+        """Whether it would be served if the overlay were live, but is not live yet."""
         return self.overlay is not None and not self.is_active
 
     @property
@@ -73,8 +73,8 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     """Return the version of a readable resource that the selector names.
 
     `chosen` replaces the active version for this request. Raises `NotFound` if the version, the label or a
-    published version does not exist. A version that is neither published nor asked for by a released label
-    needs the right to read drafts; without it, raises as `require_drafts` does.
+    published version does not exist. A version that is neither published nor selected by a released label
+    requires the right to read drafts; without it, raises as `require_drafts` does.
     """
     if resource.gone and selector.version_id is None:
         raise NotFound
@@ -100,7 +100,7 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
 
 
 def _in_overlay(resource: R, selector: Selector, overlay: Overlay, caller: Caller) -> Resolved[R]:
-    """Return what would be served of a resource; the caller may read the drafts of the overlay."""
+    """Return the version that would be served; the caller may read the drafts of the overlay."""
     overlaid = overlay.of(resource)
     if overlaid is None:
         return replace(select(resource, PUBLISHED, caller), selector=selector, overlay=overlay)
@@ -112,8 +112,8 @@ def _in_overlay(resource: R, selector: Selector, overlay: Overlay, caller: Calle
 def require_drafts(selector: Selector, caller: Caller, workspace_id: str) -> None:
     """Raise unless the caller may read drafts and history in the workspace.
 
-    Raises `Forbidden`, but `NotFound` for a caller who is no member and names a version or a label: such a
-    caller must not learn which versions and labels a public agent has.
+    Raises `Forbidden`, but `NotFound` for a non-member who names a version or a label: such a caller must not
+    learn which versions and labels a public agent has.
     """
     if selector.status is None and not caller.may(Right.READ, workspace_id):
         raise NotFound
@@ -131,7 +131,7 @@ def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
 
 
 def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | None:
-    """Return the label that the selector names, if people have set one with this name."""
+    """Return the label that the selector names, if it is one that people have set."""
     if selector.label is None or selector.label in ids.RESERVED_LABELS:
         return None
     label: VersionLabel | None = (
@@ -141,7 +141,7 @@ def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | No
 
 
 def _selected(resource: VersionedResource, selector: Selector) -> Snapshot | None:
-    """Return the version that an id, a status or a computed label names, or None."""
+    """Return the version selected by an id, a status or a computed label, or None."""
     if selector.version_id is not None:
         return find_version(resource, selector.version_id)
     if selector.asks_for_draft:

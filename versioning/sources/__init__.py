@@ -1,4 +1,4 @@
-"""Overrides of code-defined agents that live in files, and the history that Git has of them.
+"""Overrides of code-defined agents in files, and their history in Git.
 
-Nothing here knows Django or a database: a folder, the `git` command, and snapshots made of both.
+Nothing here depends on Django or a database: only a folder, the `git` command, and snapshots made of both.
 """

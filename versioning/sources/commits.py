@@ -54,12 +54,12 @@ class History:
 
     commits: tuple[Commit, ...]
     is_complete: bool
-    """Whether these are all that were asked for; there may be older ones if the time was over."""
+    """Whether this is everything requested; there may be older ones if the time ran out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Touch:
-    """What the log says about one commit."""
+    """The entry of one commit in the log."""
 
     sha: str
     parents: tuple[str, ...]
@@ -86,7 +86,7 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     touches: list[_Touch] = []
     is_complete = True
     limit = limit or git.TIME_LIMIT
-    # It is ready by the time the log is there, which takes longer.
+    # It starts while the log is read, which takes longer.
     with git.started(folder, "cat-file", "--batch-command", limit=limit + git.TIME_LIMIT) as objects:
         try:
             for found in _followed(folder, os.path.relpath(path, folder), depth, limit):

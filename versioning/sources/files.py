@@ -29,13 +29,13 @@ logger = logging.getLogger(__name__)
 
 
 class OverrideNotWritten(VersioningError):
-    """The system did not let the file be written: a full disk, or a read-only folder."""
+    """The operating system refused to write the file: a full disk, or a read-only folder."""
 
     code = "override_not_written"
 
 
 class OverrideChanged(OverrideNotWritten):
-    """The file is not the one for which the new content was decided; deciding again helps."""
+    """The file changed after the new content was decided; trying again helps."""
 
 
 class OverrideUnreadable(VersioningError):
@@ -53,7 +53,7 @@ class StoredFile:
 
 
 class OverrideFiles:
-    """The files `agents/<encoded id>.json` below one folder; nothing outside of it is touched."""
+    """The files `agents/<encoded id>.json` below one folder; nothing outside it is touched."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
@@ -137,7 +137,7 @@ class OverrideFiles:
                     else:
                         self.write(agent_id, content)
                 finally:
-                    # Only the holder of the lock writes through here, so what is there now is our own.
+                    # Only the holder of the lock writes through here, so the current content is our own.
                     written = identity_of(path)
                 yield
             except BaseException:
@@ -172,9 +172,9 @@ class OverrideFiles:
 
     @contextmanager
     def publications_ended(self) -> Iterator[None]:
-        """Wait for a running publication to end, and let no other one begin during this block.
+        """Wait for a running publication to end, and prevent others during this block.
 
-        So the contents seen here were published or written by hand, and will not be undone. Raises
+        So the contents read here were published or written by hand, and will not be undone. Raises
         `OverrideNotWritten` if the publication does not end.
         """
         if self.folder.is_dir():

@@ -1,6 +1,6 @@
-"""Run the `git` command safely: it executes nothing of the repository, and takes a limited time.
+"""Run the `git` command safely: it executes nothing from the repository, and takes a limited time.
 
-The repository may be anybody's: no program named in its configuration is run, nothing is fetched, and every
+The repository may be untrusted: no program named in its configuration is run, nothing is fetched, and every
 process has a time limit.
 """
 
@@ -41,7 +41,7 @@ _running: set[subprocess.Popen[bytes]] = set()
 
 
 class GitError(Exception):
-    """The `git` command gives no history: it is missing, or it fails."""
+    """The `git` command returned no history: it is missing, or it fails."""
 
     def __init__(self, reason: str, printed: bytes = b"") -> None:
         super().__init__(reason)
@@ -50,7 +50,7 @@ class GitError(Exception):
 
 
 class GitTooSlow(GitError):
-    """The `git` command took longer than it may."""
+    """The `git` command exceeded its time limit."""
 
 
 def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
@@ -64,7 +64,7 @@ def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
 
 @contextmanager
 def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a git process for this block; when the time is over, it ends with all processes that it started."""
+    """Run a git process during this block; when the time is over, it ends with all its child processes."""
     too_slow = Event()
     seconds = TIME_LIMIT if limit is None else max(limit, 0)
     slowly = f"git {arguments[0]} took longer than {seconds:.3g} seconds"
@@ -91,13 +91,13 @@ def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterat
         if too_slow.is_set():
             raise GitTooSlow(slowly, getattr(error, "printed", b"")) from error
         raise GitError(str(error)) from error
-    if too_slow.is_set():  # yet there is output: of a child, or of a command that was ended half-way
+    if too_slow.is_set():  # yet there is output: of a child, or of a command that was killed half-way
         raise GitTooSlow(slowly)
 
 
 @atexit.register
 def _end_all() -> None:
-    """End the processes that threads still wait for; at exit nothing else would do it."""
+    """End the processes that threads still wait for, because at exit nothing else would."""
     for process in tuple(_running):
         _end(process)
 

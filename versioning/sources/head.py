@@ -75,7 +75,7 @@ class _Answer:
     looked_around_at: float
 
     def is_right(self, folder: Path) -> bool:
-        """Say whether none of these files has changed."""
+        """Return whether none of these files has changed."""
         return (
             time.monotonic() - self.looked_around_at < LOOK_AROUND_AFTER
             and identity_of(folder) == self.folder
@@ -84,7 +84,7 @@ class _Answer:
 
 
 class Head:
-    """Tells the commit of HEAD in the repository that contains a folder."""
+    """Reads the commit of HEAD in the repository that contains a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,7 +1,7 @@
-"""The histories of files, read from Git once per commit; a slow repository delays no request for long.
+"""The histories of files, read from Git once per commit, without delaying requests for long.
 
-A request that needs a history asks Git. If that takes too long, it gets what was found by then; after that,
-a background thread reads on with more patience, and requests get what is known.
+A request that needs a history reads it from Git. If that takes too long, it gets what was found by then;
+after that, a background thread continues with a longer limit, and requests get what is known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ V = TypeVar("V")
 REMEMBERED: Final = 256
 """The maximum number of histories in memory."""
 _REST: Final = 10
-"""After a failure, Git is left alone for this many times as long as the attempt took."""
+"""After a failure, Git is not called for this many times as long as the attempt took."""
 _HEAD: Final = "HEAD"
 _ADVICE: Final = (
     "requests are given what is known while a thread reads on; run `git commit-graph write --reachable"
@@ -65,7 +65,7 @@ class Histories(Generic[V]):
         self._lock = Lock()
 
     def at_head(self) -> Callable[[Path], tuple[V, ...]]:
-        """Return a function that gives the versions of a file, newest first; no history is no error.
+        """Return a function that returns the versions of a file, newest first; none without a history.
 
         Git is asked only once for HEAD, for any number of files.
         """
@@ -122,13 +122,13 @@ class Histories(Generic[V]):
         return self._known(path) if held is None else held.versions
 
     def _read_on(self, head: str, path: Path) -> None:
-        """Read a history patiently; many requests may have asked for it in the meantime."""
+        """Read a history with a longer limit; many requests may have asked for it in the meantime."""
         held = self._read.get((head, path))
         if held is None or not held.is_complete:
             self._look(head, path, patiently=True)
 
     def _look(self, head: str, path: Path, *, patiently: bool = False) -> tuple[V, ...]:
-        """Read a history as far as possible in the given time, and remember it."""
+        """Read a history as far as possible in the given time, and cache it."""
         began = time.monotonic()
         limit = git.TIME_LIMIT * (git.PATIENCE if patiently else 1)
         try:
@@ -159,7 +159,7 @@ class Histories(Generic[V]):
     def _remember(self, head: str, path: Path, read: _Read[V]) -> None:
         with self._lock:
             self._read[head, path] = read
-            # A complete history of another commit says more than a part of the history of this one.
+            # A complete history of another commit is better than a partial history of this one.
             if read.is_complete or path not in self._last:
                 self._last[path] = read.versions
             while len(self._read) > REMEMBERED:

@@ -1,4 +1,4 @@
-"""Tell whether a file is still the one that was read, without reading it again."""
+"""Detect whether a file is still the one that was read, without reading it again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def identity_of(path: str | os.PathLike[str]) -> Identity | None:
 
 
 def is_settled(identity: Identity | None) -> bool:
-    """Say whether any later change gives the file another identity.
+    """Return whether any later change will change the file's identity.
 
     Two changes within one tick of a file system's clock can leave the same times and the same size; Git's
     index has the same rule. The relevant time is that of the inode, which cannot be set.

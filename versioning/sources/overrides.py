@@ -43,7 +43,7 @@ class FileVersion:
 
     @property
     def version_id(self) -> str:
-        """The id by which callers name it."""
+        """The id in its external form."""
         return f"file-{self.digest[:12]}"
 
 
@@ -65,7 +65,7 @@ class GitVersion:
 
     @property
     def version_id(self) -> str:
-        """The id by which callers name it."""
+        """The id in its external form."""
         return f"git-{self.commit}"
 
 
@@ -105,9 +105,9 @@ class OverrideSource:
         return held[1]
 
     def at_head(self) -> Callable[[CodeAgent], Sequence[GitVersion]]:
-        """Return a function that gives the versions of an agent's file in Git, newest first.
+        """Return a function that returns the versions of an agent's file in Git, newest first.
 
-        Git is asked only once for HEAD, for any number of agents. No history is no error.
+        Git is asked only once for HEAD, for any number of agents. There may be no history.
         """
         return partial(self._versions, self.histories.at_head())
 
@@ -118,10 +118,10 @@ class OverrideSource:
     def fingerprint(self, agent: CodeAgent) -> Hashable | None:
         """Return a fingerprint under which an answer made from `current` and `versions` may be cached.
 
-        If the value from before the answer was made equals the present one, the answer is still right. None
-        means that this cannot be told: the file or the repository was changed less than two seconds ago
-        (another change might not show in their times), links are involved, or the history was not read yet
-        or not in time. It takes some ten microseconds and starts no process.
+        If the value from before the answer was made equals the present one, the answer is still valid. None
+        means that this is uncertain: the file or the repository was changed less than two seconds ago
+        (another change might not show in their times), links are involved, or the history was not read yet or
+        not in time. It takes some ten microseconds and starts no process.
         """
         file = self.files.fingerprint(agent.id)
         if file is None:

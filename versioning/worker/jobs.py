@@ -1,7 +1,7 @@
-"""What workers do: the registry of jobs.
+"""The registry of jobs, which workers do.
 
-An application declares its own (`EditorApp.jobs`): a `Periodic` for what is looked at every
-so often, a `Queue` for rows of a table of its own that come due.
+An application declares its own (`EditorApp.jobs`): a `Periodic` for periodic checks, a `Queue` for rows of
+its own table that become due.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Queue:
     """The model of the rows, a subclass of `DueWork`, as `app_label.Model`."""
     run: Callable[[Any], None]
     threads: int = 1
-    """How many rows each worker processes at the same time. Where rows have owners, a thread is a place for
-    which these take turns: none takes more than half of them."""
+    """How many rows each worker processes at the same time. If rows have owners, these take turns with the
+    threads: none takes more than half of them."""
     at_once: int = 10
     """How many rows a thread leases at once: more for quick work, 1 for work that takes long."""
 

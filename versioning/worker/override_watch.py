@@ -24,8 +24,8 @@ class OverrideWatch:
     """Compares the override files with their states in the log.
 
     Each worker checks independently, usually only the times of the files. A file that differs is checked
-    again with its known state locked, so that a change is logged once even if several workers see it. What
-    the editor itself publishes becomes known before the file is written.
+    again with its known state locked, so that a change is logged once even if several workers see it. The
+    editor records its own publications before the file is written.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ def _digest(editor: Editor, agent: CodeAgent) -> str:
 
 
 def _note_change(editor: Editor, agent: CodeAgent) -> None:
-    """Log that a file differs from its known state, if that is still the case under the lock."""
+    """Log that a file differs from its known state, if that is still true under the lock."""
     with events.transaction():
         KnownOverride.objects.bulk_create([_first_known(editor, agent)], ignore_conflicts=True)
         known = KnownOverride.objects.select_for_update().get(pk=agent.id)
@@ -92,7 +92,7 @@ def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
 
 
 def _previous_id(editor: Editor, agent: CodeAgent, known: KnownOverride) -> str:
-    """Return the id of the previously published version, which may have been committed meanwhile."""
+    """Return the id of the previously published version, which may have been committed in the meantime."""
     if not known.version_id.startswith("file-"):
         return known.version_id
     commits = (commit for commit in editor.files.versions(agent) if commit.digest == known.digest)

@@ -21,9 +21,9 @@ from versioning.worker.jobs import Job, Queue, registered
 HEARTBEAT_SECONDS: Final = 10.0
 RENEW_SECONDS: Final = LEASE_SECONDS / 3
 END_SECONDS: Final = 20.0
-"""How long a worker continues with what it has begun after it was told to stop."""
+"""How long a worker continues with its current work after it was told to stop."""
 LONGEST_PAUSE: Final = 30.0
-"""The longest pause in seconds after failures of a job; 5 while the database is away."""
+"""The longest pause in seconds after failures of a job; 5 while the database is unavailable."""
 _TICK: Final = 0.5
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class Worker:
         self._stopping.set()
 
     def run(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Work until `stop` is called or the worker is not wanted; return whether all threads have ended."""
+        """Work until `stop` is called or the worker is unwanted; return whether all threads have ended."""
         threads = [
             threading.Thread(target=self._work, args=[job, turn], name=f"worker {job.name}", daemon=True)
             for job, turn in ((job, self._turn_of(job)) for job in self.jobs)
@@ -70,7 +70,7 @@ class Worker:
         return not late
 
     def once(self) -> bool:
-        """Do all due work in this thread; return whether nothing has failed."""
+        """Do all due work in this thread; return whether nothing failed."""
         self._beat()
         failed = False
         for job in self.jobs:
@@ -110,7 +110,7 @@ class Worker:
         return (0.0 if more else pause), 0
 
     def _note_database(self, error: Exception | None) -> None:
-        """Log once that the database is away, and once that it is back."""
+        """Log once that the database is unavailable, and once that it is available again."""
         was_away, self._is_away = self._is_away, error is not None
         if error is not None and not was_away:
             logger.warning("the worker waits for the database: %s", str(error).strip())

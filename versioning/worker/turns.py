@@ -1,4 +1,4 @@
-"""One turn of a job: check whether something is due, and do it."""
+"""One turn of a job: check whether work is due, and do it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from versioning.models.worker_state import PeriodicJob
 from versioning.worker.jobs import Job, Periodic, Queue
 
 LOOK_EVERY: Final = 1.0
-"""Seconds between checks whether something is due."""
+"""Seconds between checks for due work."""
 LONGEST_WAIT: Final = 3600.0
 """The longest pause in seconds before a row that fails repeatedly is tried again."""
 LONGEST_WAIT_OF_PERIODIC: Final = 60.0
@@ -87,7 +87,7 @@ def pause_of(job: Job) -> float:
 
 
 def _periodic_turn(job: Periodic, worker: str, leases: Leases) -> bool:
-    """Do a job if each worker does it, or else if it is due and no other worker does it."""
+    """Do a job if each worker does it, or if it is due and no other worker does it."""
     if job.in_each_worker:
         job.run()
         return False
@@ -114,7 +114,7 @@ def _periodic_turn(job: Periodic, worker: str, leases: Leases) -> bool:
 
 
 class _QueueTurn:
-    """Does some of the due rows of the owner whose turn it is."""
+    """Processes some due rows of the owner whose turn it is."""
 
     def __init__(self, job: Queue, worker: str, leases: Leases, is_stopping: Callable[[], bool]) -> None:
         self._job, self._worker, self._leases, self._is_stopping = job, worker, leases, is_stopping

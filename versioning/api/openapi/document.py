@@ -123,7 +123,7 @@ def _page() -> bytes:
         throttle_classes=(),
         title="The editor",
     )
-    # An empty request: what everybody gets must not depend on the first caller.
+    # An empty request, because the public document must not depend on the first caller.
     request = HttpRequest()
     request.method = "GET"
     with patched_settings(_generator_settings()):

@@ -56,7 +56,7 @@ _OPERATIONS = {
     "deliveries": "list_{}_deliveries",
     "replay": "replay_{}_delivery",
 }
-"""The operation ids of actions whose own name does not say what they do."""
+"""The operation ids of actions whose own name is not descriptive."""
 
 _ID = {"type": "string", "minLength": 1, "maxLength": ids.MAX_BYTES, "pattern": ids.PATTERN}
 PathParameter = tuple[dict[str, Any], str]

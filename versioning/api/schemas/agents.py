@@ -22,7 +22,7 @@ class Preview(RequestSchema):
 
 
 class BlockShown(ResponseSchema):
-    """What became of one block of a preview."""
+    """The result for one block of a preview."""
 
     type: str
     shown: bool
@@ -109,7 +109,7 @@ class ResolvedAgentAnswer(ResponseSchema):
 
 
 class BlockPart(ResponseSchema):
-    """A prompt block that is to be evaluated."""
+    """A prompt block before evaluation."""
 
     version_id: str
     content: Annotated[str, Source(lambda block: block.config["content"])]
@@ -117,7 +117,7 @@ class BlockPart(ResponseSchema):
 
 
 class AgentPartsAnswer(ResponseSchema):
-    """An agent in parts: what is evaluated in a request context, by clients that do so themselves."""
+    """An agent in parts: what clients evaluate themselves in a request context."""
 
     id: Annotated[str, Source("candidate.id")]
     resolved_version_id: Annotated[str | None, Source("candidate.version_id")]

@@ -77,7 +77,7 @@ ERROR_MEMBERS: Final[list[type[ResponseSchema]]] = []
 
 
 def register_error_members(members: object) -> None:
-    """Add members to the schema of errors; raises `TypeError` for what is no subclass of `ResponseSchema`."""
+    """Add members to the schema of errors; raises `TypeError` for other classes."""
     if not (isinstance(members, type) and issubclass(members, ResponseSchema)):
         raise TypeError(f"error_members takes subclasses of ResponseSchema, and {members!r} is none")
     ERROR_MEMBERS.append(members)
@@ -93,7 +93,7 @@ class ResponseSchema(Shape):
     def dump(cls, source: Any) -> Json:
         """Return the JSON object for any object with the attributes; nothing is validated.
 
-        Every answer that is not cached is made here, so it only builds dictionaries.
+        Every uncached answer is built here, so this only creates dictionaries.
         """
         members, snapshot = _plan(cls)
         dumped: Json = {}
@@ -130,7 +130,7 @@ class _Member(NamedTuple):
 
 @cache
 def _plan(schema: type[ResponseSchema]) -> tuple[list[_Member], Function | None]:
-    """Return how `dump` reads a class, prepared once: its members, and its snapshot."""
+    """Return the prepared steps with which `dump` reads a class: its members, and its snapshot."""
     snapshot_fields = {
         name
         for base in schema.__mro__

@@ -23,7 +23,7 @@ RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
 
 
 class Nothing(RequestSchema):
-    """The body of a request that needs none."""
+    """The body of a request that needs no content."""
 
 
 class ReferencedResource(RequestSchema):
@@ -34,7 +34,7 @@ class ReferencedResource(RequestSchema):
 
 
 class NoticeAnswer(ResponseSchema):
-    """Something worth knowing although the request succeeded."""
+    """Information for the caller although the request succeeded."""
 
     code: str
     message: str
@@ -56,7 +56,7 @@ class Named(ResponseSchema):
 
 
 class Success(ResponseSchema):
-    """It is done."""
+    """The request succeeded."""
 
     success: Annotated[bool, Source(lambda _done: True)]
     message: Annotated[str, Source(str)]
@@ -96,7 +96,7 @@ class NamedResource(ResponseSchema):
 
 
 class ProblemAnswer(ResponseSchema):
-    """What keeps several resources from being published together, or is worth knowing before."""
+    """A reason why several resources cannot be published together, or a warning."""
 
     resource: NamedResource | None
     code: str
@@ -104,7 +104,7 @@ class ProblemAnswer(ResponseSchema):
 
 
 class _ErrorAnswer(ResponseSchema):
-    """What went wrong: a sentence for people, a stable code for programs."""
+    """An error: a sentence for people, a stable code for programs."""
 
     error: str
     code: str

@@ -1,4 +1,4 @@
-"""Locks: what is to be locked, and the lock."""
+"""Locks: the resources to lock, and the lock."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ResourceNamed(RequestSchema):
 
 
 class LockCreate(RequestSchema):
-    """What is to be locked, in the version that the selector names: what is published, without one."""
+    """The resources to lock, in the selected version; by default the published one."""
 
     resources: Annotated[list[ResourceNamed], Field(min_length=1, max_length=MAX_RESOURCES)]
     selector: Annotated[JsonObject, Described(VersionSelector)] = UNCHANGED

@@ -1,4 +1,4 @@
-"""The members of bodies that the checks of the gate understand: each is declared by the check."""
+"""The members of bodies that are options for the checks of the gate, each declared by its check."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from versioning.editor import gate
 if TYPE_CHECKING:
 
     class PublishOptions(RequestSchema):
-        """The body of what can make a version live."""
+        """The body of a request that can make a version live."""
 
     class TakeDownOptions(RequestSchema):
-        """The body of what can make nothing live any more."""
+        """The body of a request that can leave a resource without a live version."""
 
 else:
     if not apps.ready:
@@ -43,7 +43,7 @@ else:
 
 
 def take_down_parameters() -> list[OpenApiParameter]:
-    """Return the query parameters of a deletion that the checks of the gate understand."""
+    """Return the query parameters of a deletion for the checks of the gate."""
     return [
         parameters.query(option.member, f"`true`: {option.help}.", enum=["true", "false"])
         for option in gate.options(for_take_down=True).values()
@@ -51,7 +51,7 @@ def take_down_parameters() -> list[OpenApiParameter]:
 
 
 def options_of_query(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the options among the query parameters of a deletion, by their names in Python."""
+    """Return the options among the query parameters of a deletion, by their Python names."""
     return {
         name: option.from_body(given[option.member] == "true")
         for name, option in gate.options(for_take_down=True).items()
@@ -60,7 +60,7 @@ def options_of_query(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def options_of(body: Json) -> dict[str, Any]:
-    """Return the options in a body that is valid, by the names of the arguments in Python."""
+    """Return the options in a valid body, by their argument names in Python."""
     return {
         name: option.from_body(body[option.member])
         for name, option in gate.options().items()

@@ -26,7 +26,7 @@ _VERB_ARGUMENTS = {
     "autoPublish": "publish",
     "changeMessage": "message",
 }
-"""The members of a body that are not snapshot fields, by the names of the verbs' arguments."""
+"""The members of a body that are not snapshot fields, by the verbs' argument names."""
 
 
 def split(body: Json) -> tuple[Json, Json]:
@@ -98,7 +98,7 @@ class Record(ResponseSchema):
 
 
 class FavoriteAnswer(ResponseSchema):
-    """Whether a resource is a favorite of the caller's, and of how many people."""
+    """Whether a resource is a favorite of the caller, and how many people have marked it."""
 
     favorited: Annotated[bool, Source("by_caller")]
     favorite_count: Annotated[int, Source("count"), Field(ge=0)]

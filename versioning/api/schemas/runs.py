@@ -66,7 +66,7 @@ else:
 
 
 class Versions(RequestSchema):
-    """The versions to run: of agents and blocks by id, of the called agent itself, of all other agents."""
+    """The versions to run: of agents and blocks by id, of the called agent, and of all other agents."""
 
     agents: dict[str, VersionSelector] = UNCHANGED
     prompt_blocks: dict[str, VersionSelector] = UNCHANGED
@@ -85,7 +85,7 @@ class PinnedVersion(RequestSchema):
 
 
 class SentLock(RequestSchema):
-    """A lock, just as `POST /locks` has answered it."""
+    """A lock as returned by `POST /locks`."""
 
     lock_version: int
     digest: str
@@ -95,7 +95,7 @@ class SentLock(RequestSchema):
 
 
 class RunSettings(RequestSchema):
-    """Settings of the model; the agent decides those that are absent or null."""
+    """Settings of the model; the agent's own apply where they are absent or null."""
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -184,14 +184,14 @@ class Turn(ResponseSchema):
 
 
 class RunRollouts(ResponseSchema):
-    """The arms of rollouts in which a run is, by id."""
+    """The arms of rollouts that a run belongs to, by id."""
 
     agents: dict[str, JsonObject]
     prompt_blocks: dict[str, JsonObject]
 
 
 class RunAnswer(ResponseSchema):
-    """The answer of an agent, and how it was made."""
+    """The answer of an agent, with details of the run."""
 
     text: str
     finish_reason: str
@@ -212,5 +212,5 @@ class RunAnswer(ResponseSchema):
 
     @classmethod
     def dump(cls, source: Result) -> Json:
-        """Return the result's own JSON form, which an application that runs agents in Python gets too."""
+        """Return the result's own JSON form, the same that applications get in Python."""
         return source.as_dict()

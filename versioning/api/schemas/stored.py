@@ -1,4 +1,4 @@
-"""The bodies and answers about stored resources; those of a kind are made of its description."""
+"""The bodies and answers for stored resources, derived from the description of each kind."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from versioning.domain.kinds import ResourceKind
 
 
 class ToExport(RequestSchema):
-    """The fields to be written into a file; anything else is left out of it."""
+    """The fields to write to a file; others are omitted."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Proposal(RequestSchema):
-    """What a change request has besides the fields to propose: why."""
+    """The members of a change request besides the proposed fields."""
 
     change_message: str | None = None
     inspect_only: bool = UNCHANGED
 
 
 class ChangeRequestAnswer(ResponseSchema):
-    """A change that is proposed to a repository."""
+    """A change proposed to a repository."""
 
     url: str
     ref: str
@@ -36,9 +36,10 @@ class ChangeRequestAnswer(ResponseSchema):
 
 
 def requests_of(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
-    """Return the bodies of the requests about a kind, by action.
+    """Return the request bodies of a kind, by action.
 
-    `override_create` and `override_update` are those about what code defines, where code can define some.
+    `override_create` and `override_update` are the bodies for code-defined resources, if code can define the
+    kind.
     """
     name, a_kind = kind.schema_name, kind.with_article
     schema, visibility = kind.schema, (records.HasVisibility,) if kind.has_visibility else ()
@@ -69,7 +70,7 @@ def requests_of(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
 
 
 def responses_of(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
-    """Return the answers about a kind, by action."""
+    """Return the answers of a kind, by action."""
     name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored
     fields = (kind.override_schema or kind.schema).whole
     record = _schema(f"{name}Record", f"A {stored}.", records.Record, fields, **_visibility(kind))
@@ -116,7 +117,7 @@ def _page(name: str, doc: str, member: str, item: type[ResponseSchema]) -> Any:
 
 
 def _nothing_required(schema: ConfigSchema) -> type[Shape]:
-    """Return the fields of an edit, of which none is required: null clears each of them."""
+    """Return the fields of an edit, none of which is required: null clears each of them."""
     types = get_type_hints(schema.whole, include_extras=True)
     required = (name for name, field in schema.whole.model_fields.items() if field.is_required())
     optional: Any = {name: (types[name] | None, None) for name in required}
@@ -129,5 +130,5 @@ def _visibility(kind: ResourceKind) -> dict[str, Any]:
 
 
 def _python(member: str) -> str:
-    """Return the name of a field for a member in camelCase."""
+    """Return the Python name of a member in camelCase."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in member)

@@ -20,7 +20,7 @@ VersionSource = TypeAliasType("VersionSource", Literal["database", "git", "file"
 
 
 class VersionCreate(RequestSchema):
-    """The body of a verb that makes a version."""
+    """The body of a request that creates a version."""
 
     change_message: ChangeMessage | None = None
 
@@ -71,7 +71,7 @@ class VersionRecord(ResponseSchema):
 
 
 class Diff(ResponseSchema):
-    """A field in which two versions differ; null where it is not set."""
+    """A field in which two versions differ; null if it is not set."""
 
     field: str
     previous_value: Annotated[Any, Source("previous")]

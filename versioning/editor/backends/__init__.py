@@ -31,7 +31,7 @@ class Backend(Protocol[R]):
         """
 
     def unstored(self, by: Caller) -> Sequence[R]:
-        """Return, by id, the resources that the caller may read but that no row decides about."""
+        """Return, by id, the readable resources whose content does not come from a row."""
 
     def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
         """Return a resource that the caller may read, with its pointers; raises `NotFound`.
@@ -43,9 +43,9 @@ class Backend(Protocol[R]):
         """Return the override of a code-defined agent, without checking who may read it."""
 
     def fingerprint(self, resource_id: str) -> Hashable | None:
-        """Return a value that stays the same as long as nothing has changed that the log does not record.
+        """Return a value that changes when something changes that the log does not record.
 
-        It is `()` if the log records every change, and None if that cannot be told.
+        It is `()` if the log records every change, and None if no fingerprint can be computed.
         """
 
     def refuse_taken(self, resource_id: str) -> None:
@@ -66,10 +66,10 @@ class Backend(Protocol[R]):
         """Make this version of a locked resource the active one, or none."""
 
     def delete_version(self, resource: R, version: Version) -> None:
-        """Delete a version of a locked resource to which no pointer leads."""
+        """Delete a version of a locked resource; no pointer refers to it."""
 
     def is_last_trace(self, resource: R, version: Version) -> bool:
-        """Say whether nothing would be left of a resource without this version."""
+        """Return whether deleting this version would leave nothing of the resource."""
 
     def delete(self, resource: R) -> None:
         """Delete a locked resource and everything stored for it."""

@@ -1,8 +1,8 @@
 """Agents whose overrides are files under Git. Agents that code does not define are ordinary rows.
 
-The file decides: its current content is what is published. Rows hold the drafts, and Git
-holds the history. The active pointer of a row remembers what the editor published last; newer versions are
-drafts. If the file now has other content, it was changed by hand, and the next edit starts from there.
+The file is authoritative: its current content is published. Rows hold the drafts, and Git holds the history.
+The active pointer of a row remembers what the editor published last; newer versions are drafts. If the file's
+content differs, it was edited by hand, and the next edit starts from it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class OverrideFiles:
 
     @contextmanager
     def creating(self, resource_id: str) -> Iterator[Finish[Agent]]:
-        """Open a transaction that finally writes the file, if the new override is published at once."""
+        """Open a transaction; its last step writes the file if the new override is published at once."""
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
             content = self.source.files.content(agent.id) if agent else None
@@ -90,7 +90,7 @@ class OverrideFiles:
 
     @contextmanager
     def locked(self, resource_id: str, by: Caller, *, for_deletion: bool = False) -> Iterator[Agent]:
-        """Lock an agent; an override is read from its file again after the lock."""
+        """Lock an agent; the file of an override is read again after locking."""
         agent = self.code.get(resource_id)
         with ExitStack() as undo, events.transaction():
             resource = self._locked(resource_id, agent, by, for_deletion=for_deletion)
@@ -129,9 +129,9 @@ class OverrideFiles:
         before: str | None,
         content: bytes | None,
     ) -> None:
-        """Write the active version to the file, if it is another version than before.
+        """Write the active version to the file if the active version has changed.
 
-        If the transaction fails afterwards, the previous file is restored; until then nobody else can
+        If the transaction fails afterwards, the previous file is restored; until then no one else can
         publish.
         """
         if agent is None or resource.pointers is None:
@@ -154,7 +154,7 @@ class OverrideFiles:
         self.rows.store(resource)
 
     def set_active(self, resource: Agent, version: Snapshot | None, by: Caller) -> None:
-        """Move the pointer of the row; `locked` writes the file. The row keeps what only the file held."""
+        """Move the row's pointer; `locked` writes the file. The row keeps content held only by the file."""
         if self.code.overridden_by(resource.pk, resource.workspace_id) is None:
             self.rows.set_active(resource, version, by)
             return
@@ -179,7 +179,7 @@ class OverrideFiles:
             self.rows.delete_version(resource, version)
 
     def is_last_trace(self, resource: Agent, version: Version) -> bool:
-        """Say whether it is the only version and no file holds another one."""
+        """Return whether this is the only version and no file holds another one."""
         in_file = resource.pointers is not None and resource.active is not None
         return not in_file and self.rows.is_last_trace(resource, version)
 
@@ -188,7 +188,7 @@ class OverrideFiles:
         self.rows.delete(resource)
 
     def _copy_into_row(self, resource: Agent, snapshot: Snapshot) -> None:
-        """Save the content of the file as an earlier version of the row, if it would otherwise be lost."""
+        """Save the content of the file as an earlier version of the row if it would otherwise be lost."""
         latest_id = resource.latest_version_id if resource.is_stored else None
         before = resource.latest_version.config if resource.is_stored else {}
         changed = resource.kind.schema.changed(before, snapshot.config)

@@ -32,7 +32,7 @@ class OverrideRecords:
     ) -> Agent | None:
         """Return the record of an override, built from its file, its history and its row.
 
-        Returns None if there is none of the three. Without a row the record exists in memory only.
+        Returns None if all three are missing. Without a row the record exists in memory only.
         """
         file, commits = self.source.current(agent), (commits_of or self.source.versions)(agent)
         if file is None and not commits and (row is None or not row.is_stored):
@@ -74,7 +74,7 @@ class OverrideRecords:
     def _published(
         self, agent: CodeAgent, row: Agent, file: FileVersion, commits: Sequence[Snapshot]
     ) -> Snapshot:
-        """Return the newest version with exactly the configuration of the file, otherwise the file itself."""
+        """Return the newest version with the same configuration as the file, otherwise the file itself."""
         commit = next((one for one in commits if _digest(agent, one.config) == file.digest), None)
         own = self._own_version_like(agent, row, file)
         if commit is None or own is None:
@@ -102,5 +102,5 @@ class OverrideRecords:
 
 
 def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
-    """Return the digest of the file content that a configuration would give."""
+    """Return the digest of the file content that a configuration would produce."""
     return canonical.digest(applied(agent, dict(config)))

@@ -1,4 +1,4 @@
-"""Resources stored in rows: the row decides everything."""
+"""Resources stored in rows: the row is authoritative."""
 
 from __future__ import annotations
 
@@ -85,10 +85,9 @@ class Rows(Generic[R]):
     def lock(self, resource_id: str, by: Caller, *, for_deletion: bool) -> R:
         """Lock the row for the open transaction and return it; raises `NotFound`.
 
-        Uses one compiled query for callers who may read drafts, which includes everybody who may save. On
-        PostgreSQL that query finds nothing if one was saved while it waited for the lock, because the new
-        latest version is not in its snapshot. In that case, and for other callers, the row is queried
-        again.
+        Uses one compiled query for callers who may read drafts, which includes everyone who may save. On
+        PostgreSQL it finds nothing if a draft was saved while it waited for the lock, because the new latest
+        version is not in its snapshot. In that case, and for other callers, the row is queried again.
         """
         with suppress(NotFound):
             resource = one_of(self._lock(for_deletion=for_deletion), resource_id)
@@ -115,7 +114,7 @@ class Rows(Generic[R]):
         resource.delete_version(version)
 
     def is_last_trace(self, resource: R, version: Version) -> bool:
-        """Say whether it is the only version."""
+        """Return whether this is the only version."""
         return resource.versions.count() == 1
 
     def delete(self, resource: R) -> None:

@@ -1,4 +1,4 @@
-"""What a caller finds when looking around: lists, search, recent activity, suggestions.
+"""Finding resources: lists, search, recent activity, suggestions.
 
 A catalog covers one kind of resource for one caller: agents defined in code, their overrides in rows or
 files, and all other resources in rows. The number of queries never depends on how many resources are shown.

@@ -41,7 +41,7 @@ class Catalog:
 
     @property
     def viewer(self) -> Viewer:
-        """What the criteria of a filter need to know about who looks."""
+        """The caller and the code-defined agents, for the criteria of a filter."""
         return Viewer(self.caller, self.collection.code)
 
     @property
@@ -61,14 +61,14 @@ class Catalog:
         )
 
     def search(self, wanted: Wanted, *, order: str) -> Found:
-        """Return the entries that match the filter; `order` is a column to sort rows by, or `NAME`.
+        """Return the entries that match the filter; `order` is a column of the rows, or `NAME`.
 
         Code-defined agents come first: there are few, and they have no row to sort by.
         """
         return Found(self, wanted, order)
 
     def entry(self, resource_id: str, resource: VersionedResource | None) -> Entry:
-        """Return the entry of a resource, or of an agent that only code defines.
+        """Return the entry of a resource or of a code-defined agent.
 
         Raises `NotFound` if the agent is neither.
         """
@@ -88,15 +88,15 @@ class Catalog:
         if len(drafts) < len(by_id):
             active = [one for resource in by_id.values() if (one := _uuid_of(resource.active_id))]
             rows = rows.filter(Q(resource_id__in=drafts) | Q(released=True) | Q(version_id__in=active))
-        # A resource may have thousands of labels: no objects are made of them, and an index has the rest.
+        # A resource may have thousands of labels: creates no objects, and an index covers the columns.
         for resource_id, name in rows.values_list("resource_id", "name"):
             labels[resource_id].append(name)
         return [self._entry(resource, labels[resource.pk]) for resource in by_id.values()]
 
     def some(self, ids: AnyCollection[str]) -> list[tuple[VersionedResource, Entry]]:
-        """Return those of the resources that the caller may read, each with its entry, without labels.
+        """Return the readable ones among the resources, each with its entry, without labels.
 
-        One that only code defines is none of them. Takes one query.
+        Agents that only code defines are left out. Takes one query.
         """
         if not ids:
             return []
@@ -155,10 +155,10 @@ class Found(Sequence[Entry]):
         is_by_name = order.removeprefix("-") == NAME
         ordered = rows.alias(name=_shown_name(catalog)) if is_by_name else rows
         self._rows = rows
-        """What is counted: without the versions that only the order by name needs."""
+        """The rows to count, without the versions that only the order by name needs."""
         self._ids: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
         if wanted.get("q") or wanted.get("author"):
-            # All at once, then neither a count nor a slice looks through the versions again.
+            # Evaluated once, so that neither the count nor a slice searches the versions again.
             self._ids = list(self._ids)
 
     def __len__(self) -> int:
@@ -169,23 +169,23 @@ class Found(Sequence[Entry]):
         start, stop = part.start or 0, part.stop
         skipped = len(self._in_code)
         ids = self._ids_between(max(start - skipped, 0), max(stop - skipped, 0))
-        # Once more, without what narrows the list: what is read is what the caller may read now.
+        # Query again without the filter: the content must be readable for the caller now.
         return [*self._in_code[part], *self._catalog.entries(in_order(self._catalog.stored(), ids))]
 
     @cached_property
     def _count(self) -> int:
-        """How many rows match."""
+        """The number of matching rows."""
         return len(self._ids) if isinstance(self._ids, list) else self._rows.count()
 
     def _ids_between(self, first: int, last: int) -> list[str]:
-        """Return the ids of some rows, from the nearer end: a database sorts no more than it has to skip."""
+        """Return a range of ids, from the nearer end: a database sorts no more than it has to skip."""
         if isinstance(self._ids, list) or 2 * first < self._count:
             return list(self._ids[first:last])
         return list(self._ids.reverse()[max(self._count - last, 0) : max(self._count - first, 0)])[::-1]
 
 
 def _shown_name(catalog: Catalog) -> Combinable:
-    """Return the name that the caller sees: that of a draft is seen by who may read drafts."""
+    """Return the name that the caller sees: callers who may read drafts see the draft's name."""
     latest, active = Lower("latest_version__name"), Lower("active_version__name")
     return catalog.rows.seen_by(catalog.caller, draft=latest, published=active)
 
@@ -200,7 +200,7 @@ def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
 
 
 def _uuid_of(version_id: str | None) -> UUID | None:
-    """Return the id of a version that a row has; None for one in a file or a commit, and for none."""
+    """Return the id of a version in a row; None for a version in a file or a commit, or for no version."""
     try:
         return UUID(version_id or "")
     except ValueError:
@@ -208,6 +208,6 @@ def _uuid_of(version_id: str | None) -> UUID | None:
 
 
 def in_order(rows: QuerySet[Any], ids: Sequence[str]) -> list[Any]:
-    """Return those of the rows that have these ids, in the order of the ids."""
+    """Return the rows with these ids, in the order of the ids."""
     by_id = {row.pk: row for row in rows.filter(pk__in=ids).order_by()}
     return [by_id[pk] for pk in ids if pk in by_id]

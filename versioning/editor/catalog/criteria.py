@@ -34,7 +34,7 @@ Rows = QuerySet[Any, Any]
 
 
 class Viewer:
-    """Who looks, and what code defines; content that the caller may not read never matches."""
+    """The caller, and what code defines; content that the caller may not read never matches."""
 
     def __init__(self, caller: Caller, code: Registry) -> None:
         self.caller = caller
@@ -51,7 +51,7 @@ class Viewer:
         return within("workspace_id", self.caller.scope(Right.SAVE))
 
     def favorites(self, kind: ResourceKind) -> QuerySet[Favorite]:
-        """Return what the caller has marked of a kind."""
+        """Return the resources of a kind that the caller has marked."""
         return Favorite.objects.of(self.caller.user_id, kind)
 
     @cached_property
@@ -151,7 +151,7 @@ def _has_label(label_model: Any, viewer: Viewer) -> Q:
 def _waits(rows: Rows) -> Q:
     """Return the condition on rows that is `VersionedResource.waits`.
 
-    Digests are compared only of the few rows whose newest version is not the live one.
+    Compares digests only for the few rows whose newest version is not the live one.
     """
     versions = rows.model.version_model.objects.order_by()
     newest = versions.filter(pk=OuterRef(OuterRef("latest_version_id"))).values("digest")
@@ -212,7 +212,7 @@ STATUS: Criterion[Status] = condition(
 """A version is published, or none is."""
 
 NOT_LIVE: Final = "not_live"
-"""Nothing of it is live, whether it ever was or not. There is no filter for the opposite."""
+"""No version is live, whether or not one ever was. There is no filter for the opposite."""
 _NOT_LIVE_STATES: Final = frozenset({ResourceState.NEVER_PUBLISHED, ResourceState.UNPUBLISHED})
 
 STATE = Criterion[str](
@@ -234,7 +234,7 @@ WAITING = Criterion[bool](
         and found.override.waits
     ),
 )
-"""It waits to be published in a workspace where the viewer may save."""
+"""It has changes to publish in a workspace where the viewer may save."""
 
 AUTHOR: Criterion[str] = condition(
     lambda name, _viewer: Q((name_of("author"), name)),

@@ -1,4 +1,4 @@
-"""A resource in a list: what is live, where that comes from, and what the caller may see of it."""
+"""A resource in a list: what is live, where that comes from, and what the caller may see."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from versioning.models import VersionedResource
 
 
 class ResourceState(StrEnum):
-    """The state of the two pointers, as far as the caller may know it."""
+    """The state of the two pointers, as far as the caller may see it."""
 
     PUBLISHED = "published"
-    """The version saved last is live, or says the same as what is."""
+    """The newest version is live, or equals the live version."""
     CHANGED = "changed"
     """A version is live, and a newer one would change it: unpublished changes."""
     NEVER_PUBLISHED = "never_published"
-    """Nothing is live, and nothing ever was."""
+    """No version is live, and none ever was."""
     UNPUBLISHED = "unpublished"
-    """Nothing is live, and something was."""
+    """No version is live, but one was."""
 
 
 class Origin(StrEnum):
@@ -40,7 +40,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What a catalog shows of a resource."""
+    """A resource as a catalog shows it."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class Entry:
     """The names of the labels that the caller may read."""
     tags: Sequence[str] = ()
     excerpt: str = ""
-    """How the prompt of the version begins, in one line; for a code-defined agent, that of what it serves."""
+    """How the prompt of the version begins, in one line; for a code-defined agent, of its served prompt."""
 
 
 def entry_of(
@@ -95,7 +95,7 @@ def entry_of_code(agent: CodeAgent, workspace_id: str) -> Entry:
 
 
 def reads_drafts(caller: Caller, resource: VersionedResource) -> bool:
-    """Say whether the caller may read the drafts of the resource."""
+    """Return whether the caller may read the drafts of the resource."""
     return caller.may(Right.READ_DRAFTS, resource.workspace_id)
 
 
@@ -120,7 +120,7 @@ def _excerpt_of(version: Snapshot | None, code: CodeAgent | None, text_field: st
         return excerpt_of(merged_config(code, version.config) if version else code_config(code), text_field)
     if version is None:
         return ""
-    # As with the name: of a row, lists read a column of its own.
+    # As with the name: lists read it from a column of the row.
     excerpt: str | None = getattr(version, "excerpt", None)
     return excerpt_of(version.config, text_field) if excerpt is None else excerpt
 

@@ -28,35 +28,35 @@ class Filter:
     parameter: str = ""
     """The query parameter of the API; empty if the API does not offer it."""
     description: str = ""
-    """What OpenAPI says about the parameter."""
+    """The description of the parameter in OpenAPI."""
     schema: Mapping[str, Any] | None = None
     """The schema of the parameter; None: any text that is not empty."""
     words: Mapping[str, Any] | None = None
-    """The words that the parameter takes, each with its value for the criterion; None: any text."""
+    """The words that the parameter accepts, each with its value for the criterion; None: any text."""
     parse: Callable[[str], Any] = str
-    """Makes the value for the criterion of the text of the parameter; raises `Invalid`."""
+    """Converts the parameter's text to the value for the criterion; raises `Invalid`."""
     field: str = ""
     """The field of the studio's form and URLs; empty if the studio does not offer it."""
     label: Any = ""
-    """What the field is called in the studio; empty if only links set it."""
+    """The label of the field in the studio; empty if only links set it."""
     choices: Sequence[tuple[str, Any]] | None = None
-    """What the field offers, with words for people; None: any text."""
+    """The choices of the field, with words for people; None: any text."""
     is_switch: bool = False
     """Whether the field is either on or not."""
     read: Callable[[Any], Any] = lambda given: given
-    """Makes the value for the criterion of the value of the field."""
+    """Converts the field's value to the value for the criterion."""
     applies: Callable[[ResourceKind], bool] = lambda _kind: True
-    """Whether resources of a kind have it. The studio has kinds of its own: compare their slugs."""
+    """Whether the filter applies to a kind. The studio has its own kinds: compare their slugs."""
 
     def value(self, text: str) -> Any:
-        """Return the value for the criterion of the text of the parameter; None narrows nothing."""
+        """Return the criterion's value for the text of the parameter; None does not filter."""
         if not text:
             return None
         return self.parse(text) if self.words is None else self.words[text]
 
 
 class Wanted(dict[str, Any]):
-    """What narrows a list of the studio: values, by the fields of filters; an empty one does not filter."""
+    """The filters of a studio list: values by field; an empty value does not filter."""
 
     def narrow(self, resources: VersionedQuerySet[Any], viewer: Viewer) -> QuerySet[Any]:
         """Return the rows that match; content that the viewer may not read never matches."""
@@ -66,7 +66,7 @@ class Wanted(dict[str, Any]):
         return rows
 
     def matches(self, found: Unstored, viewer: Viewer) -> bool:
-        """Say whether a code-defined agent matches."""
+        """Return whether a code-defined agent matches."""
         return all(criterion.holds(found, value, viewer) for criterion, value in self._given)
 
     @property
@@ -146,7 +146,7 @@ _registered: Final[list[Filter]] = [
 
 
 def register(one: Filter) -> None:
-    """Add a filter; raises `TypeError` or `ValueError` for what is none or has a name that is taken."""
+    """Add a filter; raises `TypeError` or `ValueError` for an invalid one or a name that is taken."""
     require_instance(one, Filter, by="A list")
     if not (one.parameter or one.field):
         raise ValueError("a filter needs a parameter or a field")

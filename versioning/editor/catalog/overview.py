@@ -1,7 +1,7 @@
-"""What there is of one kind for a caller, in names and numbers: what a list offers to be narrowed by.
+"""What a caller can filter one kind by: the names that occur, and how often.
 
-It covers everything that the caller may read, not a page of it, and nothing else: neither the author nor a
-label of a draft is offered to who may not read drafts.
+It covers every resource that the caller may read, not just a page, and no others: neither the author nor a
+label of a draft is offered to callers who may not read drafts.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from versioning.serving.followed_log import all_but_drafts
 MAX_NAMES: Final = 500
 """How many authors, labels and tags are offered."""
 MAX_FOLDERS: Final = 1_000
-"""How many folders are known; those with the most resources, if there are more."""
+"""How many folders are included; those with the most resources, if there are more."""
 
 Plain = tuple[dict[str, int], list[str], list[str], dict[str, int], dict[str, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """Everything of one kind that a caller may read, in names and numbers."""
+    """The names and numbers of all resources of one kind that a caller may read."""
 
     workspaces: Mapping[str, int]
     """How many resources there are in each workspace."""
@@ -52,8 +52,8 @@ class Overview:
 def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     """Return the overview of a catalog; seven queries at most.
 
-    What it says of rows is cached until something of the kind changes: among 20 000 resources it takes
-    longer than the rest of a page. A draft that is saved changes the authors alone.
+    The part about rows is cached until a resource of the kind changes: for 20 000 resources it takes longer
+    than the rest of a page. Saving a draft changes only the authors.
     """
     kind, caller = catalog.collection.kind, catalog.caller
     question = kind.slug, caller.rights, tuple(catalog.collection.code.agents), catalog.home
@@ -124,7 +124,7 @@ def _authors_of(entries: Iterable[Entry]) -> Iterable[str]:
 
 
 def _folders_of(ids: Iterable[str]) -> Counter[str]:
-    """Count the resources below each folder, however deep."""
+    """Count the resources below each folder, at any depth."""
     found: Counter[str] = Counter()
     direct = Counter(one[: one.rindex("/") + 1] for one in ids if "/" in one)
     for folder, count in direct.items():

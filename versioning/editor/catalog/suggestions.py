@@ -28,8 +28,8 @@ class Suggestion:
 def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
     """Return the first few resources whose id or readable name contains the text.
 
-    What is called as typed comes first, then what begins so, each by id; what only code defines before the
-    rest. Returns none if the text is longer than a search allows.
+    Exact matches come first, then those that begin with the text, each by id; within both, agents that only
+    code defines come first. Returns none if the text is longer than a search allows.
     """
     if len(text) > MAX_LENGTH:
         return []

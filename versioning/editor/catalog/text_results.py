@@ -1,4 +1,4 @@
-"""The results of a search in one kind: rows that the index finds, and what is looked through without it."""
+"""The results of a search in one kind: rows found through the index, and other texts searched directly."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from versioning.models.text_search.base import Lines, Place
 from versioning.models.text_search.index import text_index
 
 _AHEAD: Final = datetime.datetime.max.replace(tzinfo=datetime.UTC)
-"""In place of the time of what only code defines, so that it comes first as in lists."""
+"""Takes the place of the time for agents that only code defines, so that they come first as in lists."""
 _CODE_LINES: Final = 200
-"""How many texts of code are kept with their words: they are the same in every search."""
+"""How many texts of code-defined agents are cached with their words: they are the same in every search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """A resource that was found, and why."""
+    """A resource that matched, and why."""
 
     kind: ResourceKind
     entry: Entry
     version: Snapshot | None
-    """The version in which it was found; None for what only code defines."""
+    """The version that matched; None for an agent that only code defines."""
     name: Sequence[Piece]
     id: Sequence[Piece]
     excerpt: Sequence[Piece]
-    """The part of the text or the description with the hit; the beginning where there is none."""
+    """The part of the text or the description that matched, or the beginning if neither did."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Where something stands among the results."""
+    """The position of a match among the results."""
 
     place: Place
     at: datetime.datetime
@@ -59,13 +59,13 @@ class Found:
 
     @property
     def order(self) -> tuple[int, float, str]:
-        """What the results are sorted by."""
+        """The sort key of the results."""
         return self.place, -self.at.timestamp(), self.resource_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What was found without a statement that searches."""
+    """A match that was found without a search query."""
 
     found: Found
     entry: Entry
@@ -78,7 +78,7 @@ class Results(ABC):
 
     is_inside = False
     places: Sequence[Place] = tuple(Place)
-    """The places that are told apart, the first ones first."""
+    """The places that are distinguished, the first ones first."""
 
     def __init__(self, catalog: Catalog, query: TextQuery) -> None:
         self.catalog = catalog
@@ -87,11 +87,11 @@ class Results(ABC):
 
     @cached_property
     def count(self) -> int:
-        """How many there are."""
+        """The number of results."""
         return len(self.seen) + self._row_count
 
     def first(self, limit: int) -> list[Found]:
-        """Return the first of them, at least as many as asked for if there are; in no order."""
+        """Return the first results, at least as many as asked for if there are that many; unordered."""
         found: dict[str, Found] = {}
         for place in self.places:
             if len(found) >= min(limit, self._row_count):
@@ -107,11 +107,11 @@ class Results(ABC):
 
     @cached_property
     def seen(self) -> Mapping[str, Seen]:
-        """What was found without a statement that searches, by id."""
+        """The matches that were found without a search query, by id."""
         return {one.entry.id: one for one in self._look_through()}
 
     def hits(self, shown: Sequence[Found]) -> Mapping[str, Hit]:
-        """Return what a page shows, by id."""
+        """Return the hits of a page, by id."""
         ids = [one.resource_id for one in shown if one.resource_id not in self.seen]
         places = {one.resource_id: one.place for one in shown}
         seen = [self.seen[one.resource_id] for one in shown if one.resource_id in self.seen]
@@ -125,7 +125,7 @@ class Results(ABC):
         return {hit.entry.id: hit for hit in hits}
 
     def _versions(self, rows: Sequence[VersionedResource]) -> Mapping[str, Snapshot]:
-        """Return the newest version of each row in which something was found, by the id of the row."""
+        """Return the newest matching version of each row, by the id of the row."""
         candidates = {row.pk: self._readable(row) for row in rows}
         several = [one for two in candidates.values() if len(two) > 1 for one in two]
         with_it = self._with_it(several) if several else set()
@@ -137,7 +137,7 @@ class Results(ABC):
         return {chosen[version.pk]: version for version in found}
 
     def _readable(self, row: VersionedResource) -> list[UUID]:
-        """Return the ids of the versions of a row that count, each once, the newest first."""
+        """Return the ids of the readable versions of a row, without duplicates, newest first."""
         latest = row.latest_version_id if reads_drafts(self.catalog.caller, row) else None
         return list(dict.fromkeys(one for one in (latest, row.active_version_id) if one is not None))
 
@@ -161,19 +161,19 @@ class Results(ABC):
 
     @abstractmethod
     def _look_through(self) -> Iterator[Seen]:
-        """Yield what is found without a statement that searches."""
+        """Yield the matches that are found without a search query."""
 
     @abstractmethod
     def _rows(self, place: Place) -> QuerySet[Any]:
-        """Return the rows that have it in a place; one with two such versions can be there twice."""
+        """Return the rows that match in a place; one with two such versions can occur twice."""
 
     @abstractmethod
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
-        """Return those of the versions in which something was found."""
+        """Return the ids of the versions that match."""
 
 
 class WordResults(Results):
-    """What has the words, by the index."""
+    """The texts that contain the words, found through the index."""
 
     def __init__(self, catalog: Catalog, query: TextQuery, behind: Mapping[str, set[str]]) -> None:
         super().__init__(catalog, query)
@@ -181,7 +181,7 @@ class WordResults(Results):
         self.behind = behind.get(self.kind.slug, set())
 
     def _look_through(self) -> Iterator[Seen]:
-        """Yield what code defines, and what the index does not have as it is now."""
+        """Yield matches in code-defined agents, and in rows whose index entry is missing or outdated."""
         for unstored in self.catalog.unstored():
             for config in unstored.configs:
                 place = _lines_of_code(searchable(unstored.entry.id, config, self.kind.text_field)).place_of(
@@ -199,7 +199,7 @@ class WordResults(Results):
                 yield found
 
     def _found_in(self, row: VersionedResource, entry: Entry) -> Seen | None:
-        """Return the newest version that has the words."""
+        """Return the newest version that contains the words."""
         by_id = {row.active_version_id: row.active_version, row.latest_version_id: row.latest_version}
         for version in map(by_id.__getitem__, self._readable(row)):
             place = Lines.of(searchable(row.pk, version.config, self.kind.text_field)).place_of(self.query)
@@ -221,13 +221,13 @@ class WordResults(Results):
 
 
 class InsideResults(Results):
-    """What has all that was typed, anywhere and inside of words, as the lists search."""
+    """The texts that contain everything typed, also inside words, as lists search."""
 
     is_inside = True
     places = (Place.NAME, Place.ANYWHERE)
 
     def _look_through(self) -> Iterator[Seen]:
-        """Yield what code defines."""
+        """Yield matches in code-defined agents."""
         for unstored in self.catalog.unstored() if self.query.pieces else ():
             if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.pieces):
                 yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
@@ -250,9 +250,9 @@ class InsideResults(Results):
 
 
 def _is_of(pointer: str) -> Q:
-    """Return the condition that a document is that of a pointer, such that the documents are asked first.
+    """Return the condition that a document belongs to a pointer, so that documents are read first.
 
-    With the column itself, SQLite looks through all that was found for each row that may be read.
+    With the plain column, SQLite would search all matches again for each readable row.
     """
     version_id = F("documents__version_id")
     return Q(Exact(Coalesce(version_id, version_id), F(pointer)))

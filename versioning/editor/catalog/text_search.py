@@ -1,8 +1,7 @@
-"""Search the words of all kinds at once: what a caller may read, why it was found, and how much of each kind.
+"""Search the words of all kinds at once: readable resources, why they matched, and how many of each kind.
 
-Rows are found through the index; what it does not have yet, and what no row describes, is looked through
-here. Which resources and versions count is the catalog's affair, so nothing else can match, be counted or be
-shown.
+Rows are found through the index; rows missing from it, and agents without a row, are searched directly. The
+catalog decides which resources and versions count, so nothing else can match, be counted or be shown.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from versioning.models.text_search.following import missing
 class TextSearch:
     """The results for a text, in several catalogs of one caller.
 
-    If no text has the words, it is looked for inside of words; so it is if nothing but punctuation was
-    typed, and until the index has been built. Raises `Invalid` if the text is too long.
+    If no text contains the words, or only punctuation was typed, or the index is not built yet, the search
+    looks inside words. Raises `Invalid` if the text is too long.
     """
 
     def __init__(self, catalogs: Iterable[Catalog], text: str) -> None:
@@ -33,23 +32,23 @@ class TextSearch:
             WordResults(one, self.query, behind) for one in self._catalogs if behind is not None
         ]
         self.is_inside = not any(part.count for part in self._parts)
-        """Whether it was looked for inside of words."""
+        """Whether the search looked inside words."""
         if self.is_inside:
             self._parts = [InsideResults(one, self.query) for one in self._catalogs]
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many were found of each kind, by its slug."""
+        """The number of results of each kind, by slug."""
         return {part.kind.slug: part.count for part in self._parts}
 
     def hits(self, start: int, stop: int, kind: ResourceKind | None = None) -> list[Hit]:
-        """Return a part of the results: what is called as typed first, then what begins so.
+        """Return a slice of the results: exact matches first, then those that begin with the text.
 
-        Then come names, ids, descriptions and texts, the newest first.
+        Then come matches in names, ids, descriptions and texts, newest first.
         """
         parts = [part for part in self._parts if kind is None or part.kind.slug == kind.slug]
         found = [(one, part) for part in parts for one in part.first(stop)]
         shown = sorted(found, key=lambda both: both[0].order)[start:stop]
         hits = {part.kind.slug: part.hits([one for one, of in shown if of is part]) for part in parts}
-        # What was deleted meanwhile is there no more.
+        # Resources that were deleted in the meantime are left out.
         return [hit for one, part in shown if (hit := hits[part.kind.slug].get(one.resource_id))]

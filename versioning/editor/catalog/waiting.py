@@ -1,4 +1,4 @@
-"""The drafts that wait to be published, of several kinds in one list."""
+"""The drafts waiting to be published, of several kinds in one list."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from versioning.editor.catalog.entries import Entry
 from versioning.models import VersionedResource
 
 _MAX_VERSIONS: Final = 2000
-"""How many versions are looked at to say what was changed."""
+"""How many versions are read to find the changed fields."""
 
 
 class Whose(StrEnum):
-    """By whom the newest version was saved."""
+    """Who saved the newest version."""
 
     ALL = "all"
     MINE = "mine"
@@ -30,7 +30,7 @@ class Whose(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """A resource that waits, and how it stands in a list."""
+    """A resource with a draft waiting to be published, as a list shows it."""
 
     catalog: Catalog
     resource: VersionedResource
@@ -38,9 +38,9 @@ class Waits:
 
 
 class Waiting(Sequence[Waits]):
-    """What waits in the workspaces where a caller may save, changed last first; can be sliced like a list.
+    """The drafts waiting in workspaces where the caller may save, newest first; can be sliced like a list.
 
-    The catalogs are those of one caller, one for each kind.
+    `catalogs` are one caller's catalogs, one for each kind.
     """
 
     def __init__(self, catalogs: Sequence[Catalog], whose: Whose = Whose.ALL) -> None:
@@ -56,7 +56,7 @@ class Waiting(Sequence[Waits]):
 
     @cached_property
     def counts(self) -> dict[Whose, int]:
-        """Return how many wait, of all authors: one query for each kind."""
+        """Return how many drafts wait, by author group: one query for each kind."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
         mine = sum(one["own"] for one in found) + len(self._unstored_of(Whose.MINE))
@@ -67,7 +67,7 @@ class Waiting(Sequence[Waits]):
         return self.counts[self._whose]
 
     def __getitem__(self, part: Any) -> Any:
-        """Return what waits within a slice, in one query and one more for each kind that is in it."""
+        """Return the waiting drafts of a slice, in one query plus one for each kind in it."""
         wanted = self.keys(part.start or 0, part.stop)
         found = {
             (catalog.collection.kind.slug, waits.resource.pk): waits
@@ -77,9 +77,9 @@ class Waiting(Sequence[Waits]):
         return [found[key] for key in wanted if key in found]
 
     def keys(self, start: int, stop: int) -> list[tuple[str, str]]:
-        """Return the kinds (`agent`) and ids of what waits within a slice, in one query."""
+        """Return the kinds (`agent`) and ids of a slice, in one query."""
         unstored = self._unstored_of(self._whose)
-        # However many of them come before the slice, its rows begin at most that much earlier.
+        # Files and code can precede the slice, so its rows begin at most that much earlier.
         first = max(0, start - len(unstored))
         places = [(place, pk, at) for place, pk, at in self._places()[first:stop]]
         places += [(place, one.pk, one.updated_at) for place, one in unstored]
@@ -117,10 +117,10 @@ def _of(catalog: Catalog, ids: Sequence[str]) -> list[Waits]:
 
 
 def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource]) -> dict[str, list[str]]:
-    """Return the fields that were changed since what is live, by id of the resource, in one query.
+    """Return the fields that changed since the live version, by resource id, in one query.
 
-    These are the fields that the newer versions say they changed, so that no configuration has to be read;
-    one that was changed back counts, too. For a resource of which nothing is live the list is empty.
+    They are read from what the newer versions record as changed, so that no configuration is read; a field
+    that was changed back counts, too. If no version is live, the list is empty.
     """
     kind, versions = catalog.collection.kind, catalog.collection.model.version_model._default_manager
     fields: dict[str, dict[str, None]] = {resource.pk: {} for resource in resources}

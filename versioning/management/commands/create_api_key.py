@@ -1,4 +1,4 @@
-"""Create an API key, and what it needs that is missing."""
+"""Create an API key, and its owner, workspace and membership if they are missing."""
 
 from __future__ import annotations
 

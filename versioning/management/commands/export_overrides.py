@@ -1,4 +1,4 @@
-"""Write the overrides that the database publishes into files."""
+"""Write the published overrides of the database to files."""
 
 from __future__ import annotations
 

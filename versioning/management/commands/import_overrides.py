@@ -1,4 +1,4 @@
-"""Publish in the database what the override files hold."""
+"""Publish the override files in the database."""
 
 from __future__ import annotations
 

@@ -42,6 +42,6 @@ class Command(BaseCommand):
         long_ones = collection.all.alias(length=Count("versions")).filter(length__gt=keep)
         removed = 0
         for resource_id in long_ones.order_by("pk").values_list("pk", flat=True):
-            with suppress(NotFound):  # deleted meanwhile
+            with suppress(NotFound):  # deleted in the meantime
                 removed += collection.prune(resource_id, keep, by=COMMAND)
         return removed

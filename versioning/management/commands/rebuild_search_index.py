@@ -16,6 +16,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which the index does not need
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        """Rebuild it; the service may run meanwhile."""
+        """Rebuild it; the service may keep running."""
         documents = following.rebuild()
         self.stdout.write(f"The search index has {documents} versions.")

@@ -16,7 +16,7 @@ NO_ROLE: Final = "none"
 
 
 class Command(BaseCommand):
-    """For administrators of the machine: needs no agreement of the person, and no admin of the workspace."""
+    """For machine administrators: needs no consent of the person, and no admin of the workspace."""
 
     help = "Give an account a role in a workspace; `none` ends the membership."
     requires_system_checks = ()  # they would load the framework, which a role does not need

@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
 
 def _lacks_migrations() -> bool:
-    """Say whether migrations are missing; a database that is away is waited for."""
+    """Return whether migrations are missing; waits for a database that is unavailable."""
     try:
         return tables.lack_migrations()
     except Error:

@@ -1,4 +1,4 @@
-"""What a database has to offer for searching words."""
+"""The interface of a database for searching words."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ Documents = QuerySet[Any]
 
 
 class Place(IntEnum):
-    """Where a resource has what was searched for; the first places come first among the results."""
+    """Where a resource matches; the first places come first among the results."""
 
     EXACT = 0
-    """Its name or its id is what was typed, without case, accents and punctuation."""
+    """Its name or id equals the text, ignoring case, accents and punctuation."""
     BEGINS = 1
-    """Its name or its id begins with it."""
+    """Its name or id begins with the text."""
     NAME = 2
     ID = 3
     DESCRIPTION = 4
     ANYWHERE = 5
-    """In the text, or some words here and others there."""
+    """In the text, or distributed over several fields."""
 
 
 LEADING: Final = (Place.EXACT, Place.BEGINS)
-"""The places that are the whole name or id, or its beginning."""
+"""The places where the text is the whole name or id, or its beginning."""
 NARROW: Final = (Place.NAME, Place.ID, Place.DESCRIPTION)
-"""The places that are one field, wherever in it."""
+"""The places that are one field, anywhere in it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Lines:
         return iter((self.name, self.id, self.description, self.text))
 
     def place_of(self, query: TextQuery) -> Place | None:
-        """Return the first place that has all that is searched for; None if it is not here."""
+        """Return the first place that matches the query; None if there is none."""
         if not query.is_in(self):
             return None
         if query.line in {self.name, self.id}:
@@ -74,7 +74,7 @@ NewDocument = tuple[SearchDocument, Lines]
 class TextIndex(ABC):
     """The words of the documents, in one database.
 
-    `found` and `Lines.place_of` agree about what has the words. All documents of a call are of one kind.
+    `found` and `Lines.place_of` agree about what matches. All documents of a call are of one kind.
     """
 
     @abstractmethod
@@ -89,5 +89,5 @@ class TextIndex(ABC):
     def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms in a place, as a subquery.
 
-        The query has terms.
+        The query must have terms.
         """

@@ -1,4 +1,4 @@
-"""The tables of the index that Django knows. The words are in tables of each database's own."""
+"""The tables of the index that Django knows. The words are in tables specific to each database."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from versioning.models.prompts import PromptBlock
 class SearchDocument(models.Model):
     """A version that can be found by its words.
 
-    On PostgreSQL the table has further columns with the words, on SQLite there is a table of FTS5 beside it:
-    migration 0014 makes them. What is deleted may leave its documents for a while.
+    On PostgreSQL the table has further columns with the words, on SQLite there is an additional FTS5 table:
+    migration 0014 creates them. Deleted resources may leave documents behind for a while.
 
     There is no index on `resource`: SQLite would begin with the resources that may be read, and look through
     all documents found for each of them.
@@ -53,13 +53,13 @@ class PromptBlockDocument(SearchDocument):
 
 
 class SearchProgress(models.Model):
-    """How far the index is: the one row."""
+    """How far the index has followed the log: a single row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     position = models.BigIntegerField(default=0)
-    """Of what has changed up to this position of the log there is nothing left to index."""
+    """Every change up to this position of the log is indexed."""
     is_whole = models.BooleanField(default=False)
-    """Whether that holds for everything. If not, any resource may be missing."""
+    """Whether the index is complete. If not, any resource may be missing."""
 
     def __str__(self) -> str:
         return str(self.position)

@@ -1,8 +1,8 @@
-"""Keep the index where the log is, and say what it does not have yet.
+"""Update the index from the log, and list what it lacks.
 
-No save writes to the index: a worker follows the log and adds the versions that pointers lead to by now. What
-has changed since then is few resources, which a search looks through itself. So a save costs nothing, and
-the next search finds what was saved all the same: docs/decisions/0034.
+No save writes to the index: a worker follows the log and adds the versions that pointers now refer to. The
+few resources that have changed since then are searched directly. So a save costs nothing, and the next search
+still finds what was saved: docs/decisions/0034.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from versioning.models.text_search.index import text_index
 from versioning.models.versioned import MODELS, MODELS_BY_SLUG, VersionedResource
 
 SECONDS: Final = 1.0
-"""How often each worker looks whether the log has grown."""
+"""How often each worker checks whether the log has grown."""
 AT_ONCE: Final = 100
 """How many resources are indexed in one transaction, so that writers on SQLite do not wait for long."""
 MAX_BEHIND: Final = 200
-"""How many resources a search looks through without the index."""
+"""How many resources a search reads without the index."""
 MAX_BYTES_BEHIND: Final = 1_000_000
-"""How long the texts of these may be together: 40 MB took a second and a half."""
+"""The total length of their texts: 40 MB took a second and a half."""
 _MAX_ENTRIES: Final = 2_000
 
 Missing = dict[str, set[str]]
@@ -38,7 +38,7 @@ Missing = dict[str, set[str]]
 
 
 class Bytes(Func):
-    """The length of a text in bytes, for which PostgreSQL need not unpack it."""
+    """The length of a text in bytes, which PostgreSQL knows without decompressing the text."""
 
     output_field = IntegerField()
     template = "LENGTH(CAST(%(expressions)s AS BLOB))"
@@ -49,7 +49,7 @@ class Bytes(Func):
 
 
 def missing() -> Missing | None:
-    """Return the resources that the index may not have as they are now; None if there are too many."""
+    """Return the resources whose current versions may not be in the index; None if there are too many."""
     progress = SearchProgress.objects.first() or SearchProgress()
     newest = events.position()
     changed = _changed(progress.position, newest) if progress.is_whole else None
@@ -67,7 +67,7 @@ def follow() -> None:
 
 
 def rebuild() -> int:
-    """Rebuild the index and return how many documents it has. Meanwhile, searches do without it."""
+    """Rebuild the index and return its number of documents. Until then, searches do not use it."""
     with transaction.atomic():
         progress = _locked_progress()
         for model in MODELS:
@@ -104,8 +104,8 @@ def _read_some_of_the_log() -> None:
 
 
 def _compare_some() -> None:
-    """Compare the index with all pointers; what it lacks or has too much is changed a part at a time."""
-    # Before the transaction, in which no other writes on SQLite. What changes meanwhile comes later.
+    """Compare the index with all pointers; missing and superfluous documents are changed in batches."""
+    # Before the transaction, which blocks other writes on SQLite. Later changes are indexed later.
     position = events.position()
     lacking = _not_indexed(AT_ONCE)
     is_last = sum(map(len, lacking.values())) < AT_ONCE
@@ -117,14 +117,14 @@ def _compare_some() -> None:
             documents = model.document_model._default_manager
             for first in range(0, len(gone), AT_ONCE):
                 text_index().remove(documents.filter(pk__in=gone[first : first + AT_ONCE]))
-        # Versions are not waited for that are not there although a pointer leads to them.
+        # Does not wait for versions that are missing although a pointer refers to them.
         is_last = is_last or (not added and _not_indexed(AT_ONCE) == lacking)
         progress.position, progress.is_whole = position, is_last
         progress.save()
 
 
 def _stale(model: type[VersionedResource]) -> Any:
-    """Return the ids of the documents that no pointer leads to."""
+    """Return the ids of the documents that no pointer refers to."""
     rows = model._default_manager.filter(pk=OuterRef("resource_id"))
     leads = Q(active_version_id=OuterRef("version_id")) | Q(latest_version_id=OuterRef("version_id"))
     documents = model.document_model._default_manager.filter(~Exists(rows.filter(leads)))
@@ -141,7 +141,7 @@ def _changed(after: int, until: int) -> Missing | None:
     if after == until:
         return {}
     found = events.changes(after, until, _MAX_ENTRIES)
-    # Where there is no entry something has changed that is not recorded, or it was pruned.
+    # A position without an entry is a change that is not recorded, or was pruned.
     if len(found) == _MAX_ENTRIES or len({one.position for one in found}) != until - after:
         return None
     changed: Missing = defaultdict(set)
@@ -152,7 +152,7 @@ def _changed(after: int, until: int) -> Missing | None:
 
 
 def _bytes_of(changed: Missing) -> int:
-    """Return how long the texts of the resources are, in both versions that a pointer may lead to."""
+    """Return the length of the resources' texts, in both versions that a pointer may refer to."""
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
     total = sum((Coalesce(Sum(one), 0) for one in lengths), start=Value(0))
     found = (

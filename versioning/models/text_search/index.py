@@ -14,5 +14,5 @@ _BY_VENDOR: Final[dict[str, TextIndex]] = {"sqlite": Fts5(), "postgresql": TextV
 
 
 def text_index(database: Any = connection) -> TextIndex:
-    """Return the index of a database; raises `KeyError` for one that the editor does not support."""
+    """Return the index of a database; raises `KeyError` for a database that the editor does not support."""
     return _BY_VENDOR[database.vendor]

@@ -1,7 +1,7 @@
 """PostgreSQL: a `tsvector` of the words of each field, in further columns of the documents.
 
-The vectors have no positions: PostgreSQL counts no further than 16 383, and to 256 for one word, and would
-miss phrases beyond. A phrase is looked for in `line` instead, among the documents that have its words.
+The vectors have no positions: PostgreSQL counts only to 16 383, and to 256 for one word, and would miss
+phrases beyond. Phrases are searched in `line` instead, among the documents that have their words.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _VECTORS: Final = ("in_name", "in_id", "in_description", "words")
 _LINES: Final = tuple(f"split_part(line, E'\\n', {number})" for number in (1, 2, 3))
 """The words of each of these fields in their order, but for the last column."""
 MAX_BYTES: Final = 1_000_000
-"""How many bytes the words of a vector may have; PostgreSQL takes 1 048 575 with what it adds."""
+"""The maximum size of a vector's words in bytes; PostgreSQL allows 1 048 575, including overhead."""
 
-# Nothing but names of ours is put into the statements.
+# Only our own names are inserted into the statements.
 
 
 class TextVectors(TextIndex):
-    """The words as PostgreSQL's text search has them."""
+    """The words as `tsvector` columns."""
 
     def add(self, documents: Sequence[NewDocument]) -> None:
         """Store documents with their words."""
@@ -65,13 +65,13 @@ class TextVectors(TextIndex):
             line = _LINES[column] if place in NARROW else "line"
             conditions = [f"{_VECTORS[column]} @@ %s::tsquery", *[f"strpos({line}, %s) > 0"] * len(phrases)]
             condition, values = " AND ".join(conditions), [lexemes, *phrases]
-        # OFFSET 0 has PostgreSQL ask the index once, not read the vector of each document that it joins.
+        # OFFSET 0 makes PostgreSQL read the index once instead of the vector of each joined document.
         statement = f"SELECT id FROM {model._meta.db_table} WHERE {condition} OFFSET 0"  # noqa: S608
         return RawSQL(statement, values)  # noqa: S611
 
 
 def _leading(query: TextQuery, lexemes: str, *, is_exact: bool) -> tuple[str, list[str]]:
-    """Return the condition that the name or the id is what was typed, or begins with it, and its values."""
+    """Return the condition that the name or the id equals the text or begins with it, and its values."""
     told = "{line} = %s" if is_exact else "starts_with({line}, %s)"
     condition = " OR ".join(
         f"({_VECTORS[column]} @@ %s::tsquery AND {told.format(line=_LINES[column])})" for column in (0, 1)
@@ -80,13 +80,13 @@ def _leading(query: TextQuery, lexemes: str, *, is_exact: bool) -> tuple[str, li
 
 
 def _words(lines: Lines) -> list[Any]:
-    everything = "\n".join(lines)  # a phrase does not go on in the next field
+    everything = "\n".join(lines)  # a phrase does not continue in the next field
     narrow = (lines.name, lines.id, lines.description)
     return [*(_bounded(line.split()) for line in (*narrow, everything)), everything]
 
 
 def _bounded(words: list[str]) -> list[str]:
-    """Return the different words, without those that are too many for a vector."""
+    """Return the distinct words, without those that exceed the size of a vector."""
     kept, size = [], 0
     for word in dict.fromkeys(words):
         size += len(word.encode()) + 1
@@ -97,6 +97,6 @@ def _bounded(words: list[str]) -> list[str]:
 
 
 def _lexemes(term: Term) -> str:
-    """Return the words of a term in the syntax of a `tsquery`; they have letters and digits only."""
+    """Return the words of a term in `tsquery` syntax; they consist only of letters and digits."""
     *before, last = term.words
     return " & ".join([*(f"'{word}'" for word in before), f"'{last}'{':*' if term.begins else ''}"])

@@ -1,6 +1,6 @@
-"""SQLite: a table of FTS5 beside the documents of each kind.
+"""SQLite: an FTS5 table next to the documents of each kind.
 
-The words come with blanks between them; the tokenizer `ascii` separates there and leaves the rest as it is.
+The words are separated by blanks; the tokenizer `ascii` splits there and leaves the rest unchanged.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from versioning.models.text_search.documents import SearchDocument
 _COLUMNS: Final = ("name", "id", "description", "text")
 """The columns, those of `NARROW` first."""
 
-# Nothing but names of ours is put into the statements.
+# Only our own names are inserted into the statements.
 
 
 class Fts5(TextIndex):
-    """The words as FTS5 has them."""
+    """The words in an FTS5 table."""
 
     def add(self, documents: Sequence[NewDocument]) -> None:
         """Store documents with their words."""
@@ -72,5 +72,5 @@ def _words_of(model: type[Model]) -> str:
 
 
 def _phrase(term: Term) -> str:
-    """Return a term in the syntax of FTS5; words have letters and digits only, so they end no string."""
+    """Return a term in FTS5 syntax; words consist only of letters and digits, so they cannot end a string."""
     return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'

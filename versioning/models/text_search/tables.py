@@ -1,4 +1,4 @@
-"""The words beside the documents of a kind: for the migration that makes the table of its documents."""
+"""The word storage for the documents of a kind, for the migration that creates the document table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAMES: Final = ("in_name", "in_id", "in_description", "words")
 _ON_POSTGRESQL: Final = (
     f"ALTER TABLE {{table}} {', '.join(f'ADD COLUMN {name} tsvector NOT NULL' for name in _NAMES)}",
     "ALTER TABLE {table} ADD COLUMN line text NOT NULL",
-    # With statistics of the words, PostgreSQL reads all vectors when a common word is asked for.
+    # With statistics of the words, PostgreSQL would read all vectors when a common word is searched.
     f"ALTER TABLE {{table}} {', '.join(f'ALTER COLUMN {name} SET STATISTICS 0' for name in _NAMES)}",
     f"CREATE INDEX {{table}}_words ON {{table}} USING gin ({', '.join(_NAMES)})",
 )
@@ -19,7 +19,7 @@ _ON_SQLITE: Final = (f"CREATE VIRTUAL TABLE {{table}}_words USING {_FTS5}",)
 
 
 def words_of(table: str) -> migrations.RunPython:
-    """Return the step of a migration that makes room for the words of a table of documents, as 0014 did."""
+    """Return the migration operation that adds word storage to a document table, as 0014 did."""
 
     def make(_apps: Any, editor: Any) -> None:
         on_postgresql = editor.connection.vendor == "postgresql"
