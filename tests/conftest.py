@@ -135,10 +135,10 @@ def names_its_kinds(item: pytest.Item) -> bool:
 
 
 def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run on PostgreSQL what it may decide differently: the tests marked `database`, with all their parameters.
+    """On PostgreSQL, run the tests marked `database`, and the first of each other module with a database.
 
-    The first test of each other module that has a database runs there too. Tests of the client see no database,
-    and test_hostile_pages, which is marked, opens every page of the studio.
+    The exceptions: tests of the client see no database, and test_hostile_pages, which is marked, opens every
+    page of the studio.
     """
     chosen, left_out = [], []
     begun: set[Path] = set()
