@@ -18,7 +18,7 @@ from schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_uuid, uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -105,10 +105,7 @@ def list_readable(
     workspace_id: str | None = None,
     by: Who = APPLICATION,
 ) -> ScheduleQuerySet:
-    """Return the schedules that the caller may read; all arguments narrow the list.
-
-    Raises `NotFound` for a `release_id` that can be none.
-    """
+    """Return the schedules that the caller may read; all arguments narrow the list."""
     found = Schedule.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
     narrowed = {
         "kind": kind,
@@ -117,8 +114,8 @@ def list_readable(
         "state": state,
         "workspace": workspace_id,
     }
-    if release_id is not None:
-        uuid_of(release_id)
+    if release_id is not None and not is_uuid(release_id):
+        return found.none()
     return found.filter(**{name: value for name, value in narrowed.items() if value is not None})
 
 

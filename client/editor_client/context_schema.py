@@ -97,20 +97,25 @@ class _Check:
             elif keyword in _NESTED:
                 yield from _NESTED[keyword](self, given, value, path, schema)
 
+    def member(self, schema: Any, value: Any, path: Path) -> Iterator[Problem]:
+        """Yield the problems of a member of an object, which the schema `false` refuses."""
+        if schema is False:
+            yield path, "is not expected"
+        else:
+            yield from self.problems(schema, value, path)
+
 
 def _properties(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:
     for name, inner in given.items() if isinstance(value, dict) else ():
         if name in value:
-            yield from check.problems(inner, value[name], (*path, name))
+            yield from check.member(inner, value[name], (*path, name))
 
 
 def _additional(check: _Check, given: Any, value: Any, path: Path, schema: Any) -> Iterator[Problem]:
     known = schema.get("properties", {})
     for name, member in sorted(value.items(), key=itemgetter(0)) if isinstance(value, dict) else ():
-        if name not in known and given is False:
-            yield (*path, name), "is not expected"
-        elif name not in known:
-            yield from check.problems(given, member, (*path, name))
+        if name not in known:
+            yield from check.member(given, member, (*path, name))
 
 
 def _required(check: _Check, given: Any, value: Any, path: Path, _schema: Any) -> Iterator[Problem]:

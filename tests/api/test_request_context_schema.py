@@ -61,12 +61,14 @@ REFUSED: list[tuple[Any, list[str]]] = [
     ({"topic": 5}, ["requestContext.topic"]),
     ({"topic": "much too long"}, ["requestContext.topic"]),
     ({"topic": "x", "tier": "lead", "more": 1}, ["requestContext.more", "requestContext.tier"]),
+    ({"topic": "x", "plan": "free"}, ["requestContext.plan"]),
 ]
 
 
 @pytest.mark.parametrize("verb", ["generate", "stream"])
 def test_a_run_with_a_context_that_the_schema_refuses_is_a_400(alice: Api, verb: str) -> None:
-    published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
+    without_plan = SCHEMA | {"properties": {**SCHEMA["properties"], "plan": False}}
+    published_agent(alice, model=ECHO, requestContextSchema=without_plan)
     for context, members in REFUSED:
         given = {} if context is None else {"requestContext": context}
         answer = run(alice, verb=verb, **given)

@@ -121,7 +121,7 @@ def test_lists_are_narrowed_and_omit_unreadable_schedules(cast: Cast, kind: Kind
     assert total(cast.edgar, kind=slug, id="writer") == 1
     assert total(cast.edgar, state="done") == total(cast.edgar, workspaceId="elsewhere") == 0
     assert total(cast.charlie, workspaceId="acme") == 0
-    assert cast.edgar.get("/schedules", releaseId=NOWHERE).body["total"] == 0
+    assert total(cast.edgar, releaseId=NOWHERE) == total(cast.edgar, releaseId="r1") == 0
     assert cast.edgar.get("/schedules", state="late").status == 400
     cast.paula.delete(f"/schedules/{made['id']}")
     assert total(cast.edgar, state="cancelled") == 1

@@ -13,7 +13,7 @@ from editor_client import ValidationFailed, context_schema
 from editor_client.errors import CannotEvaluate
 from editor_client.parts import UNCHECKED, evaluate
 from editor_client.shared import evaluation
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Cast
@@ -112,6 +112,8 @@ def test_client_and_server_evaluate_random_agents_identically(alice: Api) -> Non
 
 @settings(UNHURRIED, max_examples=80)
 @given(context_schemas, contexts)
+@example({"properties": {"a": False}}, {"a": None})
+@example({"additionalProperties": False}, {"a": None})
 def test_client_and_server_refuse_the_same_contexts_with_the_same_messages(schema: Any, context: Any) -> None:
     assert context_schema.refusals(schema, context) == server.refusals(schema, context)
 

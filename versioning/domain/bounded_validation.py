@@ -97,12 +97,27 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
         yield ValidationError(Message("does not match the pattern {pattern!r}", pattern=pattern))
 
 
+def _member(validator: Any, value: Any, schema: Any, name: str) -> Iterator[ValidationError]:
+    """Check a member of an object; jsonschema does not name the member that a schema `false` refuses."""
+    if schema is False:
+        yield ValidationError(Message("is not expected"), path=[name])
+    else:
+        yield from validator.descend(value, schema, path=name)
+
+
+def _properties(validator: Any, by_name: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "object"):
+        for name, inner in by_name.items():
+            if name in instance:
+                yield from _member(validator, instance[name], inner, name)
+
+
 def _pattern_properties(validator: Any, by_pattern: Any, instance: Any, schema: Any) -> Iterator[Any]:
     if validator.is_type(instance, "object"):
         for pattern, inner in by_pattern.items():
             for name, value in sorted(instance.items(), key=itemgetter(0)):
                 if _matches(pattern, name):
-                    yield from validator.descend(value, inner, path=name, schema_path=pattern)
+                    yield from _member(validator, value, inner, name)
 
 
 def _additional_properties(validator: Any, inner: Any, instance: Any, schema: Any) -> Iterator[Any]:
@@ -112,10 +127,7 @@ def _additional_properties(validator: Any, inner: Any, instance: Any, schema: An
     for name, value in sorted(instance.items(), key=itemgetter(0)):
         if name in known or any(_matches(pattern, name) for pattern in patterns):
             continue
-        if inner is False:
-            yield ValidationError(Message("is not expected"), path=[name])
-        else:
-            yield from validator.descend(value, inner, path=name)
+        yield from _member(validator, value, inner, name)
 
 
 def _required(validator: Any, names: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -150,6 +162,7 @@ def _few(check: Callable[..., Any]) -> Callable[..., Any]:
 
 _OWN: Final[Mapping[str, Callable[..., Any]]] = {
     "pattern": _pattern,
+    "properties": _properties,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
     "required": _required,

@@ -19,3 +19,12 @@ def uuid_of(text: str) -> UUID:
     if str(found) != text:
         raise NotFound
     return found
+
+
+def is_uuid(text: str) -> bool:
+    """Say whether a text is a UUID as `uuid_of` reads it."""
+    try:
+        uuid_of(text)
+    except NotFound:
+        return False
+    return True
