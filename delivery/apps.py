@@ -1,4 +1,4 @@
-"""What the application declares."""
+"""The application's configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class DeliveryConfig(EditorApp):
-    """Telling others of what changed: streams and webhooks."""
+    """Notifies others of changes: streams and webhooks."""
 
     name = "delivery"
     verbose_name = "Delivery"

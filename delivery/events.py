@@ -1,4 +1,4 @@
-"""The events of webhooks, and the sentences in which people are told of them."""
+"""The events of webhooks, and the sentences that describe them to people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row is about: a resource, told apart from a later one with the same id."""
+"""Rows about a resource, distinguished from a later one with the same id."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class AboutResource(models.Model):
     """A row about a resource.
 
     There is no foreign key to the resource, because an override may have no row. The three fields are those
-    of the log's `Target`, so that an override keeps what was said of it when it is deleted and made again.
+    of the log's `Target`, so that an override keeps its rows when it is deleted and created again.
     """
 
     kind = models.CharField(max_length=32)
     """The slug of its kind, as everywhere in the API."""
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
-    """What a later resource with the same id does not share; `IN_CODE` for an agent that code defines."""
+    """Distinguishes the resource from a later one with the same id; `IN_CODE` for a code-defined agent."""
 
     class Meta:
         abstract = True

@@ -1,4 +1,4 @@
-"""What the application declares."""
+"""The application's configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class ReviewConfig(EditorApp):
-    """Four eyes before anything goes live, and comments beside the text."""
+    """Four-eyes approval before anything goes live, and comments next to the text."""
 
     name = "review"
     verbose_name = "Review"

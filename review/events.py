@@ -1,6 +1,6 @@
-"""The events of reviews and comments, and the sentences in which people are told of them.
+"""The events of reviews and comments, and the sentences that describe them to people.
 
-In the sentences about reviews the version leads to the review, if there is a page about it.
+In the sentences about reviews, the version links to the page of the review, if there is one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Sentence:
-    """Return the sentence that names the resource, or the one for a page about it."""
+    """Return the sentence that names the resource, or the form for the resource's own page."""
     version = names.version(event.version_id)
     address = names.subject(event)
     words = version.text if event.version_id else _("a deleted version")

@@ -1,4 +1,4 @@
-"""The resources that a configuration named at some moment, as a row keeps them."""
+"""The resources that a configuration named at some moment, as stored in a row."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def written(named: Iterable[Named]) -> str:
 def together(moments: Iterable[str]) -> str:
     """Return as one text what a configuration named at several moments.
 
-    That lets no namesake in: of what was replaced between two of the moments, nothing is ever named again.
+    This admits no replacement with the same id: a replaced resource is never named again.
     """
     return " ".join(sorted({one for named in moments for one in named.split()}))
 
 
 def are_the_same(named: Iterable[Named], then: str) -> bool:
-    """Say whether a configuration names nothing now but what it named then, as it was `written` down.
+    """Return whether a configuration names only what it named when it was `written`.
 
-    What was deleted since is not replaced by anything, so it makes no other configuration of it.
+    A resource that was deleted since does not count as replaced.
     """
     known = frozenset(then.split())
     return all(one.identity.hex in known for one in named)

@@ -1,4 +1,4 @@
-"""What of reviews and comments concerns a person, for the bell."""
+"""The bell's rules for reviews and comments: which events concern a person."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn"
 
 
 def _of_reviews(caller: Caller) -> Q:
-    """Return the condition that an event is about a review that the person has to do with, or a comment.
+    """Return the condition that an event about a review or a comment concerns the person.
 
-    Those who are asked hear of it; if none are named, all who may publish. Who asked, and who
-    was asked, hears what others say and that it was closed. Comments are told to who asked for the open
-    review, and to those who have commented on the resource themselves.
+    Requests concern the named reviewers, or everyone who may publish if none are named. Verdicts and closing
+    concern the requester and the reviewers. Comments concern the requester of the open review, and people who
+    have commented on the resource themselves.
     """
     known: Any = Review.objects.filter(
         kind=OuterRef("resource_kind"),
@@ -33,7 +33,7 @@ def _of_reviews(caller: Caller) -> Q:
         Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
         Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
     )
-    closed = known.exclude(closed_at=None)  # an event is a moment later than what it tells
+    closed = known.exclude(closed_at=None)  # an event is a moment later than its cause
     involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
     mine = Q(Exists(going.filter(author_id=caller.user_id)))
     asked = Q(Exists(going.filter(reviewers=caller.user_id)))

@@ -1,6 +1,6 @@
-"""The studio: the pages where people draft, compare and publish. `site` is an admin site of its own.
+"""The studio: the pages where people draft, compare and publish. `site` is a separate admin site.
 
-A project registers models of its own with it: `@admin.register(Product, site=studio.site)`.
+A project can register its own models with it: `@admin.register(Product, site=studio.site)`.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ from django.utils.module_loading import import_string
 if TYPE_CHECKING:
     from django.contrib.admin import AdminSite
 
-# As with Django's own `admin.site`, the class is found by its path: the site's pages import the site.
+# Like Django's own `admin.site`, the class is referred to by path: the site's pages import the site.
 site = cast("AdminSite", SimpleLazyObject(lambda: import_string("studio.sites.StudioSite")("studio")))

@@ -1,11 +1,11 @@
 """What is registered with the studio's site: agents, prompt blocks, workspaces, and accounts for superusers.
 
-Each `ModelAdmin` brings its pages with `get_urls()`, none of which is Django's, except for accounts. What the
-pages offer they ask of `has_…_permission()`, which asks for the roles of the editor and not for Django's
-permissions; the verbs of the editor check the rights of each change again.
+Each `ModelAdmin` provides its pages with `get_urls()`, none of which is Django's, except for accounts. The
+pages call `has_…_permission()` to decide what to offer; these check the roles of the editor, not Django's
+permissions. The verbs of the editor check the rights of each change again.
 
-In place of an id stands the admin's quoted form of it (`django.contrib.admin.utils.quote`), because an id may
-contain slashes.
+URLs contain ids in the admin's quoted form (`django.contrib.admin.utils.quote`), because an id may contain
+slashes.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class ResourceAdmin(EditorAdmin):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """What a list of them is called."""
+        """The title of its list."""
         return self.kind.title
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Say whether the caller may read it; what is public may be read without a role in its workspace."""
+        """Return whether the caller may read it; public resources need no role in their workspace."""
         if obj is None:
             return super().has_view_permission(request)
         try:
@@ -82,7 +82,7 @@ class ResourceAdmin(EditorAdmin):
         return True
 
     def get_urls(self) -> list[Any]:
-        """Return the URLs of the pages about the kind, and of those that other applications add."""
+        """Return the URLs of the kind's pages, and of those that other applications add."""
         kind = self.kind
 
         def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
@@ -130,8 +130,8 @@ class ResourceAdmin(EditorAdmin):
         ]
 
     def _try_run(self) -> URLPattern:
-        """Return the address that streams a run: an API view, which answers everybody in JSON."""
-        # Imported late: the API knows its parameters when every application is ready.
+        """Return the route that streams a run: an API view, which always answers in JSON."""
+        # Imported late: the API's parameters are complete only when every application is ready.
         from studio.preview.try_run import TryRun  # noqa: PLC0415
 
         view = TryRun.as_view({"post": "stream"})
@@ -145,19 +145,19 @@ class WorkspaceAdmin(EditorAdmin):
     title = gettext_lazy("Workspaces")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Only superusers make workspaces."""
+        """Only superusers create workspaces."""
         return caller_of(request).everywhere is Role.ADMIN
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Say whether its name, members and keys may be changed."""
+        """Return whether its name, members and keys may be changed."""
         return self.has_administer_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return no: what was published there would be lost."""
+        """Return False: what was published there would be lost."""
         return False
 
     def get_urls(self) -> list[Any]:
-        """Return the URLs of the pages about workspaces, and of those that other applications add."""
+        """Return the URLs of the workspace pages, and of those that other applications add."""
 
         def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
             return path(route, view.as_view(), name=f"versioning_workspace_{name}")
@@ -169,12 +169,12 @@ class WorkspaceAdmin(EditorAdmin):
         return [
             # For people who cannot sign in yet.
             path("welcome/", AcceptPage.as_view(), name="versioning_workspace_accept"),
-            # What follows too: a link that was cut short must not be taken for another page.
+            # Matches anything after it, too: a truncated link must not lead to another page.
             path("welcome/<path:token>", open_link, name="versioning_workspace_invited"),
             page("", WorkspacesPage, "changelist"),
             page("add/", CreateWorkspacePage, "add"),
             page("keys/", UnlimitedKeysPage, "unlimited_keys"),
-            redirect("audit/", "activity"),  # which shows to admins what was the audit log once
+            redirect("audit/", "activity"),  # admins also see the events of the former audit log here
             page("<str:workspace>/change/", MembersPage, "change"),
             page("<str:workspace>/rename/", RenamePage, "rename"),
             page("<str:workspace>/members/", MembersPage, "members"),

@@ -1,4 +1,4 @@
-"""What the application declares."""
+"""The application's configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The signed-in person as the `Caller` that every method of the editor takes."""
+"""The signed-in person as the `Caller` that every verb of the editor takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOBODY = Caller()
 def caller_of(request: HttpRequest) -> Caller:
     """Return the signed-in person as a caller, with their current roles.
 
-    Computed once per request, so that every part of a page shows the same rights.
+    Computed once per request, so that every part of a page uses the same rights.
     """
     caller: Caller | None = getattr(request, "studio_caller", None)
     if caller is None:
@@ -24,5 +24,5 @@ def caller_of(request: HttpRequest) -> Caller:
 
 
 def may_enter(caller: Caller) -> bool:
-    """Say whether the caller may use the studio: members of any workspace may, and superusers."""
+    """Return whether the caller may use the studio: members of any workspace may, and superusers."""
     return caller.everywhere is not None or bool(caller.roles)

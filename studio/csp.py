@@ -1,4 +1,4 @@
-"""The Content-Security-Policy of the studio: what a page may load, and from where."""
+"""The Content-Security-Policy of the studio."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLICY = "; ".join(
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Let the pages of the studio run and load nothing but the files of this server."""
+    """Middleware that lets the pages of the studio load and run only files of this server."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -40,11 +40,11 @@ def content_security_policy(
 
 
 def is_studio(request: HttpRequest) -> bool:
-    """Say whether a request is for the studio."""
+    """Return whether a request is for the studio."""
     return request.path.startswith(_home(get_script_prefix(), get_urlconf()))
 
 
 @lru_cache(maxsize=16)
 def _home(_script_prefix: str, _urlconf: str | None) -> str:
-    """Return the address of the studio, which depends on these two; every answer asks for it."""
+    """Return the address of the studio for these two values; called for every answer."""
     return reverse("studio:index")

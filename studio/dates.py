@@ -1,4 +1,4 @@
-"""Days and times as people write them, in the language and the time zone of the page."""
+"""Days and times in words, in the language and the time zone of the page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def moment_in_words(moment: datetime.datetime) -> str:
 
 
 def time_in_words(moment: datetime.datetime) -> str:
-    """Return the time of day in the zone of the page, which has to be named near it: `14:02`."""
+    """Return the time of day in the zone of the page, which must be named nearby: `14:02`."""
     # Translators: a time of day, as PHP's date() formats it
     return date_format(local(moment), _("H:i"))
 
@@ -54,5 +54,5 @@ def range_in_words(first: datetime.date, last: datetime.date, today: datetime.da
 
 
 def short_day(day: datetime.date, today: datetime.date) -> str:
-    """Return a day, with its year unless that is this one: `3 May`."""
+    """Return a day, with its year unless it is the current one: `3 May`."""
     return range_in_words(day, day, today)

@@ -26,10 +26,10 @@ def framed(
 
 
 def _address_behind(request: HttpRequest) -> str:
-    """Return the page that a browser goes back to in the place of this answer to a form; empty for a page.
+    """Return the page to go back to after this answer to a form; empty for a page.
 
-    It is the address that the form was sent to, or the page that it was sent from if that address answers
-    forms alone.
+    It is the address that the form was sent to, or the page that it was sent from if that address accepts
+    only forms.
     """
     if request.method != "POST":
         return ""
@@ -39,7 +39,7 @@ def _address_behind(request: HttpRequest) -> str:
 
 
 def error_page(request: HttpRequest, status: int, title: str, message: str, **context: str) -> HttpResponse:
-    """Return a page that says in one sentence what went wrong."""
+    """Return a page that describes the error in one sentence."""
     return framed(
         request, "studio/error.html", title=title, status=status, message=translated(message), **context
     ).render()
@@ -62,19 +62,19 @@ def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def came_from(request: HttpRequest) -> str:
-    """Return the address of the page of the studio that a form was sent from; empty when it is not known."""
+    """Return the address of the studio page that sent a form; empty if it is unknown."""
     address = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(
         address, {request.get_host()}, require_https=request.is_secure()
     )
-    if not is_ours:  # it may be no address at all
+    if not is_ours:  # it may not be a valid address
         return ""
     path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
     return path if is_of_studio(path) else ""
 
 
 def is_of_studio(address: str) -> bool:
-    """Return whether a path on this host is one below `/studio/`, also when a browser has resolved it."""
+    """Return whether a path on this host, as browsers resolve it, is below `/studio/`."""
     path = unquote(re.split("[?#]", address, maxsplit=1)[0]).replace("\\", "/")
     return path.startswith(reverse("studio:index")) and ".." not in path.split("/")
 
@@ -85,7 +85,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def database_unavailable(request: HttpRequest) -> HttpResponse:
-    """Answer while the database is away."""
+    """Answer while the database is unavailable."""
     response = render(request, "studio/database_unavailable.html", status=503)
     response["Retry-After"] = "1"
     return response

@@ -1,4 +1,4 @@
-"""What the studio says about the kinds of resource: every text that is about one kind, in one place."""
+"""The studio's words about the kinds of resource: every text about one kind, in one place."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FieldWords:
-    """A field of a snapshot on the page: its title, its help, and how it is typed."""
+    """A field of a snapshot on the page: its title, its help, and its control."""
 
     title: StrOrPromise
     help: StrOrPromise = ""
     control: str = "json"
-    """How people type it: `line`, `text` or `json`; what agents and blocks have has controls of its own."""
+    """How it is typed: `line`, `text` or `json`; the fields of agents and blocks have their own controls."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +33,15 @@ class KindWords:
     """The texts about one kind. Placeholders are those of the examples."""
 
     noun: StrOrPromise
-    """Within a sentence: `prompt block`."""
+    """For use in a sentence: `prompt block`."""
     title: StrOrPromise
-    """Several of them, at the head of a list: `Prompt blocks`."""
+    """The plural, as the title of a list: `Prompt blocks`."""
     new: StrOrPromise
     """`New prompt block`."""
     counted: Callable[[int], str]
-    """How many there are, with the placeholder `count`: `%(count)s prompt blocks`."""
+    """The number of resources, with the placeholder `count`: `%(count)s prompt blocks`."""
     anything: StrOrPromise
-    """The choice that stands for all events about them."""
+    """The choice for all events about them."""
     named: StrOrPromise
     """`prompt block {id}`."""
     created: StrOrPromise
@@ -53,14 +53,14 @@ class KindWords:
     has_changed: StrOrPromise
     """`This prompt block has changed since you opened it.`"""
     beginning: StrOrPromise = ""
-    """What an empty list says about them, above an example."""
+    """The introduction of an empty list, above an example."""
     example: StrOrPromise = ""
     fields: Mapping[str, FieldWords] = field(default_factory=dict)
-    """The words of the fields that other kinds do not have, in the order in which people read them."""
+    """The words of the fields that only this kind has, in reading order."""
 
     @classmethod
     def plain(cls, kind: ResourceKind, fields: Mapping[str, FieldWords] | None = None) -> KindWords:
-        """Return English texts for a kind that has no translated ones."""
+        """Return English texts for a kind without translated ones."""
         one, several = kind.singular, kind.plural
         return cls(
             noun=one,
@@ -80,7 +80,7 @@ class KindWords:
 
 @cache
 def words_of_kind(kind: ResourceKind) -> KindWords:
-    """Return the texts about a kind, from where its description says."""
+    """Return the texts about a kind, from the path in its description."""
     words: KindWords = import_string(kind.studio_words) if kind.studio_words else KindWords.plain(kind)
     return words
 

@@ -27,7 +27,7 @@ class StudioKind(ResourceKind):
 
     @classmethod
     def of(cls, kind: ResourceKind) -> Self:
-        """Return a kind as the studio shows it."""
+        """Return a kind with its studio words and URLs."""
         return cls(**{member.name: getattr(kind, member.name) for member in fields(ResourceKind)})
 
     @property
@@ -37,7 +37,7 @@ class StudioKind(ResourceKind):
 
     @property
     def admin(self) -> EditorAdmin:
-        """The `ModelAdmin` that says who may do what."""
+        """The `ModelAdmin` that decides about permissions."""
         return cast("EditorAdmin", site.get_model_admin(self.model))
 
     @property
@@ -47,29 +47,29 @@ class StudioKind(ResourceKind):
 
     @property
     def words(self) -> KindWords:
-        """What the studio says about them."""
+        """The studio's words about the kind."""
         return words_of_kind(self)
 
     @property
     def title(self) -> str:
-        """What a list of them is called."""
+        """The title of its list."""
         return str(self.words.title)
 
     def counted(self, count: int) -> str:
-        """Return how many there are: `3 agents`."""
+        """Return the number in words: `3 agents`."""
         return self.words.counted(count) % {"count": count}
 
     def catalog(self, caller: Caller) -> Catalog:
-        """Return what the caller may read of this kind."""
+        """Return the resources of this kind that the caller may read."""
         return Catalog(self.collection, by=caller)
 
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
-        """Return the address of a page: of a resource's, or of the kind (`changelist`, `add`)."""
+        """Return the address of a page: of a resource, or of the kind (`changelist`, `add`)."""
         arguments = rest if resource_id is None else (quote(resource_id), *rest)
         return reverse(f"studio:{self.url_name(page)}", args=arguments)
 
     def url_name(self, page: str) -> str:
-        """Return the name of a page, as those of a `ModelAdmin` are called."""
+        """Return the URL name of a page, in the form of `ModelAdmin` pages."""
         return f"{self.model._meta.app_label}_{self.model._meta.model_name}_{page}"
 
 

@@ -1,8 +1,8 @@
-"""Limits on how much of something large a page shows. Pure.
+"""Limits on how much of a large value a page shows. Pure.
 
 A configuration of a megabyte can have half a million lines or items. A page with all of them would be a
-hundred megabytes of HTML, which no browser opens and the server takes a minute to generate. So every page
-has a budget: what is shown is charged to it, and what exceeds it is left out and counted.
+hundred megabytes of HTML, which no browser opens and the server takes a minute to generate. So every page has
+a budget: everything shown is charged to it, and the rest is left out and counted.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 from django.utils.translation import ngettext
 
 MAX_NAME: Final = 200
-"""How many characters of a name, a title or a key a page shows."""
+"""The maximum length of a name, a title or a key on a page."""
 MAX_NOTES: Final = 50
-"""How many of many notes, such as warnings, a page shows."""
+"""The maximum number of notes, such as warnings, on a page."""
 MAX_MESSAGES: Final = 10
-"""How many messages of one kind the next page shows: they travel with the session."""
+"""The maximum number of messages of one level: they are stored in the session."""
 
 
 @dataclass
@@ -27,9 +27,9 @@ class PageBudget:
     characters: int = 300_000
     lines: int = 3_000
     changes: int = 300
-    """Differences inside of JSON, each with a heading of its own."""
+    """Differences inside JSON, each with its own heading."""
     steps: int = 1_500_000
-    """The work of aligning texts and lists: how many times two lines, words or items are compared."""
+    """The work of aligning texts and lists: how often two lines, words or items are compared."""
     left_out: int = field(default=0, init=False)
     """How many differences were left out."""
 
@@ -44,19 +44,19 @@ class PageBudget:
         return self.steps >= 0
 
     def take(self, text: str) -> str:
-        """Charge a text; return it, or as much of its beginning as may still be shown."""
+        """Charge a text; return it, or as much of its beginning as the budget allows."""
         shown = text[: max(self.characters, 0)]
         self.characters -= len(shown)
         return shown
 
 
 def shortened(text: str, limit: int = MAX_NAME) -> str:
-    """Return a text for one line of a page; one that is too long ends in dots."""
+    """Return a text truncated to one line, with an ellipsis if it is too long."""
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def first_of(notes: list[str], limit: int = MAX_NOTES) -> list[str]:
-    """Return the first notes of many, and the number of the others as a last one."""
+    """Return the first of many notes, and the number of the others as the last one."""
     more = len(notes) - limit
     return (
         notes

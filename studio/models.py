@@ -1,6 +1,6 @@
-"""What the studio stores for people: their preferences, their filters, and examples of contexts.
+"""Per-person data of the studio: preferences, saved filters, and examples of contexts.
 
-None of it is a version, and none of it appears in the log: it changes nothing that is served.
+None of it is versioned or logged: it does not affect what is served.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from editor_client.shared import canonical
 
 
 class Density(models.TextChoices):
-    """How much space the studio leaves between things."""
+    """How much space the studio leaves between elements."""
 
     COMFORTABLE = "comfortable"
     COMPACT = "compact"
@@ -24,17 +24,17 @@ class PreferencesQuerySet(models.QuerySet["Preferences"]):
     """Queries for preferences."""
 
     def of(self, user_id: Any) -> Preferences:
-        """Return a person's preferences; unsaved defaults if they have chosen nothing yet."""
+        """Return a person's preferences; unsaved defaults if there are none."""
         found = self.filter(user_id=user_id).first()
         return found if found is not None else Preferences(user_id=user_id)
 
     def change(self, user_id: Any, **changes: Any) -> None:
-        """Store some of a person's preferences and leave the others as they are."""
+        """Store some of a person's preferences and leave the others unchanged."""
         self.update_or_create(user_id=user_id, defaults=changes)
 
 
 class Preferences(models.Model):
-    """How one person wants the studio to be. A person without a row has the defaults."""
+    """A person's preferences for the studio. A person without a row has the defaults."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", primary_key=True
@@ -45,9 +45,9 @@ class Preferences(models.Model):
     tour_dismissed = models.BooleanField(default=False)
     """Whether the introduction of the first visit was dismissed."""
     seen_position = models.PositiveBigIntegerField(default=0)
-    """The position of the log up to which they have looked at what concerns them; 0 if they never have."""
+    """The log position up to which they have seen their notifications; 0 if they never have."""
     recent = models.JSONField(default=list)
-    """What they opened last, the latest first: lists of a kind's slug, an id, and a time in ISO 8601."""
+    """The resources opened last, the latest first: lists of a kind's slug, an id, and a time in ISO 8601."""
 
     objects = PreferencesQuerySet.as_manager()
 
@@ -59,16 +59,16 @@ class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
     """Queries for saved filters."""
 
     def of(self, user_id: Any, kind: str) -> Self:
-        """Filter by person and by the slug of a kind (`agent`, `promptBlock`), in the order of the names."""
+        """Filter by person and by the slug of a kind (`agent`, `promptBlock`), ordered by name."""
         return self.filter(user_id=user_id, kind=kind).order_by("name")
 
 
 class SavedFilter(models.Model):
-    """A list narrowed in one way, to which a person has given a name. Others do not see it."""
+    """A person's named filter of a list. Others do not see it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
-    """The slug of the kind whose list it narrows."""
+    """The slug of the kind whose list it filters."""
     name = models.CharField(max_length=80)
     query = models.CharField(max_length=2000)
     """The query string of the list, without the page."""
@@ -88,7 +88,7 @@ class ExampleQuerySet(models.QuerySet["Example"]):
     """Queries for examples."""
 
     def about(self, kind: str, resource_id: str, identity: UUID) -> Self:
-        """Filter by resource, in the order of the names."""
+        """Filter by resource, ordered by name."""
         found = self.filter(kind=kind, resource_id=resource_id, identity=identity)
         return found.order_by("name")
 
@@ -96,8 +96,8 @@ class ExampleQuerySet(models.QuerySet["Example"]):
 class Example(models.Model):
     """A context for trying out a resource, with a name, such as "Gold customer".
 
-    Everybody who may read the drafts of the resource sees it. There is no foreign key to the resource,
-    because an agent that only code defines has no row; when a row is deleted, its examples go with it
+    Everyone who may read the drafts of the resource sees it. There is no foreign key to the resource, because
+    an agent that only code defines has no row; when a row is deleted, its examples are deleted, too
     (`studio.examples.stored`).
     """
 
@@ -105,12 +105,12 @@ class Example(models.Model):
     """The slug of the kind of the resource."""
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
-    """What a later resource with the same id does not share; `IN_CODE` for an agent that code defines."""
+    """Distinguishes the resource from a later one with the same id; `IN_CODE` for a code-defined agent."""
     name = models.CharField(max_length=80)
     context_json = models.TextField(default="{}")
     """The request context, a JSON object, in one line."""
     revision = models.PositiveIntegerField(default=1)
-    """Counts the changes, so that no change is written over unseen."""
+    """Counts the changes, so that no unseen change is overwritten."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

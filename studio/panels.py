@@ -1,4 +1,4 @@
-"""Panels: parts of the studio's pages that other applications fill, and what they are told of the page."""
+"""Panels: parts of the studio's pages that other applications fill, and the data that they receive."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from versioning.models import VersionedResource
 
 
 class Slot(StrEnum):
-    """Where on a page about a version a panel stands."""
+    """The place of a panel on a page about a version."""
 
     ACTIONS = "actions"
-    """Beside the buttons of the page, outside of its form."""
+    """Next to the buttons of the page, outside its form."""
     FIELD = "field"
-    """Below the field that the panel names; on the edit page within the form, so without one of its own."""
+    """Below the field that the panel names; on the edit page inside the form, so it must not contain one."""
     TOP = "top"
     """Above everything else, on the pages about a resource."""
     VERSION = "version"
-    """With what is about the version as a whole: at the side of the edit page, elsewhere at the end."""
+    """For the version as a whole: at the side of the edit page, elsewhere at the end."""
     BLOCKS = "blocks"
-    """On the page for publishing, where it says that prompt blocks have changes that are not published."""
+    """On the page for publishing, next to the notice about unpublished changes of prompt blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionOnPage:
-    """A version that a page is about, for the panels on the page."""
+    """A version on a page, for the page's panels."""
 
     page: str
     """Which page: `version`, `compare` (the later version), `edit`, `publish`, `history` (the newest version)
     or `since`, which renews the buttons of an open edit page; or one of an application."""
     request: HttpRequest
     caller: Caller
-    """Who may at least read the version."""
+    """The caller, who may at least read the version."""
     kind: StudioKind
     resource: VersionedResource
     version: Snapshot
     unpublished_blocks: Sequence[str] = ()
-    """The ids of the prompt blocks of which the page says that their changes are not published."""
+    """The ids of the prompt blocks whose changes the page reports as unpublished."""
     fields: Collection[str] = ()
-    """The names of the fields that the page has a slot for: a panel below another one is not seen."""
+    """The names of the fields with a slot on the page: a panel below another field is not shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,23 +56,23 @@ class Panel:
     slot: Slot
     html: SafeString
     field: str = ""
-    """The name of the field, such as `instructions`, of a panel that stands below one."""
+    """The field, such as `instructions`, below which the panel stands."""
     stylesheets: Sequence[str] = ()
-    """What the page links, as names of static files."""
+    """The stylesheets to link, as names of static files."""
     scripts: Sequence[str] = ()
-    """The modules that the page loads, as names of static files."""
+    """The script modules to load, as names of static files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectOnPage:
-    """What a page of an application is about that is no version, such as a release, for others' panels."""
+    """A subject other than a version, such as a release, on an application's page, for others' panels."""
 
     subject: str
-    """What it is: `release`."""
+    """The type of the subject: `release`."""
     id: str
     is_open: bool
-    """Whether it is still to be published."""
+    """Whether it is not published yet."""
     workspace_id: str
     request: HttpRequest
     caller: Caller
-    """Who may read the page."""
+    """The caller, who may read the page."""

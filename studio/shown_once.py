@@ -1,8 +1,8 @@
-"""What the page after a form shows one time: a key, a link, a secret.
+"""Secrets shown once on the page after a form: a key, a link, a secret.
 
-The answer to a form is a redirect, so that loading the page again sends nothing again. What the next page has
-to show waits in the session, encrypted under a key that only the browser has: the database, and who has a
-copy of it, learns nothing.
+The answer to a form is a redirect, so that reloading the page does not send the form again. The secret waits
+in the session for the next page, encrypted under a key that only the browser has: the database, and anyone
+with a copy of it, cannot read it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _SECONDS: Final = 600
 
 
 def show_next(request: HttpRequest, response: HttpResponse, name: str, value: Any) -> None:
-    """Let `shown_now` return a JSON value under a name in the next page, by the cookie of this response."""
+    """Store a JSON value under a name for `shown_now` on the next page, and set its cookie."""
     # Not at the top, here and below: cryptography takes 7 MiB, and few processes have a secret to show.
     from cryptography.fernet import Fernet  # noqa: PLC0415
 
     box = _box(request)
     if box is None:
         key = Fernet.generate_key()
-        # A second form in another window uses the same key, so that neither loses what it waits for.
+        # A second form in another window uses the same key, so that neither loses its secret.
         request.COOKIES[COOKIE] = key.decode()
         box = Fernet(key)
     sealed = box.encrypt(json.dumps(value).encode()).decode()
@@ -47,9 +47,9 @@ def show_next(request: HttpRequest, response: HttpResponse, name: str, value: An
 
 
 def shown_now(request: HttpRequest, name: str) -> Any:
-    """Return what waits under a name, and never again; None if nothing does, or it has waited too long.
+    """Return and remove the value under a name; None if there is none, or it is too old.
 
-    Until the page is seen, it goes on waiting.
+    It is removed only once the page is seen.
     """
     waiting = dict(request.session.get(_WAITING, {}))
     if name not in waiting or "X-Live" in request.headers or request.method == "HEAD":

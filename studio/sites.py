@@ -1,4 +1,4 @@
-"""The studio's admin site, open to the members of any workspace; `is_staff` does not matter."""
+"""The studio's admin site, open to the members of any workspace; `is_staff` is irrelevant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from studio.views import StudioPage
 class StudioSite(AdminSite):
     """The studio. The editor decides who may open it; each `ModelAdmin` decides about its own pages.
 
-    Its own templates have names of their own, so that another admin site of a project keeps Django's.
+    Its templates have different names, so that a project's other admin sites keep Django's.
     """
 
     site_title = site_header = "The editor"
@@ -47,7 +47,7 @@ class StudioSite(AdminSite):
     password_change_done_template = "studio/accounts/password_change_done.html"  # noqa: S105
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Return the pages that belong to no model, then those of the registered models."""
+        """Return the pages without a model, then those of the registered models."""
         viewed = self.admin_view(self.view_on_site)
         return [
             path("", include("studio.urls")),
@@ -60,7 +60,7 @@ class StudioSite(AdminSite):
         view: Callable[..., HttpResponseBase],
         cacheable: bool = False,  # noqa: FBT001, FBT002  as Django's
     ) -> Callable[..., HttpResponseBase]:
-        """Return a view for those whom the studio lets in; Django's own pages get the studio's frame."""
+        """Return a view that only users of the studio can open; Django's own pages get the studio's frame."""
         guarded = super().admin_view(view, cacheable)
         if issubclass(getattr(view, "view_class", object), StudioPage):
             return guarded
@@ -81,7 +81,7 @@ class StudioSite(AdminSite):
         return update_wrapper(framed, guarded)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the form to sign in with, and sign in."""
+        """Show the sign-in form, and sign in."""
         response: HttpResponse = super().login(request, extra_context)
         if isinstance(response, TemplateResponse):
             return with_retry_after((response.context_data or {}).get("form"), response)
@@ -92,7 +92,7 @@ class StudioSite(AdminSite):
     def logout(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Sign out on POST; a GET leads to the home page."""
+        """Sign out on POST; a GET redirects to the home page."""
         if request.method != "POST":
             return HttpResponseRedirect(reverse("studio:index"))
         response: HttpResponse = super().logout(request, extra_context)
@@ -101,7 +101,7 @@ class StudioSite(AdminSite):
     def password_change(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        """Show the form to change one's own password with, and change it."""
+        """Show the form to change the person's password, and change it."""
         context = {**self.each_context(request), **(extra_context or {})}
         response = PasswordChangeView.as_view(
             form_class=ChangePasswordForm,
@@ -114,11 +114,11 @@ class StudioSite(AdminSite):
         return response
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Say whether the user may use the studio."""
+        """Return whether the user may use the studio."""
         return may_enter(caller_of(request))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what the frame of every page shows."""
+        """Return the context of every page's frame."""
         context = super().each_context(request)
         return {
             **context,
@@ -129,7 +129,7 @@ class StudioSite(AdminSite):
         }
 
     def view_on_site(self, request: HttpRequest, content_type_id: str, object_id: str) -> HttpResponseBase:
-        """Redirect to an object's page on the project's site, for those who may view it in the studio."""
+        """Redirect to an object's page on the project's site, for people who may view it in the studio."""
         try:
             model = ContentType.objects.get_for_id(int(content_type_id)).model_class()
             model_admin = self.get_model_admin(cast("type[Model]", model))  # None is not registered
@@ -143,7 +143,7 @@ class StudioSite(AdminSite):
     def app_index(  # type: ignore[override]
         self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Lead to the home page: what is registered is in the navigation, whichever application it is of."""
+        """Redirect to the home page: the navigation lists registered models of all applications."""
         return HttpResponseRedirect(reverse("studio:index"))
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
@@ -151,7 +151,7 @@ class StudioSite(AdminSite):
         return error_page(request, 404, _("There is nothing here"), _("No page has this address."))
 
     def _navigation(self, request: HttpRequest, app_list: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the links to the lists that the user may open, those of the editor first."""
+        """Return the links to the lists that the user may open, the editor's own first."""
         listed = [one for app in app_list for one in app["models"] if one["admin_url"]]
         titles = {one["model"]: getattr(self.get_model_admin(one["model"]), "title", "") for one in listed}
         registered = [*self._registry]
@@ -172,16 +172,16 @@ class StudioSite(AdminSite):
 
 
 def _in_frame(names: str | Sequence[str]) -> Template:
-    """Return one of Django's templates for an admin, or of a project's, with the studio's frame around it."""
+    """Return a Django or project admin template with the studio's frame around it."""
     backend = _templates()
     return Template(backend.engine.select_template([names] if isinstance(names, str) else [*names]), backend)
 
 
 @lru_cache
 def _templates() -> DjangoTemplates:
-    """Return the project's templates with another `admin/base_site.html`, which all pages of admins extend.
+    """Return the project's templates with another `admin/base_site.html`, which all admin pages extend.
 
-    The project's own admin sites keep theirs.
+    The project's own admin sites are not affected.
     """
     alias, backend = next((one.name, one) for one in engines.all() if isinstance(one, DjangoTemplates))
     settings = engines.templates[alias]

@@ -8,9 +8,9 @@ from versioning.domain.errors import Message
 
 
 def translated(message: str) -> str:
-    """Return a message of the domain in the current language, with its values as they are.
+    """Return a message of the domain in the current language, with unchanged values.
 
-    Other text, such as a message of a library, comes back unchanged.
+    Other text, such as a library's message, is returned unchanged.
     """
     template = message.template if isinstance(message, Message) else message
     text = gettext(template) if template else ""

@@ -1,4 +1,4 @@
-"""The pages of the studio that belong to no model; `studio.admin` has those of agents and workspaces.
+"""The pages of the studio without a model; `studio.admin` has those of agents and workspaces.
 
 A `StudioPage` asks people to sign in first.
 """
@@ -46,7 +46,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("answers/", AnswersPage.as_view(), name="answers"),
     path("login/", site.login, name="login"),
-    # Open to those who are signed in and a member of nothing (any more).
+    # Open to signed-in people without any membership.
     path("logout/", site.logout, name="logout"),
     path("password_change/", site.admin_view(site.password_change, cacheable=True), name="password_change"),
     path(

@@ -1,4 +1,4 @@
-"""Versions in words: what they are called, and what was said about them."""
+"""Versions in words: their names and messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_NAMED_FIELDS = 4
 
 
 def title_of(version: Snapshot) -> str:
-    """Return what a version is called where its name stands alone: `Version 3`, `Git 2f7341a` or `File`."""
+    """Return the name of a version where it stands alone: `Version 3`, `Git 2f7341a` or `File`."""
     return translated(snapshots.title_of(version))
 
 
 def reference_to(version: Snapshot) -> str:
-    """Return what it is called within a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
+    """Return the name for use in a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
     return translated(snapshots.reference_to(version))
 
 
@@ -28,7 +28,7 @@ def message_of(version: Snapshot) -> str:
 
 
 def said_of(version: Snapshot) -> str:
-    """Return what there is to say about a version without a message: `Instructions, Model`."""
+    """Return the description of a version without a message: `Instructions, Model`."""
     source = restored_from(version)
     if source:
         return _("Restored from %(version)s") % {"version": translated(source)}

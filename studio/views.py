@@ -1,4 +1,4 @@
-"""The base class of the studio's pages: signed-in members only, one frame, error pages."""
+"""The base class of the studio's pages: for signed-in members only, with one frame and error pages."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from versioning.models import events
 
 
 def safe_next_url(request: HttpRequest, otherwise: str) -> str:
-    """Return the page of the studio that a form names as `next`; another address is not followed."""
+    """Return the studio page that a form names as `next`; other addresses are ignored."""
     asked = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(asked, None) and is_of_studio(asked)
     return asked if is_ours else otherwise
 
 
 class StudioPage(View):
-    """A page of the studio; `as_view` lets only members of a workspace in."""
+    """A page of the studio; `as_view` admits only members of a workspace."""
 
     position = 0
-    """The position of the log before the page read anything, if it hears of what comes later."""
+    """The position of the log before the page read anything, if the page polls for later events."""
     news_address = ""
-    """Where the open page asks for what comes later; empty if it does not."""
+    """The address that the open page polls for later events; empty if it does not."""
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., HttpResponseBase]:
-        """Return the view; people who are not signed in are asked to do so first."""
+        """Return the view; people who are not signed in are redirected to the sign-in page."""
         return site.admin_view(super().as_view(**initkwargs))
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
@@ -56,10 +56,10 @@ class StudioPage(View):
         return get_editor()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer; errors of the editor that the page does not handle become error pages."""
+        """Answer the request; editor errors that the page does not handle become error pages."""
         try:
             return super().dispatch(request, *args, **kwargs)
-        except Unauthorized:  # the account was switched off while the page was at work
+        except Unauthorized:  # the account was deactivated during the request
             return redirect_to_login(request.get_full_path())
         except NotFound as error:
             return error_page(request, 404, _("There is nothing here"), error.message)
@@ -71,11 +71,11 @@ class StudioPage(View):
             return self.failed(error)
 
     def instead(self) -> dict[str, str]:
-        """Return the `instead_address` and its `instead_name` for those who may not open the page, if any."""
+        """Return the `instead_address` and `instead_name` for people who may not open the page, if any."""
         return {}
 
     def failed(self, error: VersioningError) -> HttpResponse:
-        """Return the page about an error that has no page of its own."""
+        """Return the page for an error without its own page."""
         return error_page(self.request, 400, _("This cannot be done"), error.message)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
@@ -84,10 +84,10 @@ class StudioPage(View):
         return framed(self.request, template, title=title, status=status, **{**frame, **context})
 
     def listen(self, scope: Mapping[str, Any]) -> None:
-        """Let the page hear of the events in a scope from now on. Call it before reading anything.
+        """Let the page poll for events in a scope from now on. Call it before reading anything.
 
-        When there are some, the open page renews its parts that are marked with `data-live` (`live.js`). It
-        takes them from `live_source` in its context, the address of another page, or from itself.
+        After an event, the open page reloads its parts marked with `data-live` (`live.js`), from the address
+        `live_source` in its context, or from itself.
         """
         self.position = events.position()
         self.news_address = f"{reverse('studio:live')}?{urlencode({'after': self.position, **scope})}"

@@ -1,6 +1,6 @@
 """The time zone of the pages: one for all times of a page, which names it.
 
-It is the one that the person used last, for a schedule or in the calendar, and UTC until then.
+It is the last zone that the person used, for a schedule or in the calendar, and UTC by default.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from django.utils import timezone
 
 UTC: Final = "UTC"
 _REMEMBERED: Final = "schedules.zone"
-"""Where the session keeps the zone that a person used last."""
+"""The session key for the last zone that a person used."""
 
 
 def remembered(request: HttpRequest) -> str:
-    """Return the zone that the person used last; empty if there is none."""
+    """Return the last zone that the person used, or empty."""
     found = request.session.get(_REMEMBERED, "")
     return found if found and _is_zone(found) else ""
 
 
 def remember(request: HttpRequest, zone: str) -> None:
-    """Store the zone that the person uses; the rest of this answer has it, too."""
+    """Store the zone that the person uses; the rest of this request uses it, too."""
     if not _is_zone(zone):
         return
     if request.session.get(_REMEMBERED) != zone:
@@ -33,12 +33,12 @@ def remember(request: HttpRequest, zone: str) -> None:
 
 
 def zone_of_pages(request: HttpRequest) -> ZoneInfo:
-    """Return the zone in which the pages show times to the person who asks."""
+    """Return the time zone in which pages show times to the person of the request."""
     return ZoneInfo(remembered(request) or UTC)
 
 
 def local(moment: datetime.datetime) -> datetime.datetime:
-    """Return a moment in the zone of the page; in UTC where the calendar ends before it does there."""
+    """Return a time in the zone of the page, or in UTC if it is out of range there."""
     try:
         return timezone.localtime(moment)
     except OverflowError:
@@ -53,6 +53,6 @@ def current_zone() -> str:
 def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a name of no zone, or none at all
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # an unknown zone, or none
         return False
     return True

@@ -28,7 +28,7 @@ RETRY_AFTER: Final = 5
 
 
 class EventStreamViewSet(EditorViewSet):
-    """What happens."""
+    """Events of the log as they happen."""
 
     subject = "event"
     content_negotiation_class = AnyAccept

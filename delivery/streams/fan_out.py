@@ -1,8 +1,8 @@
-"""From the log to the open streams: each gets the events that it asks for and its listener may see.
+"""From the log to the open streams: each gets the events that match its filter and that its listener may see.
 
 New entries are read once for all streams, and their visibility is queried once for all listeners with the
-same rights. A stream that is behind, because it was resumed or its client is slow, gets pages of the log
-like those of `GET /events` until it has caught up.
+same rights. A stream that is behind, because it was resumed or its client is slow, gets pages of the log like
+those of `GET /events` until it has caught up.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class KnownRights:
     def of(self, streams: Sequence[Subscription], now: Moment) -> Listening:
         """Return the streams that may continue; end those whose listener no longer has access.
 
-        A listener that loses its last role has no access. One that never had a role, and gets public events
-        only, may continue.
+        A listener that loses its last role has no access. One that never had a role, and gets only public
+        events, may continue.
         """
         listeners = {stream.listener for stream in streams}
         self._known = {listener: self._current(listener, now) for listener in listeners}
@@ -83,14 +83,14 @@ class DatabaseSilent(Exception):
 
 
 class FanOut:
-    """Hands the log over to streams, and knows the position of those that are not behind."""
+    """Distributes the log to streams, and knows the position of those that are up to date."""
 
     def __init__(self) -> None:
         self._rights = KnownRights()
         self._position: int | None = None
 
     def turn(self, streams: Sequence[Subscription]) -> bool:
-        """Hand over new entries; return whether there are more that can be handed over now.
+        """Distribute new entries; return whether there are more that can be distributed now.
 
         Raises `DatabaseSilent`, or an error of the database; then the next turn begins where this one did.
         """
@@ -110,7 +110,7 @@ class FanOut:
 def _none_ahead(listening: Listening, newest: int) -> Listening:
     """End the streams that are beyond the end of the log, and return the others.
 
-    An earlier state of the database was restored, so events that these have sent did not happen.
+    They have sent events that did not happen, because an earlier state of the database was restored.
     """
     for stream, _ in listening:
         if stream.position > newest:
@@ -119,7 +119,7 @@ def _none_ahead(listening: Listening, newest: int) -> Listening:
 
 
 def _hand_over(listening: Listening, after: int, until: int) -> int:
-    """Hand over the entries between two positions; return the position that was reached at once."""
+    """Distribute the entries between two positions; return the position that was reached."""
     found = events.entries(after, MAX_ENTRIES)
     if len(found) >= MAX_ENTRIES:
         until = min(until, found[-1].position)
@@ -161,7 +161,7 @@ def _catch_up(listening: Listening, until: int) -> bool:
             return True
         try:
             page = get_editor().event.page(after=position, limit=PAGE, by=caller, **only._asdict())
-        except CursorExpired:  # the client is told when it comes back
+        except CursorExpired:  # the client gets the error when it reconnects
             end_all(streams)
             continue
         except CursorAhead:  # restored at this moment: the next turn ends the stream
@@ -175,7 +175,7 @@ def _catch_up(listening: Listening, until: int) -> bool:
 
 
 def _alike(listening: Listening) -> Iterator[Alike]:
-    """Yield groups of streams that get the same events, without those whose clients have to read first."""
+    """Yield groups of streams that get the same events, without those whose clients must read first."""
     groups: dict[tuple[object, EventFilter, int], Alike] = {}
     for stream, caller in listening:
         if not stream.is_full:
@@ -191,6 +191,6 @@ def _push(streams: Iterable[Subscription], content: bytes) -> None:
 
 
 def end_all(streams: Iterable[Subscription]) -> None:
-    """End streams, whose clients come back."""
+    """End streams; their clients reconnect."""
     for stream in streams:
         stream.end()

@@ -21,17 +21,17 @@ PAUSE: Final = 0.05
 """Seconds between two turns while a stream is behind, in which other threads run."""
 
 LOST_AFTER: Final = 5.0
-"""Seconds without an answer of the database after which streams end, since they may miss events."""
+"""Streams end after this many seconds without an answer of the database, since they may miss events."""
 
 logger = logging.getLogger(__name__)
 
 
 SHARE: Final = 10
-"""One person holds at most a tenth of the streams of a process, so that there are some for others."""
+"""A person may hold at most one in so many streams of a process, so that others get some."""
 
 
 class TooManyStreams(VersioningError):
-    """The process has as many open streams as it may have, or the caller as many as one person may have."""
+    """The process or the person has reached the maximum number of open streams."""
 
     code = "too_many_streams"
 
@@ -41,12 +41,12 @@ class TooManyStreams(VersioningError):
         self.is_yours = is_yours
 
     def details(self) -> dict[str, Any]:
-        """Return whether the caller's own streams are too many, so that other callers still get one."""
+        """Return whether only the caller has too many streams, so that other callers still get one."""
         return {"detail": "yours"} if self.is_yours else {}
 
 
 class Follower:
-    """The open streams, and a thread that hands over to them while there are any."""
+    """The open streams, and a thread that feeds them while there are any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,8 +57,8 @@ class Follower:
     def add(self, subscription: Subscription, limit: int, *, person: object) -> None:
         """Add a stream, which gets events once it is read.
 
-        Raises `TooManyStreams` if `limit` streams are open, or a tenth of that, but at least one, of this
-        person, who is signed in or owns the API key.
+        Raises `TooManyStreams` if `limit` streams are open, or if a tenth of that, but at least one, belong
+        to this person, who is signed in or owns the API key.
         """
         with self._lock:
             if len(self._open) >= limit:

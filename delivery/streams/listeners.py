@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Rights(NamedTuple):
-    """What a listener may do."""
+    """The rights of a listener."""
 
     caller: Caller
     expire_at: datetime.datetime | None = None
@@ -44,7 +44,7 @@ class KeyListener:
     digest: str
 
     def rights(self) -> Rights | None:
-        """Read the rights of the key; None for one that is unknown, expired or revoked."""
+        """Read the rights of the key; None if it is unknown, expired or revoked."""
         key = ApiKey.objects.of_digest(self.digest)
         return None if key is None else Rights(key.caller(), key.expires_at)
 
@@ -57,7 +57,7 @@ class PersonListener:
     session: str
 
     def rights(self) -> Rights | None:
-        """Read the rights of the person; None when signed out, deactivated, or after another password."""
+        """Read the rights of the person; None if signed out, deactivated, or after a password change."""
         user = accounts().filter(pk=self.user_id).first()
         if user is None or not user.is_active or not self._is_session_of(user):
             return None
@@ -71,7 +71,7 @@ class PersonListener:
 
 
 def listener_of(request: Request) -> Listener:
-    """Return the listener that has sent an authenticated request."""
+    """Return the listener for an authenticated request."""
     text = bearer_key(get_authorization_header(request).decode("latin-1"))
     if text is not None:
         return KeyListener(digest_of(text))

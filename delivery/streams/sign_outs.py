@@ -1,4 +1,4 @@
-"""End the streams of people who sign out at once, like those of revoked keys."""
+"""Ends the streams of people who sign out immediately, like those of revoked keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from versioning.models.followers import Follower
 
 
 def _note_sign_out(*, instance: Any, **_signal: Any) -> None:
-    # Expired sessions are removed many at a time; their listeners have lost access already.
+    # Expired sessions are removed in bulk; their listeners have already lost access.
     if instance.expire_date > timezone.now() and SESSION_KEY in instance.get_decoded():
         events.touch()
 

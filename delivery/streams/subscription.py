@@ -1,4 +1,4 @@
-"""An open stream of server-sent events: its filter, its position, and what is still to be sent.
+"""An open stream of server-sent events: its filter, its position, and its pending bytes.
 
 A client resumes after the last `id` that it has received. Entries that share a position are sent together,
 and only the last of them has the `id`: a client that loses the connection between them gets all of them
@@ -56,7 +56,7 @@ class Frames:
 
 
 HEARTBEAT: Final = 10.0
-"""Seconds of silence after which a comment is sent."""
+"""Seconds without events after which a comment is sent."""
 
 HEARTBEAT_OF_A_THREAD: Final = 2.0
 """The same for a stream in a thread, which notices only by sending that the client has left."""
@@ -69,7 +69,7 @@ MAX_PENDING: Final = 256 * 1024
 
 
 class Subscription:
-    """A stream, between the thread that follows the log and the server that sends.
+    """A stream, shared by the thread that follows the log and the server that sends.
 
     It is the content of one response; subclasses define how that is iterated.
     """
@@ -80,7 +80,7 @@ class Subscription:
         self.listener = listener
         self.only = only
         self.position = position
-        """Everything up to it has been handed over, or did not match the filter."""
+        """Everything up to it was distributed, or did not match the filter."""
         self.has_role = has_role
         """Whether the listener had a role when last checked: losing the last one ends the stream."""
         self.on_start: Callable[[], object] = lambda: None
@@ -95,29 +95,29 @@ class Subscription:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are events that the client has not been sent."""
+        """Whether there are events that were not sent yet."""
         return self._pending_bytes > 0
 
     @property
     def is_full(self) -> bool:
-        """Whether the client has to read before it gets more."""
+        """Whether the client must read before it gets more."""
         return self._pending_bytes >= MAX_PENDING
 
     def push(self, content: bytes) -> None:
-        """Send this next."""
+        """Append bytes to send."""
         with self._lock:
             self._pending.append(content)
             self._pending_bytes += len(content)
         self._notify()
 
     def end(self, last: bytes = b"") -> None:
-        """End the stream: send only `last`, not what still waits for the client."""
+        """End the stream: send only `last`, discarding pending bytes."""
         self._last = last
         self._ended = True
         self._notify()
 
     def close(self) -> None:
-        """Note that the response has ended."""
+        """Mark the response as ended."""
         self._ended = True
         self.on_close(self)
 
@@ -127,7 +127,7 @@ class Subscription:
         return not self.is_waiting and not self._ended
 
     def _pause(self) -> float:
-        """Return the seconds until the next heartbeat; 0 when the stream has ended."""
+        """Return the seconds until the next heartbeat; 0 if the stream has ended."""
         left = 0 if self._ended else self._ends_at - time.monotonic()
         return max(0, min(left, self.heartbeat))
 
@@ -142,7 +142,7 @@ class AsyncSubscription(Subscription):
     """A stream that an event loop sends, so that it takes no thread."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield what is to be sent."""
+        """Yield the bytes to send."""
         ready, loop = asyncio.Event(), asyncio.get_running_loop()
         self._notify = lambda: loop.call_soon_threadsafe(ready.set)
         self.on_start()
@@ -165,7 +165,7 @@ class BlockingSubscription(Subscription):
     heartbeat = HEARTBEAT_OF_A_THREAD
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield what is to be sent."""
+        """Yield the bytes to send."""
         ready = threading.Event()
         self._notify = ready.set
         self.on_start()

@@ -1,4 +1,4 @@
-"""The base classes of the pages about webhooks: who may open them, and the secret that is shown once."""
+"""The base classes of the pages about webhooks: access rights, and the secret that is shown once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WebhooksPage(WorkspacePage):
     tab = "webhooks"
 
     def failed(self, error: VersioningError) -> HttpResponse:
-        """Return the page about an error; a key that cannot be read is a fault of the installation."""
+        """Return the page about an error; an unreadable key is a fault of the installation."""
         if isinstance(error, RootKeyUnreadable):
             return error_page(self.request, 503, _("Nothing can be signed"), error.message)
         return super().failed(error)
@@ -40,11 +40,11 @@ class WebhooksPage(WorkspacePage):
 
 
 class WebhookPage(WebhooksPage):
-    """A page about one webhook, which the address names."""
+    """A page about the webhook in the address."""
 
     @cached_property
     def webhook(self) -> Webhook:
-        """The webhook; raises `NotFound` for one of another workspace."""
+        """The webhook; raises `NotFound` if it belongs to another workspace."""
         found = administration.find(self.kwargs["webhook"], by=self.caller)
         if found.workspace_id != self.workspace.pk:
             raise NotFound
@@ -52,7 +52,7 @@ class WebhookPage(WebhooksPage):
 
     @property
     def webhook_id(self) -> str:
-        """Its id, once it is sure that it is of this workspace and the caller administers that."""
+        """Its id, once access is checked: it belongs to this workspace, which the caller administers."""
         return str(self.webhook.pk)
 
     def own_address(self, page: str = "webhook", *rest: str) -> str:
@@ -61,15 +61,15 @@ class WebhookPage(WebhooksPage):
 
 
 def show_next(request: HttpRequest, response: HttpResponse, webhook: Webhook) -> None:
-    """Let the page of a webhook show its secret the next time that it is opened in this session.
+    """Let the page of a webhook show its secret on the next visit in this session.
 
-    The session holds no secret, only which one is to be shown: secrets are derived.
+    The session holds no secret, only the webhook to show it for: secrets are derived.
     """
     shown_once.show_next(request, response, _name_of(webhook), webhook.generation)
 
 
 def shown_now(request: HttpRequest, webhook: Webhook) -> str:
-    """Return the secret if it is to be shown now, and never again; otherwise an empty text."""
+    """Return the secret if it is to be shown now, only once; otherwise an empty text."""
     generation = shown_once.shown_now(request, _name_of(webhook))
     return secret_of(webhook, RootKey.opened()) if generation == webhook.generation else ""
 
@@ -81,7 +81,7 @@ def _name_of(webhook: Webhook) -> str:
 def state_of(webhooks: Iterable[Webhook]) -> str:
     """Return a text that changes with what a page shows of webhooks.
 
-    It is made of the objects that the page shows, so that a change after they were read makes another text.
+    It is made of the objects on the page, so that any later change gives another text.
     """
     return _digest(
         (
@@ -100,7 +100,7 @@ def state_of(webhooks: Iterable[Webhook]) -> str:
 
 
 def state_of_deliveries(webhook: Webhook) -> str:
-    """Return a text that changes with what its page shows of a webhook and its newest deliveries."""
+    """Return a text that changes with what the page of a webhook shows, including its newest deliveries."""
     newest = webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")[:PER_PAGE]
     return state_of([webhook]) + _digest(newest)
 

@@ -1,4 +1,4 @@
-"""One webhook: how it does, its newest deliveries, and what can be done with it."""
+"""One webhook: its health, its newest deliveries, and its actions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class DeliveryRow:
     title: str
     state: Wording
     attempts: list[DeliveryAttempt]
-    """The newest first."""
+    """Newest first."""
     replay_address: str
 
     @property
     def next_attempt(self) -> str:
-        """When it is tried next, as a sentence; empty if it is not."""
+        """When the next attempt is, as a sentence; empty if there is none."""
         at = self.delivery.next_attempt_at
         if at is None:
             return ""
@@ -54,10 +54,10 @@ class DeliveryRow:
 
 
 class ShowPage(WebhookPage):
-    """How it does, and its deliveries, newest first; the newest page updates itself."""
+    """The health and the deliveries, newest first; the newest page updates itself."""
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Show a page of them."""
+        """Show a page of deliveries."""
         found = administration.deliveries(self.webhook_id, by=self.caller)
         state = state_of_deliveries(self.webhook)
         page: Page[Delivery] = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
@@ -92,10 +92,10 @@ class ShowPage(WebhookPage):
 
 
 class LivePage(WebhookPage):
-    """Says whether something has changed on the page of the webhook."""
+    """Returns whether the page of the webhook has changed."""
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Answer as `studio.activity.live.LivePage` does; what stands for a position is a state."""
+        """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
         now = state_of_deliveries(self.webhook)
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
@@ -104,11 +104,11 @@ class RotatePage(WebhookPage):
     """Replaces the secret."""
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Ask for how long the one before is to sign, too."""
+        """Ask how long the previous secret should stay valid."""
         return self.show(RotateForm())
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Replace it, and go to the page of the webhook, which shows the new one once."""
+        """Replace the secret, and go to the page of the webhook, which shows the new one once."""
         form = RotateForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -137,12 +137,12 @@ class RotatePage(WebhookPage):
 
 
 class ActionPage(WebhookPage):
-    """Does something with the webhook and shows it again."""
+    """Performs an action on the webhook and shows it again."""
 
     http_method_names = ("post",)
 
     def refused(self) -> HttpResponse:
-        """Go back to the webhook, which says why nothing was done."""
+        """Go back to the webhook, which shows why nothing was done."""
         return self.go(self.own_address(), str(DISABLED), level=messages.ERROR)
 
 
@@ -150,7 +150,7 @@ class PingPage(ActionPage):
     """Sends a test message."""
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Hand it to the worker; what came of it appears among the deliveries."""
+        """Enqueue it for the worker; the result appears among the deliveries."""
         try:
             administration.ping(self.webhook_id, by=self.caller)
         except Invalid:
@@ -161,10 +161,10 @@ class PingPage(ActionPage):
 
 
 class ReplayPage(ActionPage):
-    """Tries a delivery once more."""
+    """Retries a delivery."""
 
     def post(self, request: HttpRequest, workspace: str, webhook: str, delivery: str) -> HttpResponse:
-        """Hand it to the worker."""
+        """Enqueue it for the worker."""
         try:
             administration.replay(self.webhook_id, delivery, by=self.caller)
         except Invalid:
@@ -173,10 +173,10 @@ class ReplayPage(ActionPage):
 
 
 class EnablePage(ActionPage):
-    """Enables a webhook again, or disables it."""
+    """Enables or disables a webhook."""
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Do it, and say what that means."""
+        """Enable or disable it, with a message about the consequences."""
         wanted = request.POST.get("enabled") == "true"
         changes: dict[str, Any] = {"enabled": wanted}
         administration.change(self.webhook_id, changes, by=self.caller)
@@ -189,9 +189,9 @@ class EnablePage(ActionPage):
 
 
 class TakeOverPage(ActionPage):
-    """Makes the caller the one who looks after a webhook."""
+    """Makes the caller responsible for a webhook."""
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Do it."""
+        """Take over the webhook."""
         administration.take_over(self.webhook_id, by=self.caller)
         return self.go(self.own_address(), _("You look after this webhook from now on."))

@@ -26,12 +26,12 @@ class Choices:
 
     @property
     def is_open(self) -> bool:
-        """Whether they are to be seen without a click: those about resources, and those that are chosen."""
+        """Whether they are expanded: the group about resources, and groups with a choice."""
         return self.group.subject in KINDS_BY_SLUG or bool(self.chosen)
 
 
 class WebhookForm(forms.Form):
-    """A webhook: where to send what."""
+    """A webhook: its URL and events."""
 
     url = forms.CharField(
         label=_("URL"),
@@ -63,7 +63,7 @@ class WebhookForm(forms.Form):
         self.groups = list(grouped(types()))
         known = {one for group in self.groups for one in (group.pattern, *dict(group.types))}
         self.unknown = [one for one in (webhook.event_types if webhook else ()) if one not in known]
-        """What is stored and declared by no application any more."""
+        """Stored types that no application declares any more."""
         offered = [(one, one) for one in (*sorted(known), *self.unknown)]
         self.fields["event_types"].choices = offered  # type: ignore[attr-defined]
 
@@ -77,7 +77,7 @@ class WebhookForm(forms.Form):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What was typed, under the names of the API."""
+        """The input, by the field names of the API."""
         typed = self.cleaned_data
         return {
             "url": typed["url"],
@@ -88,11 +88,11 @@ class WebhookForm(forms.Form):
 
 
 NAMES: Final[Mapping[str, str]] = {"eventTypes": "event_types", "idPrefix": "id_prefix"}
-"""What the form calls the fields of the API, where that differs."""
+"""Maps fields of the API to form fields, where the names differ."""
 
 
 class RotateForm(forms.Form):
-    """How long the secret before goes on to sign."""
+    """How long the previous secret stays valid."""
 
     hours = forms.IntegerField(
         label=_("Hours for which the old secret signs too"),
@@ -107,5 +107,5 @@ class RotateForm(forms.Form):
 
 
 def without_repetition(chosen: Sequence[str]) -> list[str]:
-    """Return the types without those that a chosen pattern stands for."""
+    """Return the types without those that a chosen pattern already matches."""
     return [one for one in chosen if one.endswith(".*") or f"{one.rpartition('.')[0]}.*" not in chosen]

@@ -21,7 +21,7 @@ from studio.limits import shortened
 
 @dataclass(frozen=True)
 class Wording:
-    """What a state is called, and the class of its chip."""
+    """The name of a state, and the class of its chip."""
 
     word: str | Promise
     chip: str = ""
@@ -48,7 +48,7 @@ REASONS: Final[Mapping[str, str | Promise]] = {
 
 
 def title_of(webhook: Webhook) -> str:
-    """Return what a webhook is called on a page: by its description, or by the host that it sends to."""
+    """Return the title of a webhook: its description, or the host that it sends to."""
     return shortened(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
 
 
@@ -64,7 +64,7 @@ def type_in_words(event_type: str) -> str:
 
 
 def event_in_words(event: Mapping[str, Any]) -> str:
-    """Return what a message is about: `Agent: published, writer, version 3`."""
+    """Return the event of a message in words: `Agent: published, writer, version 3`."""
     parts = [type_in_words(event["type"]), (event.get("resource") or {}).get("id")]
     if event.get("versionNumber") is not None:
         parts.append(_("version %(number)s") % {"number": event["versionNumber"]})

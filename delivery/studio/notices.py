@@ -1,4 +1,4 @@
-"""What admins have to know of their webhooks: one was disabled, or its author has left."""
+"""Notices about webhooks for admins: one was disabled, or its author has left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from versioning.domain.access import Caller, Right
 
 
 def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
-    """Yield the notices for an admin of a workspace, or of several; others are not told of webhooks."""
+    """Yield the notices for an admin of a workspace, or of several; none for other people."""
     scope = caller.scope(Right.ADMINISTER)
     is_admin = scope is None or (bool(scope) if workspace_id is None else workspace_id in scope)
     if not is_admin:

@@ -9,7 +9,7 @@ from studio.views import StudioPage
 
 
 def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
-    """Return an address with the name by which `WorkspacePage.address` finds it."""
+    """Return a route with the name that `WorkspacePage.address` expects."""
     return path(route, view.as_view(), name=f"versioning_workspace_{name}")
 
 

@@ -1,4 +1,4 @@
-"""The webhooks of a workspace: the list, a new one, its fields, its end."""
+"""The webhooks of a workspace: the list, creating, changing and deleting."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class Item:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Its title."""
         return title_of(self.webhook)
 
     @property
     def types(self) -> list[str]:
-        """What it sends, in words."""
+        """The events that it sends, in words."""
         return [type_in_words(one) for one in self.webhook.event_types]
 
     @property
     def condition(self) -> Wording:
-        """How it does."""
+        """Its health, in words."""
         return CONDITIONS[self.health.condition]
 
     @property
     def disabled_after(self) -> str:
-        """When it is disabled if it goes on failing; empty if it does not fail."""
+        """When it will be disabled if it keeps failing; empty if it does not fail."""
         at = self.health.disabled_after
         return moment_in_words(at) if at else ""
 
@@ -60,10 +60,10 @@ class Item:
 
 
 class ListPage(WebhooksPage):
-    """All of them, with how they do; the page updates itself."""
+    """All webhooks with their health; the page updates itself."""
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them."""
+        """Show the webhooks."""
         webhooks = self.webhooks()
         self.news_address = f"{self.address('webhooks_live')}?{urlencode({'after': state_of(webhooks)})}"
         page = Paginator(webhooks, PER_PAGE).get_page(request.GET.get("page"))
@@ -86,10 +86,10 @@ class ListPage(WebhooksPage):
 
 
 class ListLivePage(WebhooksPage):
-    """Says whether something has changed in the list."""
+    """Returns whether the list has changed."""
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Answer as `studio.activity.live.LivePage` does; what stands for a position is a state."""
+        """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
         now = state_of(self.webhooks())
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
@@ -102,7 +102,7 @@ class CreatePage(WebhooksPage):
         return self.show(WebhookForm())
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Make it, and go to its page, which shows the secret once; what is wrong stays in the form."""
+        """Create it, and go to its page, which shows the secret once; after an error, show the form again."""
         form = WebhookForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -139,15 +139,15 @@ class ChangePage(WebhookPage):
     """The fields of a webhook."""
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Show them in a form."""
+        """Show the fields in a form."""
         return self.show(WebhookForm(webhook=self.webhook))
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Save them; what is wrong stays in the form."""
+        """Save the fields; after an error, show the form again."""
         form = WebhookForm(request.POST, webhook=self.webhook)
         if not form.is_valid():
             return self.show(form, status=400)
-        # The host of a URL is looked up when it is given, which may fail although it was not changed.
+        # A given URL is resolved, which may fail although it was not changed.
         changed = {
             name: value for name, value in form.given.items() if name != "url" or value != self.webhook.url
         }
@@ -174,7 +174,7 @@ class DeletePage(WebhookPage):
     """Asks for confirmation before a webhook is deleted."""
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Ask."""
+        """Ask for confirmation."""
         return self.page(
             "delivery/delete.html",
             title=_("Delete %(title)s?") % {"title": title_of(self.webhook)},
@@ -183,7 +183,7 @@ class DeletePage(WebhookPage):
         )
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Delete it, and show the list."""
+        """Delete the webhook, and show the list."""
         title = title_of(self.webhook)
         administration.delete(self.webhook_id, by=self.caller)
         return self.go(self.address("webhooks"), _("The webhook “%(title)s” is deleted.") % {"title": title})

@@ -1,1 +1,1 @@
-"""Webhooks: events of a workspace, sent to the URLs that its admins name."""
+"""Webhooks: events of a workspace, sent to URLs that its admins configure."""

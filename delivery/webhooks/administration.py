@@ -1,8 +1,8 @@
-"""What admins of a workspace do with its webhooks; the API and the studio call these functions.
+"""The actions of admins on the webhooks of a workspace, for the API and the studio.
 
 Every verb takes the caller as `by`. It raises `NotFound` if the caller may not read the workspace,
-`Forbidden` if the caller may read but not administer it, and `Invalid` for wrong values, with the names of
-the fields in JSON.
+`Forbidden` if the caller may read but not administer it, and `Invalid` for wrong values, with the JSON names
+of the fields.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLUMNS: Final = {
     "description": "description",
     "enabled": "enabled",
 }
-"""The columns of the fields that a caller can set, by their names in JSON."""
+"""The columns of the fields that a caller can set, by their JSON names."""
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _issues_of_text(name: str, text: str | None, longest: int) -> Iterator[Issue
 
 
 MAX_WEBHOOKS: Final = 100
-"""How many webhooks a workspace may have."""
+"""The maximum number of webhooks of a workspace."""
 MAX_KEEP_HOURS: Final = 168
 PREVIOUS_AT_MOST: Final = 4
 """How many earlier secrets sign in addition to the newest."""
@@ -99,7 +99,7 @@ PREVIOUS_AT_MOST: Final = 4
 def listed(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
     """Return the webhooks of all workspaces that the caller administers, or of one of them.
 
-    A workspace that the caller may not read has none.
+    An unreadable workspace has none.
     """
     caller = caller_of(by)
     scope = caller.scope(Right.ADMINISTER)
@@ -134,8 +134,8 @@ def create(
 ) -> tuple[Webhook, str]:
     """Create a webhook for future events; return it with its secret, which is not shown again.
 
-    Raises `Invalid` with the code `too_many_webhooks` if the workspace has as many as it may, and
-    `RootKeyUnreadable` if no secret can be made.
+    Raises `Invalid` with the code `too_many_webhooks` if the workspace has reached the limit, and
+    `RootKeyUnreadable` if no secret can be derived.
     """
     caller = caller_of(by)
     get_editor().workspace.find(workspace_id, by=caller)  # no host is resolved for other callers
@@ -162,7 +162,7 @@ def create(
 
 @retry_on_conflict
 def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
-    """Change a webhook; `changes` has the names of JSON, and absent fields are unchanged.
+    """Change a webhook; `changes` has JSON names, and absent fields are unchanged.
 
     Enabling it clears the record of failures and starts with future events. Disabling it cancels the
     pending deliveries.
@@ -202,7 +202,7 @@ def delete(webhook_id: str, *, by: Who) -> None:
 def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, datetime.datetime | None]:
     """Replace the secret; return the new one, and the time until which the previous one signs as well.
 
-    With 0 hours, all earlier secrets stop signing at once. Otherwise they sign until their own time.
+    With 0 hours, all earlier secrets stop signing at once. Otherwise each signs until its own time.
     """
     caller = caller_of(by)
     if not 0 <= keep_previous_hours <= MAX_KEEP_HOURS:

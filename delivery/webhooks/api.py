@@ -76,7 +76,7 @@ class WebhookViewSet(EditorViewSet):
         return self.page_of(page, found.order_by(*page.order))
 
     def create(self, request: Request) -> Response:
-        """Make a webhook for the events that follow; only this answer shows its secret."""
+        """Create a webhook for future events; only this answer shows its secret."""
         given = WebhookCreate.read(request)
         names = {"workspaceId": "workspace_id", "eventTypes": "event_types", "idPrefix": "id_prefix"}
         arguments = {names.get(name, name): value for name, value in given.items()}

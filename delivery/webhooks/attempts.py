@@ -41,7 +41,7 @@ GIVE_UP_AFTER: Final = datetime.timedelta(days=3)
 def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
     """Return the seconds to wait after `step` scheduled attempts; None if there are no more.
 
-    `retry_after`, in seconds, is what the receiver asks for; it can only make the wait longer.
+    `retry_after` is the receiver's request in seconds; it can only make the wait longer.
     """
     if step >= len(WAITS):
         return None
@@ -50,7 +50,7 @@ def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
 
 
 WITHOUT_KEY_AGAIN: Final = 60.0
-"""The seconds after which a delivery is tried again whose message could not be signed."""
+"""The seconds until the next attempt for a delivery whose message could not be signed."""
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The state of webhooks, for the pages that show it: a few queries for any number of them."""
+"""The state of webhooks, for the pages that show it: a few queries for any number of webhooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Condition(StrEnum):
     FAILING = "failing"
     """The last attempt was a failure."""
     DISABLED = "disabled"
-    """By an admin, or by the service: `Webhook.disabled_reason`."""
+    """Disabled by an admin, or by the service: `Webhook.disabled_reason`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Health:
     disabled_after: datetime.datetime | None
     """The time after which a failure disables it; None unless it is failing."""
     creator_left: bool
-    """Whether its creator is no longer a member: another admin should look after it."""
+    """Whether its creator is no longer a member, so that another admin should take over."""
 
 
 def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
@@ -61,7 +61,7 @@ def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
 
 
 def _numbers(webhooks: Sequence[Webhook], state: State) -> dict[Any, int]:
-    """Return how many deliveries are in a state, by the primary key of the webhook."""
+    """Return the number of deliveries in a state, by the primary key of the webhook."""
     found = Delivery.objects.filter(webhook__in=webhooks, state=state).order_by()
     return dict(found.values_list("webhook").annotate(number=Count("pk")))
 

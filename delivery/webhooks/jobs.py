@@ -1,4 +1,4 @@
-"""What workers do for webhooks."""
+"""The jobs of workers for webhooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from delivery.webhooks.root_key import RootKey
 from versioning.worker.jobs import Periodic, Queue
 
 THREADS: Final = 16
-"""How many deliveries each worker sends at the same time, at most half of them of one workspace."""
+"""How many deliveries each worker sends at the same time, at most half of them for one workspace."""
 KEPT_FOR: Final = datetime.timedelta(days=30)
 """How long finished deliveries can be read and replayed."""
 REMOVED_AT_ONCE: Final = 1000
@@ -39,7 +39,7 @@ JOBS: Final = (
         model="delivery.Delivery",
         run=attempts.attempt,
         threads=THREADS,
-        at_once=1,  # so that a receiver that is slow delays nothing but what it gets itself
+        at_once=1,  # so that a slow receiver delays only its own deliveries
     ),
     Periodic(name="webhook upkeep", run=keep_up, every=3600.0),
 )

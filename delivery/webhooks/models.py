@@ -1,6 +1,6 @@
 """Webhooks, their deliveries, and the position up to which the log has been read for them.
 
-A delivery is a row of due work: docs/decisions/0022 says why the log itself is the outbox.
+A delivery is a row of due work; docs/decisions/0022 explains why the log itself is the outbox.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class DisabledReason(models.TextChoices):
     """Why the service has disabled a webhook; empty if it is enabled or an admin has disabled it."""
 
     GONE = "gone"
-    """The receiver has answered 410."""
+    """The receiver answered 410."""
     FAILING = "failing"
-    """Three days without one success."""
+    """Three days without a success."""
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
@@ -69,7 +69,7 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """A URL that is told of the events of a workspace."""
+    """A URL that receives the events of a workspace."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
@@ -77,7 +77,7 @@ class Webhook(models.Model):
     event_types = models.JSONField()
     """The types and patterns (`agent.*`) of the events, as they were given."""
     id_prefix = models.CharField(max_length=200, blank=True)
-    """The start of the ids of the resources; empty for events about anything."""
+    """The prefix of the resources' ids; empty for events about anything."""
     description = models.TextField(blank=True)
     enabled = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=16, choices=DisabledReason, blank=True)
@@ -87,11 +87,11 @@ class Webhook(models.Model):
     """The primary key of that account, as text."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     after = models.BigIntegerField()
-    """The position in the log when it was made or enabled: it gets the events after that."""
+    """The position in the log when it was created or enabled: it gets later events."""
     failing_since = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     generation = models.PositiveIntegerField(default=1)
-    """Which of its secrets is the newest; see `delivery.webhooks.signing`."""
+    """The number of its newest secret; see `delivery.webhooks.signing`."""
     previous = models.JSONField(default=list)
     """The older generations that still sign, each as `[generation, until]`, newest first."""
 
@@ -108,7 +108,7 @@ class Webhook(models.Model):
         return f"{self.pk} of {self.workspace_id}"
 
     def wants(self, event: Event) -> bool:
-        """Say whether this webhook gets an event of the log.
+        """Return whether this webhook gets an event of the log.
 
         A webhook gets the events of its workspace that its admins see. If a block changes that an agent of
         the same workspace shows, it gets the event about the block, not the one about the agent. It does
@@ -138,7 +138,7 @@ class Webhook(models.Model):
         events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
 
     def disable(self, reason: DisabledReason) -> None:
-        """Disable it, cancel what is pending and record it, within a transaction that has locked the row."""
+        """Disable it, cancel pending deliveries and record it; the transaction must have locked the row."""
         self.enabled, self.disabled_reason = False, reason
         self.save(update_fields=["enabled", "disabled_reason"])
         Delivery.objects.filter(webhook=self).cancel()
@@ -158,7 +158,7 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     """Queries for deliveries."""
 
     def owners(self) -> list[Owner]:
-        """Return the workspaces and webhooks with deliveries that are due, without webhooks that are busy.
+        """Return the workspaces and webhooks with due deliveries, without busy webhooks.
 
         A webhook is busy while `AT_ONCE` of its deliveries are being sent, or one if its receiver is failing.
         """
@@ -168,8 +168,8 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Delivery]:
         """Lease due deliveries of one webhook, unless it has become busy.
 
-        Those being sent are counted while the webhook is locked, so that concurrent threads do not all send
-        to the same receiver.
+        Deliveries in progress are counted while the webhook is locked, so that concurrent threads do not all
+        send to the same receiver.
         """
         _workspace, webhook = owner
         with transaction.atomic(using=self.db):
@@ -179,14 +179,14 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
             return super(DeliveryQuerySet, self.filter(webhook=webhook)).lease_of(owner, limit, by=by)
 
     def _busy(self) -> models.QuerySet[Any, Any]:
-        """Return the webhooks that are busy."""
+        """Return the busy webhooks."""
         sent = self.model._default_manager.filter(leased_until__gt=Now()).order_by()
         counted = sent.values("webhook").annotate(number=Count("pk"))
         busy = counted.filter(Q(number__gte=AT_ONCE) | Q(webhook__failing_since__isnull=False))
         return busy.values("webhook")
 
     def cancel(self) -> None:
-        """Cancel those that are pending; one that is being sent at this moment may still be delivered."""
+        """Cancel pending deliveries; one that is being sent at this moment may still be delivered."""
         pending = self.filter(state=State.PENDING)
         pending.update(state=State.CANCELLED, due_at=None, finished_at=timezone.now())
 
@@ -198,7 +198,7 @@ class Delivery(DueWork):
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event_id = models.UUIDField()
     body = models.TextField()
-    """What is sent: the same at every attempt, even if the event has been pruned from the log."""
+    """The message: the same at every attempt, even if the event has been pruned from the log."""
     state = models.CharField(max_length=16, choices=State, default=State.PENDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, db_index=True)
@@ -239,7 +239,7 @@ class Delivery(DueWork):
 
     @property
     def next_attempt_at(self) -> datetime.datetime | None:
-        """When it is tried next; None if nothing is pending."""
+        """When the next attempt is; None if it is not pending."""
         return self.due_at if self.state == State.PENDING else None
 
 
@@ -251,11 +251,11 @@ class Outcome:
     status_code: int | None = None
     milliseconds: int = 0
     error: str = ""
-    """Why it is a failure, in a sentence; empty for a success."""
+    """The reason of a failure, in a sentence; empty for a success."""
     response: str = ""
-    """The beginning of the body of the answer."""
+    """The beginning of the answer's body."""
     retry_after: float = 0.0
-    """The seconds for which the receiver asks to be left alone."""
+    """The seconds that the receiver asks to wait."""
 
     @property
     def is_success(self) -> bool:

@@ -1,8 +1,8 @@
-"""Make deliveries of the entries of the log.
+"""Create deliveries from the entries of the log.
 
-The log is the outbox. A change writes no row for webhooks: a fraction of a second later a worker makes one
-delivery for each entry and webhook, and in the same transaction moves a cursor. So a change costs nothing
-more, and one that is rolled back leaves nothing: docs/decisions/0022.
+The log is the outbox. A change writes no row for webhooks: a fraction of a second later a worker creates one
+delivery for each entry and webhook, and in the same transaction moves a cursor. So a change has no extra
+cost, and a rollback leaves nothing behind: docs/decisions/0022.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PING: Final = "webhook.ping"
 
 
 def ping_of(webhook: Webhook, by: Caller) -> Event:
-    """Return the event of a ping, which only says that the caller tests the webhook."""
+    """Return the event of a ping, which only tests the webhook."""
     return Event(
         type=PING,
         created_at=timezone.now(),
@@ -43,11 +43,11 @@ logger = logging.getLogger(__name__)
 SECONDS: Final = 0.25
 """How often each worker checks whether the log has grown."""
 AT_ONCE: Final = 500
-"""How many entries are read in one transaction."""
+"""The maximum number of entries read in one transaction."""
 
 
 def fill() -> None:
-    """Make the deliveries of all unread entries; several workers may do so at once."""
+    """Create the deliveries of all unread entries; several workers may do so at once."""
     while (start := unread_after()) is not None and start != events.position():
         _fill_some()
 
@@ -74,12 +74,12 @@ def _fill_some() -> None:
     if start is None or start == newest:
         return
     found = []
-    if start > newest:  # an earlier state of the log was restored, without the state of the webhooks
+    if start > newest:  # an earlier state of the log was restored, without that of the webhooks
         logger.warning("the log ends at %s, before what webhooks have read: they go on from there", newest)
         Webhook.objects.filter(after__gt=newest).update(after=newest)
     else:
         found = events.entries(after=start, limit=AT_ONCE)
-        # After reading the entries, so that a webhook created meanwhile begins later than all of them.
+        # After reading the entries, so that a webhook created in the meantime begins after all of them.
         webhooks = list(Webhook.objects.locked().filter(enabled=True))
         Delivery.objects.bulk_create(
             delivery_of(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)

@@ -25,7 +25,7 @@ from versioning.domain.config import UNCHANGED, NotBlank
 
 DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
 
-# What is documented here is checked in `delivery.webhooks.administration`, for the studio too.
+# These limits are enforced in `delivery.webhooks.administration`, also for the studio.
 _URL = Annotated[
     NotBlank,
     Field(
@@ -78,7 +78,7 @@ class WebhookUpdate(RequestSchema):
 
 
 class Rotation(RequestSchema):
-    """How a secret is replaced."""
+    """How to replace a secret."""
 
     keep_previous_hours: Annotated[
         int,
@@ -90,7 +90,7 @@ class Rotation(RequestSchema):
 
 
 class WebhookAnswer(ResponseSchema):
-    """A webhook. `failingSince` and `lastSuccessAt` are about its receiver."""
+    """A webhook. `failingSince` and `lastSuccessAt` describe its receiver."""
 
     id: Annotated[Uuid, Source(lambda webhook: str(webhook.pk))]
     workspace_id: str
@@ -126,7 +126,7 @@ class WebhookPage(PageOf):
 
 
 class RotationAnswer(ResponseSchema):
-    """The new secret, which is not shown again, and until when the previous one signs as well."""
+    """The new secret, which is not shown again, and the time until which the previous one signs, too."""
 
     secret: Annotated[str, Source(itemgetter(0))]
     previous_until: Annotated[TimeOrNull, Source(itemgetter(1))]

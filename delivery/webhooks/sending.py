@@ -32,7 +32,7 @@ _WITH_RETRY_AFTER: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNA
 
 
 def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-    """Send a message and return the outcome; a failure is an outcome too, and nothing is raised."""
+    """Send a message and return the outcome; failures are outcomes too, and nothing is raised."""
     at, began = timezone.now(), time.monotonic()
     deadline = _Deadline(began + SECONDS)
     status: int | None = None
@@ -73,7 +73,7 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
 
 
 class _Deadline:
-    """The moment at which a request ends, complete or not."""
+    """The time at which a request ends, complete or not."""
 
     def __init__(self, until: float) -> None:
         self._until = until

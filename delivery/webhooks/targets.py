@@ -57,7 +57,7 @@ _NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
 
 class Refused(Exception):
-    """A webhook may not be sent there; the message tells its admins why."""
+    """A webhook may not be sent there; the message for its admins explains why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ def _checked_port(parsed: httpx.URL) -> int:
 
 
 def is_globally_reachable(address: Address) -> bool:
-    """Say whether the address can belong to any host on the internet."""
+    """Return whether the address can belong to any host on the internet."""
     if address.version == 6 and (address.scope_id or address not in _GLOBAL_UNICAST):  # noqa: PLR2004  IPv6
         return False
     return not any(address in network for network in _SPECIAL if network.version == address.version)
@@ -158,7 +158,7 @@ class Allowed:
         return cls(frozenset(hosts), tuple(networks))
 
     def opens(self, host: str, address: Address) -> bool:
-        """Say whether the host is listed, or its address is in one of the networks."""
+        """Return whether the host is listed, or its address is in one of the networks."""
         return host in self.hosts or any(
             address in network for network in self.networks if network.version == address.version
         )
@@ -206,7 +206,7 @@ def _resolved(target: Target, seconds: float) -> Sequence[str]:
     def look_up() -> None:
         try:
             answers = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):  # the latter for a name that no host can have
+        except (OSError, UnicodeError):  # the latter for an impossible host name
             return
         found.extend(str(answer[4][0]) for answer in answers)
 

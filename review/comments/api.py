@@ -25,7 +25,7 @@ _NAMES: Final = {"versionId": "version_id"}
 
 
 class CommentViewSet(EditorViewSet):
-    """Comments on versions that the caller may read the drafts of."""
+    """Comments on resources whose drafts the caller may read."""
 
     subject = "comment"
     created = frozenset({"create"})
@@ -82,12 +82,12 @@ class CommentViewSet(EditorViewSet):
         return with_etag(request, self.dump(self.comments.get(id, by=self.caller)))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Resolve or reopen a thread, or change the text of one's own comment."""
+        """Resolve or reopen a thread, or change the text of your own comment."""
         changes = CommentUpdate.read(request)
         return with_etag(request, self.dump(self.comments.change(id, **changes, by=self.caller)))
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Delete one's own comment; replies stay."""
+        """Delete your own comment; replies stay."""
         Nothing.read(request)
         self.comments.delete(id, by=self.caller)
         return Response(self.dump(f"The comment {id} is deleted."))

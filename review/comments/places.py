@@ -1,4 +1,4 @@
-"""Where in a configuration a comment is: a field, a line of its text, the words that it quotes. Pure."""
+"""The place of a comment in a configuration: a field, a line of its text, the quoted words. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _INDEX: Final = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.|\Z)")
 
 
 def value_at(config: Config, field: str) -> Any:
-    """Return what a configuration holds at a path such as `instructions.2.content`; None for nothing.
+    """Return the value at a path such as `instructions.2.content` in a configuration, or None.
 
-    Items of lists are counted from 0, as in the names of fields in errors. A key may hold dots itself.
+    List items are counted from 0, as in the field names of errors. A key may contain dots itself.
     """
     if field.endswith("."):
         return None
@@ -43,7 +43,7 @@ def _step(value: Any, path: str) -> tuple[Any, str] | None:
 
 
 def checked_quote(config: Config, field: str, line: int | None, quote: str) -> str:
-    """Return what a comment at this place quotes: the given words, or else the beginning of the line.
+    """Return the quotation of a comment at this place: the given words, or else the beginning of the line.
 
     Raises `Invalid` if the configuration does not have the field, or the field the line.
     """
@@ -63,17 +63,17 @@ def checked_quote(config: Config, field: str, line: int | None, quote: str) -> s
 
 
 class Content:
-    """What a version says, to be searched for what comments are about."""
+    """The content of a version, to be searched for the places of comments."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self._texts: dict[str, str] = {}
 
     def lacks(self, field: str, quote: str) -> bool:
-        """Say whether the version does not have what a comment is about.
+        """Return whether the place of a comment is missing in the version.
 
-        That is the field, and in it the quoted words, wherever they have moved to within it: `instructions`
-        for a comment on one of its blocks.
+        It is the field, and the quoted words anywhere in it; for a comment on a block, anywhere in
+        `instructions`.
         """
         if not quote:
             return bool(field) and value_at(self._config, field) is None
@@ -86,9 +86,9 @@ class Content:
 
 
 def located(config: Config, name: str, quote: str) -> tuple[str, int | None] | None:
-    """Return the path of the first text in a field that has some words, and the number of their line.
+    """Return the path of the first text in a field that contains some words, and the number of their line.
 
-    The line is None for words of several lines. Returns None if no text has them.
+    The line is None for words of several lines. Returns None if no text contains them.
     """
     wanted = _plain(quote)
     for path, text in texts(config.get(name), name):
@@ -99,12 +99,12 @@ def located(config: Config, name: str, quote: str) -> tuple[str, int | None] | N
 
 
 def top(config: Config, field: str) -> str:
-    """Return the name of the field that a place is in: `instructions` for `instructions.2.content`."""
+    """Return the name of the field of a place: `instructions` for `instructions.2.content`."""
     return field if field in config else field.partition(".")[0]
 
 
 def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield all texts in a value, in its order, each with its path."""
+    """Yield all texts in a value, in order, each with its path."""
     pending = [(path, value)]
     while pending:
         at, item = pending.pop()
@@ -117,5 +117,5 @@ def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return a text whose runs of white space are spaces, as a browser copies it."""
+    """Return a text with each run of white space as one space, as a browser copies it."""
     return " ".join(text.split())

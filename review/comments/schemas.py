@@ -15,7 +15,7 @@ from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.texts import MAX_QUOTE
 
-# What is documented here is checked in `review.comments.values`, for Python and the studio too.
+# These limits are enforced in `review.comments.values`, also for Python and the studio.
 _BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
 
 
@@ -78,7 +78,7 @@ def _or_null(attribute: str) -> Any:
 
 
 class CommentAnswer(ResponseSchema):
-    """A comment. It is resolved if its thread is; `updatedAt` is when its text was changed last."""
+    """A comment. It is resolved if its thread is; `updatedAt` is the last change of its text."""
 
     id: Annotated[Uuid, Source(lambda comment: str(comment.pk))]
     workspace_id: str
@@ -106,6 +106,6 @@ class CommentAnswer(ResponseSchema):
 
 
 class CommentPage(PageOf):
-    """Comments on what the caller may read the drafts of, oldest first."""
+    """Comments on resources whose drafts the caller may read, oldest first."""
 
     comments: Annotated[list[CommentAnswer], Source("items")]

@@ -1,4 +1,4 @@
-"""The resource that comments are about: who may read and change them, and what keeps it from changing."""
+"""The resource of comments: who may read and change them, and a lock against concurrent changes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Subject:
         """Return the resource.
 
         Raises `NotFound` if the caller may not read it, `Forbidden` if the caller may not read its drafts,
-        and `Invalid` if there is no such kind.
+        and `Invalid` for an unknown kind.
         """
         collection = editor.collection(kind_named(kind))
         resource = collection.versions(resource_id, by=by).resource
         if resource is not None:
             target = target_of(resource, editor.code)
         else:
-            # An agent that only code defines: what was said of its overrides remains.
+            # An agent that only code defines: comments on its overrides remain.
             target = Target(
                 kind=kind,
                 id=resource_id,
@@ -52,7 +52,7 @@ class Subject:
 
     @classmethod
     def of(cls, editor: Editor, comment_id: str, by: Caller) -> tuple[Subject, Comment]:
-        """Return the resource that a comment is about, and the comment; raises as `find` does."""
+        """Return the resource of a comment, and the comment; raises as `find` does."""
         comment = Comment.objects.select_related("parent").filter(pk=uuid_of(comment_id)).first()
         if comment is None:
             raise NotFound
@@ -76,7 +76,7 @@ class Subject:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Open a transaction in which no other changes its comments, or deletes it.
+        """Open a transaction that prevents others from changing its comments or deleting it.
 
         Raises `Forbidden` without the right to save, and `NotFound` if it has just been deleted.
         """

@@ -1,4 +1,4 @@
-"""What a comment may say: one check for the API, Python and the studio, under the names of the API. Pure."""
+"""Limits for comments: one check for the API, Python and the studio, with the API's names. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from versioning.domain.errors import Invalid
 from versioning.domain.texts import checked_text
 
 MAX_BODY: Final = 10_000
-"""How many characters a comment has at most."""
+"""The maximum length of a comment."""
 MAX_FIELD: Final = 500
 
 

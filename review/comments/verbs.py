@@ -31,7 +31,7 @@ MOVED: Final = (
     "resolved_at",
     "resolved_by_name",
 )
-"""What is a thread's own: the comment that begins it has it."""
+"""The attributes of a thread, which its first comment stores."""
 
 
 class Comments(Verbs):
@@ -51,7 +51,7 @@ class Comments(Verbs):
     ) -> QuerySet[Comment]:
         """Return the comments that the caller may read, oldest first; of one resource, version or state.
 
-        `resolved` is that of the thread. Those whose resource the caller may not read are left out.
+        `resolved` is that of the thread. Comments on unreadable resources are left out.
         """
         wanted = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
         given = {name: value for name, value in wanted.items() if value is not None}
@@ -80,8 +80,8 @@ class Comments(Verbs):
     ) -> Comment:
         """Comment on a version, or on a field, a line or some words in it.
 
-        With `parent` it is a reply: the id of any comment of the thread. The thread stays resolved if it is.
-        Raises `NotFound` if there is no such version, and `Invalid` for what cannot be said, or not there.
+        With `parent` it is a reply: the id of any comment of the thread. A resolved thread stays resolved.
+        Raises `NotFound` if there is no such version, and `Invalid` for an invalid text or place.
         """
         caller = caller_of(by)
         body, field = checked_body(body), checked_text("field", field, MAX_FIELD)
@@ -123,7 +123,7 @@ class Comments(Verbs):
         resolved: bool | None = None,
         by: Who = APPLICATION,
     ) -> Comment:
-        """Give a comment of one's own another text; resolve or reopen its thread.
+        """Change the text of the caller's own comment; resolve or reopen its thread.
 
         Raises `Forbidden` for another person's text.
         """
@@ -143,9 +143,9 @@ class Comments(Verbs):
 
     @retry_on_conflict
     def delete(self, comment_id: str, *, by: Who = APPLICATION) -> None:
-        """Delete a comment of one's own; raises `Forbidden` for another person's.
+        """Delete the caller's own comment; raises `Forbidden` for another person's.
 
-        Replies stay: the oldest one takes the place of the comment that began the thread.
+        Replies stay: the oldest one becomes the first comment of the thread.
         """
         caller = caller_of(by)
         subject, _found = Subject.of(self.editor, comment_id, caller)
@@ -157,14 +157,14 @@ class Comments(Verbs):
             comment.delete()
 
     def _readable_by(self, caller: Caller) -> Q:
-        """Return the condition for comments on what the caller may read the drafts of."""
+        """Return the condition for comments on resources whose drafts the caller may read."""
         condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
         in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))
         return condition & (~Q(identity=IN_CODE) | in_code)
 
 
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    """Delete the rows about a resource; those about an agent that code defines outlive its overrides."""
+    """Delete the rows of a resource; those of a code-defined agent outlive its overrides."""
     Comment.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
 
 
@@ -172,7 +172,7 @@ FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
 
 
 def _first_of(subject: Subject, parent: str | None) -> Comment | None:
-    """Return the comment that begins the thread of another; raises `Invalid` if it is of another resource."""
+    """Return the first comment of another one's thread; raises `Invalid` if its resource differs."""
     if parent is None:
         return None
     try:
@@ -183,9 +183,9 @@ def _first_of(subject: Subject, parent: str | None) -> Comment | None:
 
 
 def is_own(comment: Comment, caller: Caller) -> bool:
-    """Say whether the caller, or the owner of the key, has written a comment.
+    """Return whether the caller, or the owner of the key, wrote a comment.
 
-    Those of an account that is gone have no author; the application has those without a name.
+    Comments of deleted accounts have no author; those without an author name are the application's.
     """
     if comment.author_id is None:
         return not comment.author_name and caller.user_id is None
@@ -198,7 +198,7 @@ def _require_own(comment: Comment, caller: Caller) -> None:
 
 
 def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:
-    """Resolve or reopen a thread by the comment that begins it; what is so already stays."""
+    """Resolve or reopen a thread by its first comment, unless it already is."""
     if (first.resolved_at is not None) == resolved:
         return
     first.resolved_at = timezone.now() if resolved else None
@@ -208,7 +208,7 @@ def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:
 
 
 def _hand_over(comment: Comment) -> None:
-    """Let the oldest reply begin the thread from now on, at the same place."""
+    """Make the oldest reply the first comment of the thread, at the same place."""
     next_one = comment.replies.first()
     if next_one is None:
         return
@@ -220,11 +220,11 @@ def _hand_over(comment: Comment) -> None:
 
 
 def _record(what: str, comment: Comment, subject: Subject) -> None:
-    """Record a change of a comment; the text is not in the log."""
+    """Record a change of a comment, without its text."""
     try:
         version = subject.version(comment.version_id)
     except NotFound:
-        version = None  # it was deleted, and the comment stays
+        version = None  # the version was deleted, and the comment stays
     events.record(
         f"comment.{what}",
         by=subject.caller,

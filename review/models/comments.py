@@ -15,14 +15,14 @@ from versioning.models import Workspace
 
 
 class QuoteField(models.TextField):  # type: ignore[type-arg]  # no type at run time
-    """A text of which the database gives only the beginning: some that are stored are a megabyte long."""
+    """A text of which only the beginning is selected: some stored ones are a megabyte long."""
 
     def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
         """Return the SQL that selects the column."""
         return f"SUBSTR({sql}, 1, {MAX_QUOTE})", params
 
     def deconstruct(self) -> Any:
-        """Return what migrations know of it: the column is an ordinary one."""
+        """Return the arguments for migrations: the column is an ordinary one."""
         name, _path, args, kwargs = super().deconstruct()
         return name, "django.db.models.TextField", args, kwargs
 
@@ -31,7 +31,7 @@ class CommentQuerySet(AboutResourceQuerySet["Comment"]):
     """Queries for comments."""
 
     def resolved(self, *, resolved: bool) -> Self:
-        """Filter those of threads that are resolved, or of those that are not."""
+        """Filter comments by whether their thread is resolved."""
         is_resolved = models.Q(parent=None, resolved_at__isnull=False) | models.Q(
             parent__resolved_at__isnull=False
         )
@@ -39,25 +39,25 @@ class CommentQuerySet(AboutResourceQuerySet["Comment"]):
 
 
 class Comment(AboutResource):
-    """What a person says of a version, or of a field or a line in it."""
+    """A comment of a person on a version, or on a field or a line in it."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     version_id = models.CharField(max_length=80)
     version_number = models.PositiveIntegerField()
     field = models.TextField(blank=True)
-    """Where in the configuration, such as `instructions.2.content`; empty for the version as a whole."""
+    """The place in the configuration, such as `instructions.2.content`; empty for the whole version."""
     line = models.PositiveIntegerField(null=True)
     """The number of the line in the field, from 1."""
     quote = QuoteField(blank=True)
-    """The text that it is about, as it was."""
+    """The commented text, as it was."""
     body = models.TextField()
     parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="replies")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     author_name = models.TextField(blank=True)
-    """The user name at the time: it outlives the account. Empty for the application."""
+    """The user name at the time, which outlives the account. Empty for the application."""
     resolved_at = models.DateTimeField(null=True)
     resolved_by_name = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)

@@ -1,4 +1,4 @@
-"""The policy of a workspace, and what the rule has to know of the past."""
+"""The policy of a workspace, and the history that the rule needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_REQUIRED: Final = 5
 
 
 class Bypass(models.TextChoices):
-    """Who may make a version live without the approvals that it needs."""
+    """Who may publish a version without the required approvals."""
 
     ADMIN = "admin"
     NOBODY = "nobody"
@@ -45,7 +45,7 @@ class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
     """Queries for configurations that were live."""
 
     def forget_numbers(self, resource: Target) -> None:
-        """Remember of a resource which configurations were live, but not by which versions."""
+        """Remember only which configurations of a resource were live, without their version numbers."""
         numbered = self.about(resource).exclude(number=0)
         moments: defaultdict[str, list[str]] = defaultdict(list)
         for digest, named in numbered.values_list("digest", "named"):
@@ -62,18 +62,18 @@ class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
 
 
 class PublishedConfiguration(AboutResource):
-    """A configuration that was the published one of a resource at some time, by the number of its version.
+    """A configuration that was published at some time, with the number of its version.
 
-    With the resources that it named, it needs no approval again; and the authors of versions up to that
-    number has a say in what comes after it. The log can be pruned and a version deleted, so neither can tell.
+    With the resources that it named, it needs no approval again; and the number bounds which authors count
+    for later versions. The log can be pruned and a version deleted, so neither is reliable.
     """
 
     digest = models.CharField(max_length=64)
-    """That of the configuration; empty if only the number is known."""
+    """The digest of the configuration; empty if only the number is known."""
     number = models.PositiveIntegerField(default=0, db_default=0)
-    """The number of the version; 0 for one that the editor has not numbered, such as a commit."""
+    """The number of the version; 0 if the editor has not numbered it, as for a commit."""
     named = models.TextField(default="", db_default="")
-    """The resources that it named when it was published last; see `review.named`."""
+    """The resources that it named when it was last published; see `review.named`."""
 
     objects = PublishedQuerySet.as_manager()
 
@@ -90,13 +90,13 @@ class PublishedConfiguration(AboutResource):
 
 
 class DeletedVersion(AboutResource):
-    """Who saved a version that was deleted since: an author of what is under review all the same.
+    """The author of a deleted version, who still counts as an author of what is under review.
 
-    Of a version that is there, its own row knows. The log knows names alone, which change, and can be pruned.
+    An existing version's row has its author. The log has only names, which change, and it can be pruned.
     """
 
     number = models.PositiveIntegerField()
-    """The number that it had; 0 if the numbers of its resource have begun again from 1 since."""
+    """Its number; 0 if the numbers of its resource have restarted from 1 since."""
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
 
     objects = AboutResourceQuerySet.as_manager()

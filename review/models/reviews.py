@@ -17,14 +17,14 @@ from versioning.domain.events import Target, VersionName
 from versioning.models import Workspace, events
 
 NOT_IN_A_ROW: Final = ("git-", "file-")
-"""How the ids of versions begin that no row has."""
+"""The prefixes of version ids that no row has."""
 
 
 class ReviewQuerySet(AboutResourceQuerySet["Review"]):
     """Queries for reviews."""
 
     def open(self) -> Self:
-        """Filter those that are neither published nor closed."""
+        """Filter reviews that are neither published nor closed."""
         return self.filter(published_at=None, closed_at=None)
 
     def open_about(self, resources: Iterable[Target]) -> Mapping[tuple[str, str, UUID], UUID]:
@@ -46,25 +46,25 @@ class ReviewQuerySet(AboutResourceQuerySet["Review"]):
 
 
 class Review(AboutResource):
-    """A person has asked others to look at a version. At most one is open for each resource."""
+    """A request to review a version. At most one is open for each resource."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     version_id = models.CharField(max_length=80)
-    """The version under review, as callers write it; it may have been deleted since."""
+    """The version under review, in external form; it may have been deleted since."""
     version_number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
-    """That of the version's configuration."""
+    """The digest of the version's configuration."""
     base_version_id = models.CharField(max_length=80, blank=True)
-    """The version that was live when the review was asked for; empty if none was."""
+    """The version that was live when the review was requested; empty if none was."""
     message = models.TextField(blank=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     author_name = models.TextField(blank=True)
-    """The user name at the time: it outlives the account. Empty for the application."""
+    """The user name at the time, which outlives the account. Empty for the application."""
     reviewers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+")
-    """Who was asked."""
+    """The requested reviewers."""
     created_at = models.DateTimeField(default=timezone.now)
     published_at = models.DateTimeField(null=True)
     """When its configuration went live."""
@@ -89,7 +89,7 @@ class Review(AboutResource):
         return f"review of {self.kind} {self.resource_id}, version {self.version_number}"
 
     def close(self, resource: Target, version: VersionName | None, by: Caller) -> None:
-        """End it without its version having gone live, and record that; within a transaction."""
+        """Close it without publishing its version, and record that; within a transaction."""
         self.closed_at = timezone.now()
         self.save(update_fields=["closed_at"])
         events.record(
@@ -108,12 +108,12 @@ class Review(AboutResource):
 
     @property
     def is_in_git(self) -> bool:
-        """Whether an override file holds or held the version under review, which no row has then."""
+        """Whether the version under review is or was in an override file, and so has no row."""
         return self.version_id.startswith(NOT_IN_A_ROW)
 
 
 class VerdictValue(models.TextChoices):
-    """What a person says of a version."""
+    """The possible verdicts on a version."""
 
     APPROVE = "approve"
     REQUEST_CHANGES = "requestChanges"
@@ -124,7 +124,7 @@ class VerdictQuerySet(AboutResourceQuerySet["Verdict"]):
     """Queries for verdicts."""
 
     def on_configuration_of(self, review: Review) -> Self:
-        """Filter by the configuration that a review is about now, whichever review they were given in."""
+        """Filter by the current configuration of a review, no matter in which review they were given."""
         return self.filter(
             kind=review.kind,
             resource_id=review.resource_id,
@@ -134,7 +134,7 @@ class VerdictQuerySet(AboutResourceQuerySet["Verdict"]):
 
 
 class Verdict(AboutResource):
-    """What a person has said of a configuration. It counts for the configuration, in any version."""
+    """A person's verdict on a configuration. It counts for the configuration, in any version."""
 
     review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="verdicts")
     version_id = models.CharField(max_length=80)
@@ -145,7 +145,7 @@ class Verdict(AboutResource):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """Who says it; null if the account is gone, and then the verdict counts no more."""
+    """The author; null if the account is gone, and then the verdict no longer counts."""
     author_name = models.TextField()
     verdict = models.CharField(max_length=16, choices=VerdictValue.choices)
     body = models.TextField(blank=True)

@@ -12,7 +12,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.verbs import Verbs
 
 CHANGED: Final = "reviewPolicy"
-"""What the log calls it among the fields of a workspace."""
+"""The field name in the log of a workspace."""
 
 
 class ReviewPolicies(Verbs):
@@ -32,10 +32,10 @@ class ReviewPolicies(Verbs):
         bypass: str = Bypass.ADMIN,
         by: Who = APPLICATION,
     ) -> ReviewPolicy:
-        """Replace the policy and return it; it counts for what goes live from the commit on.
+        """Replace the policy and return it; it applies from the commit on.
 
-        `required` is the number of approvals, 0 to 5; `bypass` says who may do without them, `admin` or
-        `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are no admins, and `Invalid`.
+        `required` is the number of approvals, 0 to 5; `bypass` is who may publish without them, `admin` or
+        `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and `Invalid`.
         """
         by = caller_of(by)
         with self.editor.workspace.administering(workspace_id, by) as workspace:
@@ -49,14 +49,14 @@ class ReviewPolicies(Verbs):
 
 
 def policy_of(workspace_id: str) -> ReviewPolicy:
-    """Return the policy of a workspace; one that is not stored if it has the defaults."""
+    """Return the policy of a workspace; an unsaved one if it has the defaults."""
     stored = ReviewPolicy.objects.filter(pk=workspace_id).first()
     return stored or ReviewPolicy(workspace_id=workspace_id)
 
 
 def _check(required: int, bypass: str) -> None:
     issues = []
-    if type(required) is not int or not 0 <= required <= MAX_REQUIRED:  # True is no number of people
+    if type(required) is not int or not 0 <= required <= MAX_REQUIRED:  # True is not a number of people
         message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_REQUIRED)
         issues.append(Issue("required", message))
     if bypass not in Bypass.values:

@@ -1,7 +1,7 @@
-"""What the gate asks of a version: that enough people approve of it, or that an admin lets it pass.
+"""The gate's check of a version: enough people approve of it, or an admin bypasses the review.
 
-The rule is that of the moment of going live. So where a role, a membership or a policy has changed between
-the check and the commit, the check is made again, while no such change can be committed.
+The rule applies at the moment of going live. So if a role, a membership or a policy has changed between the
+check and the commit, the check is repeated while no such change can be committed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPTION: Final = "bypass_review"
 
 
 class BypassReview(RequestSchema):
-    """Why an admin makes a version live without the approvals that it needs; the log records it."""
+    """An admin's reason to publish a version without the required approvals; the log records it."""
 
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
@@ -43,8 +43,8 @@ class BypassReview(RequestSchema):
 def check(request: gate.PublishRequest) -> gate.Then:
     """Raise `ReviewRequired` unless the version may go live; see `versioning.editor.gate`.
 
-    Raises `OptionRefused` for a bypass that the caller may not use, whether or not it is needed, and
-    `Invalid` for one without a reason.
+    Raises `OptionRefused` for a bypass that the caller may not use, needed or not, and `Invalid` for one
+    without a reason.
     """
     target = target_of(request.resource, get_editor().code)
     requirement = requirement_of(target, request.version.digest)
@@ -65,7 +65,7 @@ def check(request: gate.PublishRequest) -> gate.Then:
 def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
     """Return for each request the error that `check` would raise, or None; see `versioning.editor.gate`.
 
-    Takes one statement where no approvals are required, and however many versions are asked about a handful.
+    Takes one statement if no approvals are required, and otherwise a handful for any number of versions.
     """
     code = get_editor().code
     policies = ReviewPolicy.objects.in_bulk({one.resource.workspace_id for one in requests})
@@ -93,17 +93,17 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
 
 @dataclass(frozen=True)
 class _Decision:
-    """That a version may go live, and why."""
+    """The decision that a version may go live, with its facts."""
 
     request: gate.PublishRequest
     target: Target
     requirement: Requirement
     asked: JudgedVersion | None
-    """What the approvals have answered; None if the version needs none."""
+    """The judged version; None if it needs no approvals."""
     is_bypassed: bool
 
     def carry_out(self) -> None:
-        """Record what follows from it, and look again before the commit."""
+        """Record the consequences, and check again before the commit."""
         events.at_commit(self._stands)
         if self.request.label is None:
             recording.record_publication(self.request, self.target, self.requirement)
@@ -111,7 +111,7 @@ class _Decision:
             recording.record_bypass(self.request, self.target, self.requirement)
 
     def _stands(self, rights_position: int) -> None:
-        """Raise `RightsChanged` if it would be another one by now: then the verb begins again."""
+        """Raise `RightsChanged` if the decision would now differ: then the verb begins again."""
         if rights_position != self.requirement.rights_position and not self._is_still_right():
             raise RightsChanged(self.request.caller)
 
@@ -125,7 +125,7 @@ class _Decision:
 
 
 def _require_bypass(request: gate.PublishRequest, bypass: str) -> None:
-    """Raise unless the caller may do without approvals, and says why."""
+    """Raise unless the caller may bypass approvals, and gives a reason."""
     if not request.caller.may(Right.ADMINISTER, request.resource.workspace_id):
         raise gate.OptionRefused("Only admins of the workspace may bypass the review.")
     if bypass != Bypass.ADMIN:

@@ -19,15 +19,15 @@ class ReviewRequired(Forbidden):
         super().__init__(_message(outcome))
         self.outcome = outcome
         self.review_id = review_id
-        """The review of the resource that is open; None if there is none."""
+        """The open review of the resource, if any."""
 
     @property
     def summary(self) -> str:
-        """What is missing, in a sentence or two."""
+        """The missing approvals, in a sentence or two."""
         return summary_of(self.outcome.missing, self.outcome.changes_requested_by)
 
     def details(self) -> dict[str, Any]:
-        """Return what is missing, and where to give it."""
+        """Return what is missing, and the review in which to give it."""
         return {
             "review": {
                 "id": None if self.review_id is None else str(self.review_id),

@@ -1,6 +1,6 @@
-"""What the rule has to know of the past: what was live, and who saved which version.
+"""The history that the rule needs: what was live, and who saved which version.
 
-Neither the log nor the versions are asked alone: the one is pruned, the others are deleted.
+Neither the log nor the versions suffice: the former is pruned, the latter are deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Published(NamedTuple):
 
 
 def published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
-    """Return what was live of the resources, by their keys."""
+    """Return the configurations of the resources that were live, by the keys of the resources."""
     found: defaultdict[Key, list[Published]] = defaultdict(list)
     rows = PublishedConfiguration.objects.filter(about(asked))
     columns = ("kind", "resource_id", "identity", "digest", "number", "named")
@@ -38,10 +38,10 @@ def published(asked: Sequence[JudgedVersion]) -> Mapping[Key, list[Published]]:
 
 
 def was_live(asked: JudgedVersion, named: frozenset[Named], before: Iterable[Published]) -> bool:
-    """Say whether the configuration was live before, naming what it names now.
+    """Return whether the configuration was live before, with the resources that it names now.
 
-    What a file holds was live, and named nothing but what belongs to its own workspace: nothing is ever
-    granted to a file. A version that is stored is granted more.
+    The content of a file was live, and named only resources of its own workspace, because files have no
+    grants. A stored version can have more grants.
     """
     if not asked.is_numbered:
         return True
@@ -54,7 +54,7 @@ def authors(
     asked: Sequence[JudgedVersion], before: Mapping[Key, Sequence[Published]]
 ) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
     """Return the accounts that saved the versions under review, by resource and number, in three queries."""
-    numbered = [one for one in asked if one.is_numbered]  # authors of commits are no accounts
+    numbered = [one for one in asked if one.is_numbered]  # authors of commits are not accounts
     spans = {
         (one.resource, one.number): under_review(
             one.number, (row.number for row in before.get(one.resource, ()))
@@ -73,7 +73,7 @@ def authors(
 def _saved(
     asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
-    """Return who saved versions of the resources, with those that were deleted since, by number."""
+    """Return who saved versions of the resources, deleted ones included, by number."""
     # One range for all: SQLite refuses a thousand conditions.
     first, last = (pick(ends) for pick, ends in zip((min, max), zip(*spans, strict=True), strict=True))
     found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""A version that is to go live, as the gate, reviews and pages judge it."""
+"""A version that is about to go live, as the gate, reviews and pages judge it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedVersion:
-    """A version that is to go live."""
+    """A version that is about to go live."""
 
     target: Target
     version_id: str
     number: int
     digest: str
-    """That of its configuration."""
+    """The digest of its configuration."""
     named: frozenset[Named] | None = None
-    """The resources that the configuration names now; None if the rows of its references are to be read."""
+    """The resources that the configuration names now; None to read them from the rows of its references."""
     is_numbered: bool = True
-    """Whether its number is one of those that the editor gives: commits have numbers of their own."""
+    """Whether its number was given by the editor: commits are numbered separately."""
     was_in_file: bool = False
-    """Whether the override file holds or held its configuration: then it was live."""
+    """Whether the override file has or had its configuration, which then was live."""
 
     @property
     def resource(self) -> Key:
@@ -55,8 +55,8 @@ def judged_version(
 ) -> JudgedVersion:
     """Return a version of a resource as it is judged before it goes live.
 
-    `named` are the resources that it names, if they are known. Of the version only what identifies it is
-    needed, so it may have been read without its text, or deleted.
+    `named` are the resources that it names, if known. Only identifying fields of the version are used, so it
+    may have been read without its text, or deleted.
     """
     pointers = resource.pointers
     held = pointers.find(version.version_id) if pointers is not None and version.read_only else None
@@ -72,12 +72,12 @@ def judged_version(
 
 
 def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]:
-    """Return the resources that a version names now; a query for each kind of reference that it holds."""
+    """Return the resources that a version names now; one query for each kind of reference in it."""
     return named_in(targets_of(type(resource), version.config), get_editor().code)
 
 
 def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
-    """Return the resources that versions name now, by the key of the configuration; a query for each kind."""
+    """Return the resources that versions name now, by configuration key; one query for each kind."""
     found = {one.configuration: one.named for one in asked if one.named is not None}
     unknown = [one for one in asked if one.named is None and one.is_numbered]
     code = get_editor().code
@@ -97,7 +97,7 @@ def about(asked: Collection[JudgedVersion]) -> Q:
 
 
 def _is_in_file(resource: VersionedResource, version: Snapshot) -> bool:
-    """Say whether the override file holds exactly this configuration, or did in some commit."""
+    """Return whether the override file has exactly this configuration, or had it in some commit."""
     if resource.pointers is None:
         return False
     held = (resource.pointers.file, *resource.pointers.from_git)

@@ -3,7 +3,7 @@
     asked = judged_version(resource, version, target_of(resource, code))
     outcome_of(asked).missing
 
-However many versions are asked about, it takes the same number of statements.
+The number of statements is the same for any number of versions.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def outcome_of(asked: JudgedVersion) -> Outcome:
 def outcomes_of(
     asked: Sequence[JudgedVersion], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
 ) -> list[Outcome]:
-    """Return whether versions may go live now, each for itself, in their order.
+    """Return whether versions may go live now, each independently, in order.
 
-    `was_live` says whether their configurations were live before, and `required` how many approvals each
-    workspace requires, if that is known already.
+    `was_live` has whether their configurations were live before, and `required` how many approvals each
+    workspace requires, if already known.
     """
     if not asked:
         return []
@@ -67,7 +67,7 @@ def _required(workspaces: Collection[str]) -> Mapping[str, int]:
 def _said(
     asked: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
 ) -> Mapping[Key, list[GivenVerdict]]:
-    """Return what people said of the configurations; with the right to publish that each has now."""
+    """Return the verdicts on the configurations, with whether each person may publish now."""
     digests = {one.digest for one in asked}
     verdicts = Verdict.objects.filter(about(asked), digest__in=digests, author__isnull=False)
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
@@ -93,7 +93,7 @@ def _said(
 
 
 def _publishers(people: Collection[Any], workspaces: Collection[str]) -> Collection[tuple[Any, str]]:
-    """Return those people who may publish, each with a workspace of those."""
+    """Return the people who may publish, each with one of the workspaces."""
     least = LEAST_ROLE[Right.PUBLISH].rank
     roles = [role.value for role in Role if role.rank >= least]
     members = Membership.objects.filter(user__in=people, workspace__in=workspaces, role__in=roles)

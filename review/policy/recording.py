@@ -1,4 +1,4 @@
-"""What is recorded for the rule: what goes live, and which versions come and go."""
+"""The history that is recorded for the rule: what goes live, and which versions are created and deleted."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def named_by_request(request: gate.PublishRequest) -> frozenset[Named]:
 
 
 def record_publication(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
-    """Record that a configuration is published, and that the open review of exactly it has come to its end.
+    """Record that a configuration is published, and end the open review of exactly that configuration.
 
-    The first is written together with the end of the transaction, so that PostgreSQL is not waited for.
+    The former is written together with the end of the transaction, which saves a round trip to PostgreSQL.
     """
     version, pointers = request.version, request.resource.pointers
     if version.read_only:
@@ -46,7 +46,7 @@ def record_publication(request: gate.PublishRequest, target: Target, requirement
 
 
 def record_file(target: Target, version: Snapshot) -> None:
-    """Record that a file was live, about which no gate is asked; it shows blocks of its workspace alone."""
+    """Record that a file was live, which passes no gate; it can show only blocks of its workspace."""
     model = MODELS_BY_SLUG[target.kind]
     named = named_in(targets_of(model, version.config), get_editor().code)
     own = (one for one in named if one.workspace_id == target.workspace_id)
@@ -54,7 +54,7 @@ def record_file(target: Target, version: Snapshot) -> None:
 
 
 def record_bypass(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
-    """Record who let a version go live without the approvals that it needed, and why."""
+    """Record who published a version without the required approvals, and why."""
     version, caller = request.version, request.caller
     events.record(
         "review.bypassed",
@@ -72,7 +72,7 @@ def record_bypass(request: gate.PublishRequest, target: Target, requirement: Req
 
 
 def _store(target: Target, digest: str, number: int, named: str) -> None:
-    """Store what was live; what it named before cannot be named again, so that is replaced."""
+    """Store what was live; resources that it named before cannot be named again, so they are replaced."""
     about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
     row = {**about, "digest": digest, "number": number, "named": named}
     with prepared_cursor() as cursor:
@@ -84,7 +84,7 @@ def _insertion() -> str:
     names = names_of(PublishedConfiguration)
     places = ", ".join(["%s"] * len(names))
     table = table_of(PublishedConfiguration)
-    # Nothing but names of the table and its columns is put in.
+    # Only names of the table and its columns are inserted.
     return (
         f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608
         " ON CONFLICT (identity, resource_id, kind, digest, number) DO UPDATE SET named = excluded.named"
@@ -105,7 +105,7 @@ def _remember_author(
 def _remember_file(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Remember that the configuration of a version was live, if it was copied from a file."""
+    """Record that the configuration of a version was live, if it was copied from a file."""
     if by.via is Via.FILE and isinstance(version, Version):
         record_file(resource, version)
 
@@ -113,9 +113,9 @@ def _remember_file(
 def _begin_numbers_again(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Take the numbers from what is remembered of an override, if its row is made again.
+    """Drop the numbers recorded for an override whose row is created again.
 
-    Its identity is that of the code, and stays. So the old numbers would name other versions from now on.
+    Its identity is that of the code, and stays. So the old numbers would now refer to other versions.
     """
     if version is not None and version.number == _FIRST and resource.identity == IN_CODE:
         DeletedVersion.objects.about(resource).update(number=0)
@@ -125,7 +125,7 @@ def _begin_numbers_again(
 def _forget_authors(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Forget who saved an override: its row may go and come while the override stays in its file."""
+    """Drop the authors of an override: its row may come and go while the override stays in its file."""
     if resource.identity == IN_CODE:
         DeletedVersion.objects.about(resource).delete()
 

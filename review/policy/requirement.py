@@ -1,6 +1,6 @@
-"""What the gate has to know of every version, in one statement.
+"""The facts that the gate needs for every version, in one statement.
 
-Most workspaces require no approvals, and then this is all that publishing costs.
+Most workspaces require no approvals, and then this is the whole cost of publishing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from versioning.models.log import LogPosition
 from versioning.models.statements import prepared_cursor, table_of
 from versioning.serving.grants import Named
 
-# Nothing but names of tables is put in.
+# Only names of tables are inserted.
 _POLICY_FOR: Final = (
     "SELECT log.rights_position, policy.required, policy.bypass, review.id, review.digest,"
     " live.number, live.named"
@@ -34,21 +34,21 @@ _REQUIRED: Final = "SELECT 1 FROM {policy} WHERE workspace_id = %s AND required 
 
 
 class Requirement(NamedTuple):
-    """The policy for a configuration of a resource, and what is known of the configuration."""
+    """The policy for a configuration of a resource, and the configuration's history."""
 
     rights_position: int
-    """The position of the newest change of anybody's rights, or of a policy."""
+    """The position of the newest change of any rights or policy."""
     required: int
     bypass: str
     review_id: UUID | None
-    """The review of the resource that is open."""
+    """The open review of the resource, if any."""
     reviewed: str | None
-    """The digest of the configuration that it is about."""
+    """The digest of the configuration under review."""
     published: Mapping[int, str]
-    """What the configuration named when it was the published one, by the numbers of its versions."""
+    """The resources that the configuration named when it was published, by the numbers of its versions."""
 
     def was_live(self, named: Iterable[Named]) -> bool:
-        """Say whether the configuration was the published one before, naming what it names now."""
+        """Return whether the configuration was published before, with the resources that it names now."""
         return any(are_the_same(named, then) for then in self.published.values())
 
 
@@ -70,7 +70,7 @@ def requirement_of(target: Target, digest: str) -> Requirement:
 
 
 def requires_review(workspace_id: str) -> bool:
-    """Say whether a workspace requires approvals."""
+    """Return whether a workspace requires approvals."""
     with prepared_cursor() as cursor:
         cursor.execute(_statement(_REQUIRED), [workspace_id])
         return cursor.fetchone() is not None

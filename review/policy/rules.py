@@ -1,8 +1,8 @@
 """The rule that a version needs approvals. Pure.
 
-Of a configuration, each person's latest verdict counts, unless the person saved one of the versions under
-review or may not publish (any more), or the configuration names another resource by now than it did then. A
-version may go live when enough people approve of its exact configuration, and no changes to it are requested.
+Each person's latest verdict on a configuration counts, unless the person saved one of the versions under
+review or may no longer publish, or a resource that the configuration names was replaced since. A version may
+go live when enough people approve of its exact configuration, and no one requests changes to it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ REQUEST_CHANGES: Final = "requestChanges"
 
 
 class GivenVerdict(NamedTuple):
-    """What a person said of a configuration."""
+    """A person's verdict on a configuration."""
 
     id: int
     """The key of the verdict."""
     account: Hashable
-    """The key of the account: its name can be changed."""
+    """The key of the account, because its name can change."""
     person: str
     """The user name."""
     verdict: str
@@ -30,17 +30,17 @@ class GivenVerdict(NamedTuple):
     may_publish: bool
     """Whether the person may publish in the workspace now."""
     names_the_same: bool
-    """Whether all resources that the configuration names now are those that it named then."""
+    """Whether the configuration still names the same resources as then."""
 
 
 class Ignored(Enum):
-    """Why the latest verdict of a person on a configuration does not count."""
+    """Why a person's latest verdict on a configuration does not count."""
 
     AUTHOR = auto()
     """The person saved one of the versions under review."""
     MAY_NOT_PUBLISH = auto()
     REPLACED = auto()
-    """What the configuration names has been replaced since."""
+    """A resource that the configuration names has been replaced since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +50,17 @@ class Outcome:
     required: int
     """How many approvals the workspace requires, 0 to 5."""
     was_live: bool
-    """Whether the configuration was the published one of this resource at some time."""
+    """Whether the configuration was published for this resource at some time."""
     authors: frozenset[Hashable]
-    """The accounts of those who saved one of the versions under review: their verdicts do not count."""
+    """The accounts of the authors of versions under review: their verdicts do not count."""
     approved_by: tuple[str, ...]
-    """Whose approval counts, in the order in which they gave it."""
+    """The people whose approvals count, in order of time."""
     changes_requested_by: tuple[str, ...]
-    """Whose request for changes counts, in the order in which they made it."""
+    """The people whose requests for changes count, in order of time."""
     counting: frozenset[int]
     """The keys of the verdicts that count."""
     ignored: Mapping[int, Ignored]
-    """Why the latest verdicts of others do not count, by their keys."""
+    """Why the other latest verdicts do not count, by their keys."""
 
     @property
     def is_free(self) -> bool:
@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def missing(self) -> int:
-        """How many approvals are missing; 0 for a version that needs none."""
+        """The number of missing approvals; 0 for a version that needs none."""
         return 0 if self.is_free else max(0, self.required - len(self.approved_by))
 
     @property
@@ -81,7 +81,7 @@ class Outcome:
 def outcome(
     *, required: int, was_live: bool, authors: Iterable[Hashable], said: Sequence[GivenVerdict]
 ) -> Outcome:
-    """Return whether a version may go live; `said` is about its exact configuration, the oldest first."""
+    """Return whether a version may go live; `said` are the verdicts on its configuration, oldest first."""
     own = frozenset(authors)
     latest = sorted({one.account: one for one in sorted(said, key=lambda one: one.id)}.values())
     ignored = {one.id: why for one in latest if (why := _why_not(one, own)) is not None}
@@ -108,12 +108,12 @@ def _why_not(said: GivenVerdict, authors: frozenset[Hashable]) -> Ignored | None
 
 
 def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:
-    """Return the numbers of the first and the last version whose authors have no say in one of them.
+    """Return the numbers of the first and the last version whose authors' verdicts do not count.
 
-    That is everything after the newest version with a lower number that was ever live, of which
-    `live_numbers` are the numbers; since the beginning where there is none. What is live now does not
-    matter, so moving the pointer lets no author judge another. Deleted versions whose numbers have been
-    given again come before all others.
+    The range begins after the newest version with a lower number that was ever live, of which `live_numbers`
+    are the numbers, or at the beginning if there is none. The current live version does not matter, so moving
+    the pointer lets no author judge another. Deleted versions whose numbers were used again come before all
+    others.
     """
     before = max((one for one in live_numbers if one < number), default=0)
     return (before + 1 if before else 0), number

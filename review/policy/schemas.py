@@ -24,14 +24,14 @@ class ReviewPolicyUpdate(RequestSchema):
 
 
 class ReviewPolicyAnswer(ResponseSchema):
-    """How many approvals versions of a workspace need to go live."""
+    """The number of approvals that versions of a workspace need to go live."""
 
     required: _REQUIRED
     bypass: _BYPASS
 
 
 class MissingReview(ResponseSchema):
-    """What a version lacks that needs approvals to go live."""
+    """The approvals that a version still needs to go live."""
 
     id: Annotated[
         str | None,
@@ -42,7 +42,7 @@ class MissingReview(ResponseSchema):
 
 
 class ReviewErrorMembers(ResponseSchema):
-    """What errors about reviews tell programs."""
+    """The additional members of errors about reviews."""
 
     review: MissingReview | None = None
     review_id: Annotated[str | None, Field(description="The review that is open already.")] = None

@@ -84,7 +84,7 @@ class ReviewViewSet(EditorViewSet):
         return self._answer(request, review, status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Read a review, as it stands at this moment."""
+        """Read a review in its current state."""
         return self._answer(request, self.reviews.find(id, by=self.caller))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -100,7 +100,7 @@ class ReviewViewSet(EditorViewSet):
         return self._answer(request, review)
 
     def give_verdict(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Approve of the version under review, request changes to it, or withdraw what you said of it."""
+        """Approve the version under review, request changes to it, or withdraw your verdict."""
         given = VerdictCreate.read(request)
         review = self.reviews.give_verdict(
             id,

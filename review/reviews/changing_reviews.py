@@ -1,4 +1,4 @@
-"""Change a review: another version, other reviewers, or its end."""
+"""Change a review: move it to another version, set other reviewers, or close it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def change(
     is_closed: bool = False,
     by: Who = APPLICATION,
 ) -> ReviewRecord:
-    """Move a review to a newer version, name its reviewers, or close it; None leaves something as it is.
+    """Move a review to a newer version, name its reviewers, or close it; None leaves a value unchanged.
 
-    Needs the right to save. Raises `Conflict` with the code `review_closed` if the review has ended,
+    Requires the right to save. Raises `Conflict` with the code `review_closed` if the review has ended,
     `NotFound` for a version that the resource does not have, and `Invalid` for one that is not newer than the
-    one under review, and for reviewers who are no members.
+    one under review, and for reviewers who are not members.
     """
     by = caller_of(by)
     with changing_review(reviews, review_id, Right.SAVE, by) as subject:
@@ -59,7 +59,7 @@ def change(
 
 
 def _move_to(review: Review, version: Snapshot) -> None:
-    """Make a review about a newer version; verdicts on an equal configuration count for it."""
+    """Move a review to a version; verdicts on an equal configuration count for it."""
     if not (version.read_only or review.is_in_git) and version.number < review.version_number:
         raise Invalid.field(
             "versionId",
@@ -80,7 +80,7 @@ def _reassign(review: Review, names: Sequence[str]) -> bool:
 
 
 def _record_changes(subject: Subject, fields: Sequence[str], by: Caller) -> None:
-    """Log that reviewers were asked for something else than before."""
+    """Log a repeated request to the reviewers, after a change."""
     review = subject.review
     version = version_under_review(subject)
     names = names_of(list(review.reviewers.all()))

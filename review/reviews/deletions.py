@@ -1,4 +1,4 @@
-"""How reviews end with what they are about."""
+"""Ends reviews when their version or resource is deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _remove_with_resource(instance: Any, **_signal: Any) -> None:
 def _remove_with_override(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Remove the reviews of an override, whose row may go and come while the override stays in its file."""
+    """Remove the reviews of an override, whose row may come and go while the override stays in its file."""
     if resource.identity == IN_CODE:
         Review.objects.about(resource).delete()
 
@@ -28,9 +28,9 @@ def _remove_with_override(
 def _close_without_version(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
-    """Close the open review of a version that is deleted, unless it can be moved to a newer one.
+    """Close the open review of a deleted version, unless it can be moved to a newer one.
 
-    It always can where old versions are pruned.
+    It always can be moved when old versions are pruned.
     """
     if version is None or detail.get("pruned"):
         return

@@ -1,4 +1,4 @@
-"""Find reviews, as far as the caller may read the drafts that they are about."""
+"""Find reviews of drafts that the caller may read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from versioning.models.querysets import within
 from versioning.verbs import Verbs
 
 ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "closed_at"}
-"""When reviews came to the states that they never leave."""
+"""The columns with the times of final states."""
 
 
 def find(reviews: Verbs, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
@@ -35,8 +35,8 @@ def list_readable(
 ) -> ReviewQuerySet:
     """Return the reviews that the caller may read, newest first; `records_of` makes records of them.
 
-    All arguments narrow the list: `reviewer` to the reviews that a person was asked for, `author` to those
-    that a person asked for. Raises `Invalid` for a state that does not exist.
+    All arguments filter the list: `reviewer` by a requested reviewer, `author` by the requester. Raises
+    `Invalid` for a state that does not exist.
     """
     found = Review.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
     narrowed = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
@@ -48,7 +48,7 @@ def list_readable(
 
 
 def _in_state(reviews: Verbs, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
-    """Filter by state; that of an open review is not stored, but a resource has at most one of them."""
+    """Filter by state; an open review's state is computed, but a resource has at most one of them."""
     column = ENDED.get(state)
     if column is not None:
         return found.filter(**{f"{column}__isnull": False})

@@ -45,12 +45,11 @@ def give_verdict(
     body: str = "",
     by: Who = APPLICATION,
 ) -> ReviewRecord:
-    """Approve of the version under review, request changes to it, or withdraw what one said of it before.
+    """Approve the version under review, request changes to it, or withdraw the caller's verdict.
 
-    `version_id` is the version that the caller has looked at. Needs the right to publish. Raises `Conflict`
-    with the code `review_closed` if the review is closed or published, and `review_outdated` if it is about
-    another version by now; `Forbidden` with `own_change` if the caller saved one of the versions under
-    review.
+    `version_id` is the version that the caller has seen. Requires the right to publish. Raises `Conflict`
+    with the code `review_closed` if the review is closed or published, and `review_outdated` if it is now
+    about another version; `Forbidden` with `own_change` if the caller saved one of the versions under review.
     """
     by = caller_of(by)
     if verdict not in VerdictValue.values:
@@ -69,7 +68,7 @@ def give_verdict(
 
 
 def _under_review(subject: Subject, version_id: str) -> Snapshot:
-    """Return the version under review; raises `Conflict` if it is not the one that the caller looked at."""
+    """Return the version under review; raises `Conflict` if it is not the one that the caller has seen."""
     refuse_ended(subject.review)
     if version_id != subject.review.version_id:
         raise Conflict(
@@ -93,7 +92,7 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
 
 
 def _is_said_already(review: Review, verdict: str, body: str, named: frozenset[Named], by: Caller) -> bool:
-    """Say whether the verdict is the caller's latest on this configuration, or takes nothing back."""
+    """Return whether the verdict repeats the caller's latest on this configuration, or withdraws nothing."""
     own = Verdict.objects.on_configuration_of(review).filter(author_id=by.user_id)
     latest = own.last()
     if verdict == VerdictValue.WITHDRAW:

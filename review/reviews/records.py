@@ -1,7 +1,7 @@
 """Reviews as callers get them: with their state, what is missing, and which verdicts count.
 
-Nothing of that is stored, because roles, policies and versions change. However many reviews are asked about,
-it takes the same number of statements.
+All of that is computed, because roles, policies and versions change. The number of statements is the same for
+any number of reviews.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Key = tuple[str, str, Any]
 
 
 class ReviewState(StrEnum):
-    """Where a review stands."""
+    """The state of a review."""
 
     OPEN = "open"
     APPROVED = "approved"
@@ -42,7 +42,7 @@ class ReviewState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictRecord:
-    """What a person said of a version."""
+    """A person's verdict on a version."""
 
     by: str
     verdict: str
@@ -50,16 +50,16 @@ class VerdictRecord:
     version_id: str
     created_at: datetime.datetime
     counts: bool
-    """Whether it counts for the configuration that is under review now."""
+    """Whether it counts for the configuration currently under review."""
     account_id: Any
-    """The key of the account; None if that is gone."""
+    """The key of the account; None if it is gone."""
     ignored: Ignored | None
     """Why it does not count, if it is the person's latest on that configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewRecord:
-    """A review at the moment at which it was read."""
+    """A review in its state when it was read."""
 
     id: str
     workspace_id: str
@@ -68,32 +68,32 @@ class ReviewRecord:
     version_id: str
     version_number: int
     base_version_id: str | None
-    """The version that was live when the review was asked for."""
+    """The version that was live when the review was requested."""
     state: ReviewState
     requested_by: str | None
     """The user name; None for the application."""
     message: str
     reviewers: Sequence[str]
-    """Those who were asked and are members, by name."""
+    """The names of the requested reviewers who are members."""
     verdicts: Sequence[VerdictRecord]
-    """Those given in this review; while it is open, also earlier ones on the configuration under review."""
+    """The verdicts of this review; while it is open, also earlier ones on the configuration under review."""
     missing: int
-    """How many approvals are missing."""
+    """The number of missing approvals."""
     outdated: bool
     """Whether there is a newer version than the one under review."""
     created_at: datetime.datetime
     outcome: Outcome
-    """What the policy says of the version."""
+    """The policy's decision on the version."""
 
 
 def record_of(reviews: Verbs, review: Review) -> ReviewRecord:
-    """Return what callers get of a review."""
+    """Return the record of a review."""
     [found] = records_of(reviews, [review])
     return found
 
 
 def records_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewRecord]:
-    """Return what callers get of reviews, in their order."""
+    """Return the records of reviews, in their order."""
     resources = _resources(reviews, rows)
     outcomes = _outcomes(rows, resources)
     verdicts, reviewers = _verdicts(rows), _reviewers(rows)
@@ -129,7 +129,7 @@ def states_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewState]:
 def _state(review: Review, outcome: Outcome) -> ReviewState:
     """Return the state of a review.
 
-    Where no approval is required, one makes it approved: people may ask for a look although they need none.
+    If no approval is required, a single one makes it approved: people may request a review anyway.
     """
     if review.closed_at is not None:
         return ReviewState.CLOSED
@@ -155,7 +155,7 @@ def _record_of_verdict(verdict: Verdict, outcome: Outcome) -> VerdictRecord:
 
 
 def _is_outdated(review: Review, resource: VersionedResource | None) -> bool:
-    """Say whether there is a newer version; commits have numbers of their own."""
+    """Return whether there is a newer version; commits are numbered separately."""
     if resource is None or resource.latest_id == review.version_id:
         return False
     latest = resource.latest
@@ -170,7 +170,7 @@ def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource
 
 
 class _Reviewed(NamedTuple):
-    """What a review knows of its version, which may have been deleted."""
+    """A review's own data about its version, which may have been deleted."""
 
     version_id: str
     number: int
@@ -179,9 +179,9 @@ class _Reviewed(NamedTuple):
 
 
 def _question(review: Review, resource: VersionedResource | None) -> JudgedVersion:
-    """Return what to ask the policy.
+    """Return the version to judge by the policy.
 
-    There may be no resource: a file that was removed by hand, an agent that code defines no more.
+    There may be no resource: a file removed by hand, or an agent that code no longer defines.
     """
     target = Target(
         kind=review.kind,
@@ -213,7 +213,7 @@ def _resources(reviews: Verbs, rows: Sequence[Review]) -> Mapping[_Key, Versione
 
 
 def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
-    """Return the verdicts to show with each review, the oldest first."""
+    """Return the verdicts to show with each review, oldest first."""
     going = [row for row in rows if row.ended_at is None]
     on_configurations = Q(
         identity__in={row.identity for row in going},
@@ -231,7 +231,7 @@ def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
 
 
 def _reviewers(rows: Sequence[Review]) -> Mapping[Any, list[str]]:
-    """Return the names of those who were asked and are members still, by review."""
+    """Return the names of the requested reviewers who are still members, by review."""
     asked: Any = Review.reviewers.through
     members = Membership.objects.filter(user=OuterRef("user"), workspace=OuterRef("review__workspace"))
     names = asked.objects.filter(Exists(members), review__in=[row.pk for row in rows])

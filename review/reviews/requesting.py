@@ -1,4 +1,4 @@
-"""Ask for a review of a version."""
+"""Request a review of a version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from versioning.verbs import Verbs
 
 
 class ReviewOpen(Conflict):
-    """The resource has an open review already, and there is only one at a time."""
+    """The resource already has an open review; only one can be open."""
 
     code = "review_open"
 
@@ -33,7 +33,7 @@ class ReviewOpen(Conflict):
         self.review_id = review_id
 
     def details(self) -> dict[str, Any]:
-        """Return the review that is open."""
+        """Return the open review."""
         return {"reviewId": str(self.review_id)}
 
 
@@ -48,10 +48,10 @@ def ask(
     reviewers: Sequence[str] = (),
     by: Who = APPLICATION,
 ) -> ReviewRecord:
-    """Ask for a review of a version, by default of the latest; `reviewers` are names of members.
+    """Request a review of a version, by default of the latest; `reviewers` are names of members.
 
-    Needs the right to save. Raises `NotFound` for a version that the resource does not have, `Invalid` for
-    reviewers who are no members, and `ReviewOpen` if the resource has an open review.
+    Requires the right to save. Raises `NotFound` for a version that the resource does not have, `Invalid` for
+    reviewers who are not members, and `ReviewOpen` if the resource has an open review.
     """
     by = caller_of(by)
     collection = reviews.editor.collection(kind_named(kind))
@@ -83,7 +83,7 @@ def ask(
 
 
 def columns_of(version: Snapshot) -> dict[str, Any]:
-    """Return what a row keeps of the version that it is about, which may be deleted."""
+    """Return the columns about a version that a review stores, because the version may be deleted."""
     return {"version_id": version.version_id, "version_number": version.number, "digest": version.digest}
 
 
@@ -95,7 +95,7 @@ def names_of(accounts: Sequence[Any]) -> list[str]:
 def record_request(
     review: Review, target: Target, version: Snapshot | None, by: Caller, **detail: Any
 ) -> None:
-    """Log that a person asks for a review, or asks for something else in it; a version may be deleted."""
+    """Log that a person requests a review, or changes the request; the version may have been deleted."""
     events.record(
         "review.requested",
         by=by,

@@ -20,7 +20,7 @@ ReviewStateName = TypeAliasType("ReviewStateName", Literal[STATES])  # type: ign
 VERDICTS = tuple(VerdictValue.values)
 VerdictName = TypeAliasType("VerdictName", Literal[VERDICTS])  # type: ignore[valid-type]
 
-# What is documented here is checked in `review.reviews.values`, for every way to ask.
+# These limits are enforced in `review.reviews.values`, for all callers.
 _TEXT = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
 _REVIEWERS = Annotated[
     list[str],
@@ -56,7 +56,7 @@ class VerdictCreate(RequestSchema):
 
 
 class VerdictAnswer(ResponseSchema):
-    """What a person said of a version."""
+    """A person's verdict on a version."""
 
     by: str
     verdict: VerdictName
@@ -69,7 +69,7 @@ class VerdictAnswer(ResponseSchema):
 
 
 class ReviewAnswer(ResponseSchema):
-    """A review, as it stands at this moment."""
+    """A review in its current state."""
 
     id: Uuid
     resource: Annotated[ResourceReference, Source(lambda review: review)]

@@ -1,4 +1,4 @@
-"""The resources that reviews are about: found, readable, and locked while a review changes."""
+"""The resources of reviews: found, readable, and locked while a review changes."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def readable(reviews: Verbs, review_id: str, by: Caller) -> Review:
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
         collection = reviews.editor.collection(KINDS_BY_SLUG[review.kind])
-        collection.versions(review.resource_id, by=by)  # refuses, in either way
+        collection.versions(review.resource_id, by=by)  # raises in either case
         raise NotFound
     return review
 
 
 @contextmanager
 def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) -> Iterator[Subject]:
-    """Lock the resource of a review, so that the review does not change while anybody publishes.
+    """Lock the resource of a review, so that the review cannot change while a version is published.
 
     Raises what `readable` does, and `Forbidden` without the right.
     """
@@ -71,7 +71,7 @@ def refuse_ended(review: Review) -> None:
 
 
 def version_under_review(subject: Subject) -> Snapshot | None:
-    """Return the version under review; None if it has been deleted."""
+    """Return the version under review; None if it was deleted."""
     try:
         return find_version(subject.resource, subject.review.version_id)
     except NotFound:

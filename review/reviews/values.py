@@ -1,4 +1,4 @@
-"""What may be stored of a review and a verdict, and who may be asked: one check for every way to ask."""
+"""Limits for reviews and verdicts, and who can be a reviewer: one check for all callers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from versioning.models import Membership
 from versioning.models.accounts import name_of, normalized
 
 MAX_TEXT: Final = 10_000
-"""How many characters a message to the reviewers has, and what is said with a verdict."""
+"""The maximum length of a message to reviewers, and of a verdict's text."""
 MAX_REVIEWERS: Final = 50
 
 
 def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
-    """Return the accounts of members, each once; raises `Invalid` with every name that is no member's."""
+    """Return the accounts of members, without duplicates; raises `Invalid` with every other name."""
     if len(names) > MAX_REVIEWERS:
         raise Invalid.field(
             "reviewers", Message("must not have more than {limit} items", limit=MAX_REVIEWERS)

@@ -9,7 +9,7 @@ from versioning.verbs import Verbs
 class Reviews(Verbs):
     """Reviews and verdicts: `editor.reviews.ask("agent", "writer", message="…", by=user)`.
 
-    `by` is who acts, with their rights; the default is the application, which gives no verdicts.
+    `by` is the caller; the default is the application, which cannot give verdicts.
     """
 
     ask = requesting.ask

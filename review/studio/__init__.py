@@ -1,1 +1,1 @@
-"""Reviews in the studio: asking for one, giving verdicts, and saying everywhere what is missing."""
+"""Reviews in the studio: requesting one, giving verdicts, and showing what is missing."""

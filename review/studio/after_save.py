@@ -1,4 +1,4 @@
-"""What follows a save: asking for a review, or moving the open one to what was saved."""
+"""Next steps after a save: requesting a review, or moving the open one to the saved version."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
 BUTTON: Final = "review"
-"""What the button of the edit page sends as `then`."""
+"""The value of `then` that the button of the edit page sends."""
 
 
 def next_steps(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[NextStep]:
-    """Yield where the author of a version may want to go: to those who look at it."""
+    """Yield the suggested next step for the author of a version: its review."""
     review = open_review_of(resource)
     if review is not None:
         yield NextStep(
@@ -36,9 +36,9 @@ def next_steps(
 
 
 def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> str:
-    """Move the open review to the version, as the button said; return where to go on.
+    """Move the open review to the version, as the button requests; return the next address.
 
-    Without an open review that is the page that asks for one.
+    Without an open review, that is the page to request one.
     """
     asking = of_asking(kind, resource.pk, version.version_id)
     review = open_review_of(resource)

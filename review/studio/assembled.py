@@ -13,7 +13,7 @@ from versioning.domain.snapshots import Snapshot
 
 
 def assembled(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Sequence[Issue]]:
-    """Return what publishing the version would serve, or what is wrong with it."""
+    """Return the prompt that publishing the version would serve, or its errors."""
     try:
         if page.kind.is_shown:
             config = version.config
@@ -23,6 +23,6 @@ def assembled(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Se
         explanation = page.editor.agent.explain(page.resource_id, selector, context={}, by=page.caller)
     except Invalid as error:
         return None, error.issues
-    except NotFound:  # its code leaves the instructions to the editor, and the version has none
+    except NotFound:  # code leaves the instructions to the editor, and the version has none
         return None, []
     return Preview.of(explanation, blocks_on_page(page.effective(version), page.caller)), []

@@ -1,4 +1,4 @@
-"""The open review of a resource, and what a page says of it."""
+"""The open review of a resource, for pages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from versioning.serving.event_visibility import target_of
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:
-    """Return the open review of a resource; None if there is none."""
+    """Return the open review of a resource, or None."""
     return Review.objects.open().about(target_of(resource, get_editor().code)).first()
 
 
 def record_of(review: Review) -> ReviewRecord:
-    """Return a review as it stands at this moment."""
+    """Return a review in its current state."""
     [found] = Reviews.current().records_of([review])
     return found

@@ -1,4 +1,4 @@
-"""One review: what would change, the assembled prompt, who has looked, and the verdicts."""
+"""One review: the changes, the assembled prompt, the reviewers, and the verdicts."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
 
 SEEN: Final = "seen"
-"""What an open page says in the address of its news: the version that it shows."""
+"""The query parameter with which an open page names the version that it shows."""
 
 
 class ReviewPage(DifferencesPage):
-    """The comparison of the version under review with what is live, and all that belongs to it."""
+    """The comparison of the version under review with the live one, and the actions."""
 
     tab = "history"
 
     def get(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
-        """Show it; the open page hears what others do."""
+        """Show the review; the open page polls for changes by others."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.READ_DRAFTS)
         return self.show()
 
     @cached_property
     def review(self) -> ReviewRecord:
-        """The review; raises `NotFound` for one of another resource."""
+        """The review; raises `NotFound` if it is of another resource."""
         self.require(Right.READ_DRAFTS)
         found: ReviewRecord = Reviews.current().find(self.kwargs["review"], by=self.caller)
         if (found.resource_kind, found.resource_id) != (self.kind.slug, self.resource_id):
@@ -61,7 +61,7 @@ class ReviewPage(DifferencesPage):
         return self.address(page, self.review.id)
 
     def find(self, version_id: str | None) -> Snapshot | None:
-        """Return a version of the resource; None if it has been deleted, or none is named."""
+        """Return a version of the resource; None if it was deleted, or none is given."""
         if not version_id or self.with_history is None:
             return None
         try:
@@ -71,7 +71,7 @@ class ReviewPage(DifferencesPage):
         return found
 
     def show(self, *, status: int = 200, said: str = "", problems: Sequence[str] = ()) -> HttpResponse:
-        """Return the page, with what was typed and what is wrong with it."""
+        """Return the page, with the input and its errors."""
         record, resource = self.review, self.with_history
         if resource is None:
             raise NotFound
@@ -107,7 +107,7 @@ class ReviewPage(DifferencesPage):
         )
 
     def addresses(self) -> dict[str, str]:
-        """Return where the buttons of the page lead."""
+        """Return the addresses of the page's buttons."""
         version_id = self.review.version_id
         return {
             "publish_address": f"{self.address('publish')}?{urlencode({'version': version_id})}",
@@ -119,10 +119,10 @@ class ReviewPage(DifferencesPage):
         }
 
     def compared(self, resource: VersionedResource, version: Snapshot) -> dict[str, Any]:
-        """Return what the version changes, and the assembled prompt.
+        """Return the changes of the version, and the assembled prompt.
 
-        It is compared with what is live now, which publishing would replace; once the review is over, with
-        what was live when it was asked for.
+        It is compared with the current live version, which publishing would replace; once the review is over,
+        with the version that was live when it was requested.
         """
         began_with = self.review.base_version_id
         is_live = version.version_id == resource.active_id
@@ -149,17 +149,17 @@ class ReviewPage(DifferencesPage):
 
     @property
     def is_own(self) -> bool:
-        """Whether the person saved one of the changes under review."""
+        """Whether the person saved one of the versions under review."""
         return self.caller.user_id in self.review.outcome.authors
 
     @property
     def may_decide(self) -> bool:
-        """Whether the buttons for a verdict are offered; the verb decides."""
+        """Whether to offer the verdict buttons; the verb decides."""
         return not self.is_over and not self.is_own and self.may(Right.PUBLISH)
 
     @property
     def may_change(self) -> bool:
-        """Whether the review can be moved, other people asked, or closed."""
+        """Whether the person can move the review, change the reviewers, or close it."""
         return not self.is_over and self.may(Right.SAVE)
 
     def again(self, said: str, *, level: int = messages.SUCCESS) -> HttpResponse:
@@ -173,7 +173,7 @@ class VerdictPage(ReviewPage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
-        """Give it, on the version that the person has looked at."""
+        """Give the verdict on the version that the person has seen."""
         verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
         said = {
             VerdictValue.APPROVE: _("You approved of it."),
@@ -200,12 +200,12 @@ class VerdictPage(ReviewPage):
 
 
 class ChangePage(ReviewPage):
-    """Moves a review to a newer version, asks other people, or closes it."""
+    """Moves a review to a newer version, changes the reviewers, or closes it."""
 
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
-        """Do what the button says."""
+        """Perform the button's action."""
         self.require(Right.SAVE)
         given = request.POST
         changes: dict[str, dict[str, Any]] = {

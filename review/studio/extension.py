@@ -1,4 +1,4 @@
-"""What this application adds to the studio about reviews."""
+"""The extension of the studio by reviews."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the history says of versions: who approved of them, who asked for changes, who bypassed the review."""
+"""The history's notes on versions: who approved, who requested changes, who bypassed the review."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from versioning.serving.event_visibility import target_of
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return what was said of each version, by its id; two queries at most."""
+    """Return the notes on each version, by its id; two queries at most."""
     target = target_of(resource, get_editor().code)
     ids = [version.version_id for version in versions]
     found: defaultdict[str, list[SafeString]] = defaultdict(list)
@@ -37,8 +37,8 @@ def notes(
 
 
 def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
-    """Yield who published versions without a review, and why as far as the log still knows; one query."""
-    # What only a file or Git holds has no such column.
+    """Yield who published versions without a review, and why, if still logged; one query."""
+    # Versions in a file or in Git have no such column.
     columns = {version.version_id: getattr(version, "bypassed_by", "?") for version in versions}
     names = {version_id: name for version_id, name in columns.items() if name}
     if not names:

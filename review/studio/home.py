@@ -1,4 +1,4 @@
-"""What waits for a person, on the home page."""
+"""The reviews that wait for a person, on the home page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN: Final = 5
 
 
 def sections(caller: Caller) -> Iterator[HomeSection]:
-    """Yield the reviews that wait for the person; nothing if none does."""
+    """Yield the section with the reviews that wait for the person, if there are any."""
     found = waiting_for(caller)
     if not found:
         return

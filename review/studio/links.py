@@ -1,4 +1,4 @@
-"""Where the pages about reviews are."""
+"""The addresses of the pages about reviews."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def of_review(kind_slug: str, resource_id: str, review_id: object, page: str = "
 
 
 def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
-    """Return the address of the page that asks for a review of a version."""
+    """Return the address of the page to request a review of a version."""
     return f"{kind.address('review_ask', resource_id)}?{urlencode({'version': version_id})}"
 
 
 def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
-    """Return the review that an error says is missing approvals; None for any other error, or without one."""
+    """Return the page of the review for an error about missing approvals; None for other errors."""
     review_id = error.review_id if isinstance(error, ReviewRequired) else None
     if review_id is None:
         return None
@@ -32,7 +32,7 @@ def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Actio
 
 
 def of_event(kind: StudioKind, event: Event) -> str:
-    """Return the address of the review that an event is about; empty if it is about none."""
+    """Return the address of an event's review; empty for other events."""
     review_id = event.detail.get("reviewId")
     if not review_id or not event.type.startswith("review."):
         return ""

@@ -21,7 +21,7 @@ PER_PAGE: Final = 50
 
 
 class Show(StrEnum):
-    """Which of them a page shows."""
+    """The filters of the list."""
 
     OPEN = "open"
     WAITING = "waiting"
@@ -44,7 +44,7 @@ class ReviewsPage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show a page of the open ones, of one's own, of those that wait for the person, or of all."""
+        """Show a page of open reviews, the person's own, those waiting for the person, or all."""
         self.listen({"workspace_id": self.workspace.pk})
         given = request.GET.get("show", "")
         show = Show(given) if given in set(Show) else Show.OPEN

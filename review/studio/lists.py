@@ -15,9 +15,9 @@ from versioning.serving.event_visibility import target_of
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
-    """Return what the newest versions miss, by the slug of the kind and the id.
+    """Return what the newest versions lack, by the slug of the kind and the id.
 
-    Of workspaces whose drafts the caller may not read, nothing is said.
+    Workspaces whose drafts the caller may not read are left out.
     """
     waiting = [one for one in resources if one.waits and caller.may(Right.READ_DRAFTS, one.workspace_id)]
     if not waiting:

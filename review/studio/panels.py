@@ -1,4 +1,4 @@
-"""What pages about a version offer: asking for a review, the open one, and moving it."""
+"""Panels about reviews on pages about a version: request one, show the open one, move it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Right
 
 EDITING = frozenset({"edit", "since"})
-"""The edit page, and what renews its buttons."""
+"""The edit page, and the page that updates its buttons."""
 OWN_PAGE = "review"
 SAYING_WHY = EDITING | {"history", "version", "publish"}
-"""The pages that say to those who may publish why a version cannot be published."""
+"""The pages that tell publishers why a version cannot be published."""
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the buttons, and where the open review stands, for those who may read drafts."""
+    """Yield the buttons, and the state of the open review, for people who may read drafts."""
     workspace_id = shown.resource.workspace_id
     if shown.page == OWN_PAGE or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
         return
@@ -47,7 +47,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
-    """Return what is said of the open review; it can be moved to a newer version of the resource."""
+    """Return the panel about the open review; it can be moved to a newer version of the resource."""
     record = record_of(review)
     is_newest = shown.version.version_id == shown.resource.latest_id
     return {

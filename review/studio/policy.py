@@ -1,4 +1,4 @@
-"""The review policy of a workspace: its members read it, its admins change it."""
+"""The review policy of a workspace: its members may read it, its admins may change it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BYPASSES: Final = (
 
 
 class PolicyForm(forms.Form):
-    """How many approvals a version needs, and who may do without."""
+    """How many approvals a version needs, and who may bypass them."""
 
     required = forms.TypedChoiceField(
         label=gettext_lazy("Approvals before a version goes live"),
@@ -41,12 +41,12 @@ class PolicyPage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show it."""
+        """Show the policy."""
         policy = self._policy()
         return self.show(PolicyForm(initial={"required": policy.required, "bypass": policy.bypass}), policy)
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Change it, and show it again."""
+        """Change the policy, and show it again."""
         form = PolicyForm(request.POST)
         if not form.is_valid():
             return self.show(form, self._policy(), status=400)

@@ -24,7 +24,7 @@ class ReviewLine:
 
     record: ReviewRecord
     name: str
-    """What its resource is called."""
+    """The name of its resource."""
     address: str
 
     @property
@@ -34,7 +34,7 @@ class ReviewLine:
 
     @property
     def state(self) -> Wording:
-        """Where it stands."""
+        """Its state."""
         return STATES[self.record.state]
 
     @property
@@ -44,7 +44,7 @@ class ReviewLine:
 
     @property
     def missing(self) -> str:
-        """What its version still needs, in words."""
+        """The missing approvals of its version, in words."""
         if self.is_over:
             return ""
         return missing_in_words(self.record.missing, self.record.outcome.changes_requested_by)
@@ -52,23 +52,23 @@ class ReviewLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A person who was asked, or has said something, and the last that they said."""
+    """A reviewer or a person who gave a verdict, with their latest verdict."""
 
     name: str
     verdict: VerdictRecord | None
     why_not: str = ""
-    """Why what they said does not count; empty if it does, or if they have said nothing."""
+    """Why the verdict does not count; empty if it does, or there is none."""
 
     @property
     def wording(self) -> Wording:
-        """What they said, in a word."""
+        """The verdict in a word."""
         if self.verdict is None:
             return Wording(_("Has not looked yet"))
         return VERDICTS[self.verdict.verdict]
 
 
 def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
-    """Return reviews as lines of a list; one query for each kind of resource among them."""
+    """Return reviews as lines of a list; one query for each kind of resource."""
     names = names_of([(one.resource_kind, one.resource_id) for one in records], caller)
     return [
         ReviewLine(
@@ -81,7 +81,7 @@ def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine
 
 
 def people_of(record: ReviewRecord) -> list[Person]:
-    """Return who has to do with a review: first those who were asked, then those who spoke besides."""
+    """Return the people of a review: first the requested reviewers, then others who gave verdicts."""
     latest: dict[str, VerdictRecord] = {}
     for one in record.verdicts:
         latest[one.by] = one

@@ -1,4 +1,4 @@
-"""Asking others to look at a version."""
+"""Requesting a review of a version."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from versioning.models import Membership
 from versioning.models.accounts import name_of
 
 MAX_PEOPLE: Final = 200
-"""How many members a form offers."""
+"""The maximum number of members that a form offers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewerChoice:
-    """A member who can be asked."""
+    """A member who can be a reviewer."""
 
     name: str
     role: str
@@ -71,7 +71,7 @@ class AskPage(ResourcePage):
         return self.show(self.version(request.GET.get("version")))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Ask, and show the review; what is wrong stays in the form."""
+        """Request the review, and show it; after an error, show the form again."""
         self.require(Right.SAVE)
         version = self.version(request.POST.get("version"))
         message, people = typed_text(request, "message"), request.POST.getlist("reviewers")
@@ -84,7 +84,7 @@ class AskPage(ResourcePage):
                 reviewers=people,
                 by=self.caller,
             )
-        except Conflict:  # another person has asked in this moment
+        except Conflict:  # another person has just requested one
             return self.get(request, resource)
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
@@ -95,13 +95,13 @@ class AskPage(ResourcePage):
 
     @property
     def found(self) -> Any:
-        """The resource; raises `NotFound` while only code defines the agent: there is nothing to look at."""
+        """The resource; raises `NotFound` if only code defines the agent: there is nothing to review."""
         if self.with_history is None:
             raise NotFound("Nothing was saved yet, so there is nothing to look at.")
         return self.with_history
 
     def version(self, version_id: str | None) -> Snapshot:
-        """Return the version to ask about, by default the latest."""
+        """Return the version to review, by default the latest."""
         wanted = version_id or self.found.latest_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version

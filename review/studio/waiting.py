@@ -1,4 +1,4 @@
-"""Which reviews wait for a person."""
+"""The reviews that wait for a person."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from review.reviews.verbs import Reviews
 from versioning.domain.access import Caller, Right
 
 MAX_OPEN: Final = 500
-"""How many open reviews are looked at, the newest first."""
+"""How many open reviews are considered, newest first."""
 
 
 def waiting_for(caller: Caller, workspace_id: str | None = None) -> list[ReviewRecord]:
-    """Return the open reviews that wait for a person, in one workspace or all, the newest first.
+    """Return the open reviews that wait for a person, in one workspace or all, newest first.
 
-    Those that they were asked for and have said nothing about, and those that miss an approval that they may
-    give; never those of their own changes. The number of queries does not depend on how many there are.
+    These are reviews that they were asked for and have not answered, and those that lack an approval that
+    they may give; never reviews of their own changes. The number of queries is constant.
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
         return []
@@ -47,7 +47,7 @@ def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool
 
 
 def _commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
-    """Return the keys of the reviews since whose beginning the person has commented on their resources."""
+    """Return the keys of the reviews on whose resources the person has commented since the request."""
     identities = {row.identity for row in rows}
     own = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
     found: dict[Any, list[Any]] = {}

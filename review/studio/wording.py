@@ -18,7 +18,7 @@ from studio.translation import translated
 
 @dataclass(frozen=True)
 class Wording:
-    """What a state is called, and the class of its chip."""
+    """The name of a state, and the class of its chip."""
 
     word: str | Promise
     chip: str = ""
@@ -39,7 +39,7 @@ VERDICTS: Final[Mapping[str, Wording]] = {
 
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
-    """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
+    """Return what a version still needs to go live, in a sentence or two; empty if nothing."""
     return translated(summary_of(missing, changes_requested_by))
 
 

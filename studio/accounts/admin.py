@@ -1,4 +1,4 @@
-"""Accounts, for superusers: who may sign in, and who may do everything."""
+"""Accounts, for superusers: who may sign in, and who is a superuser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME: Final = _ACCOUNT.USERNAME_FIELD
 
 
 def _existing(*names: str) -> tuple[str, ...]:
-    """Return those of the names that are fields of the user model of the project, without its name."""
+    """Return the names that are fields of the project's user model, except the user name."""
     fields = {field.name for field in _ACCOUNT._meta.concrete_fields} - {_NAME}
     return tuple(name for name in names if name in fields)
 
@@ -32,7 +32,7 @@ _DATES: Final = _existing("last_login", "date_joined")
 class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes none at runtime
     """Django's pages about users, without staff status, groups and permissions, which the editor ignores.
 
-    Accounts are made by invitations and commands, which check their names. They are switched off and not
+    Accounts are created by invitations and commands, which check their names. They are deactivated instead of
     deleted, and keep their names, because history and log name them.
     """
 
@@ -51,7 +51,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     view_on_site = False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Return the name and the dates, and one's own rights, so that a superuser is always left."""
+        """Return the name, the dates, and the person's own rights, so that a superuser always remains."""
         return (_NAME, *_DATES, *(_RIGHTS if obj == request.user else ()))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -67,15 +67,15 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return no: accounts are made by invitations and commands."""
+        """Return False: accounts are created by invitations and commands."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return no: accounts are switched off."""
+        """Return False: accounts are deactivated."""
         return False
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
-        """Set the password of another account; one's own takes the old one."""
+        """Set the password of another account; changing one's own requires the old password."""
         if self.has_module_permission(request) and self.get_object(request, unquote(id)) == request.user:
             return HttpResponseRedirect(reverse("studio:password_change"))
         return super().user_change_password(request, id, form_url)

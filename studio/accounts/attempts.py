@@ -1,8 +1,8 @@
 """The subjects for which attempts to sign in are counted, so that passwords cannot be guessed.
 
-Wrong passwords count for the account and for the address that they come from. A browser that has signed in
-to the account before is counted on its own instead; otherwise anybody who knows a user name could lock its
-owner out with wrong passwords.
+Wrong passwords count for the account and for the client's address. A browser that has signed in to the
+account before is counted separately; otherwise anyone who knows a user name could lock its owner out with
+wrong passwords.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from django.urls import reverse
 from versioning.models.sign_in_attempts import subject
 
 BROWSER_COOKIE: Final = "editor_browser"
-_SALT: Final = "studio.signing_in"  # never changed: cookies that browsers have would be void
+_SALT: Final = "studio.signing_in"  # never changed: existing cookies would become invalid
 _COOKIE_AGE: Final = 180 * 24 * 60 * 60
-_IPV6_NETWORK: Final = 64  # bits; what one customer of a provider has at the least
+_IPV6_NETWORK: Final = 64  # bits; the smallest network that a provider gives a customer
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
-    """Set the cookie that identifies this browser for the account the next time."""
+    """Set the cookie that identifies this browser for the account next time."""
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps([_account_subject(request.user.get_username()), secrets.token_hex(8)], salt=_SALT),
@@ -39,11 +39,11 @@ def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the address of the client (for IPv6 the network); None if it is not known for sure.
+    """Return the address of the client (for IPv6 the network); None if it is uncertain.
 
     Clients can send any headers, so only the header named by `EDITOR_CLIENT_ADDRESS_HEADER` is used, and of
-    several addresses in it the last one, which the proxy itself has added. Behind a proxy without such a
-    header everybody would have the proxy's address, so None is returned.
+    several addresses in it the last one, which the proxy itself added. Behind a proxy without such a header
+    all clients would have the proxy's address, so None is returned.
     """
     header = settings.EDITOR_CLIENT_ADDRESS_HEADER
     if header:
@@ -74,7 +74,7 @@ def subjects_of(request: HttpRequest, name: str) -> list[str]:
 
 
 def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
-    """Return the subject for the browser, if this account was signed in to with it before."""
+    """Return the subject for the browser if it has signed in to this account before."""
     try:
         known, browser = signing.loads(
             request.COOKIES.get(BROWSER_COOKIE, ""), salt=_SALT, max_age=_COOKIE_AGE

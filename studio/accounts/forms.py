@@ -23,7 +23,7 @@ from versioning.models.sign_in_attempts import TooManyAttempts, subject
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-logger = logging.getLogger("studio.signing_in")  # the name that docs/administration.md gives to operators
+logger = logging.getLogger("studio.signing_in")  # docs/administration.md documents this name
 
 _MINUTE: Final = 60
 
@@ -54,7 +54,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
         ]  # a phone would cover the page with its keyboard
 
     def clean(self) -> dict[str, Any]:
-        """Check the password unless there were too many wrong ones; unknown names count just the same."""
+        """Check the password unless there were too many wrong ones; unknown names count in the same way."""
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return self.cleaned_data
@@ -75,7 +75,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
                 logger.warning("a wrong password", extra={**about, "wait_seconds": attempt.seconds})
 
     def confirm_login_allowed(self, user: User) -> None:
-        """Raise `ValidationError` for the inactive, and for people neither in a workspace nor invited."""
+        """Raise `ValidationError` for inactive accounts and for people neither members nor invited."""
         super().confirm_login_allowed(user)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise ValidationError(
@@ -85,7 +85,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
 
 
 class ChangePasswordForm(LimitedAttemptsForm, PasswordChangeForm):
-    """Changes one's own password; wrong old passwords are limited here, too."""
+    """Changes the person's own password; wrong old passwords are limited here, too."""
 
     def clean_old_password(self) -> str:
         """Check the old password unless there were too many wrong ones."""
@@ -100,7 +100,7 @@ class ChangePasswordForm(LimitedAttemptsForm, PasswordChangeForm):
 
 
 def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
-    """Turn the answer into a 429 if its form has refused the attempt."""
+    """Return the answer, with status 429 if its form has refused the attempt."""
     if isinstance(form, LimitedAttemptsForm) and form.seconds_to_wait:
         response.status_code = 429
         response["Retry-After"] = str(form.seconds_to_wait)
@@ -108,12 +108,12 @@ def with_retry_after(form: Any, response: HttpResponse) -> HttpResponse:
 
 
 def _known_name(name: str) -> str:
-    # What is no account's name may be a password that was typed into the wrong field.
+    # Text that is not an account's name may be a password typed into the wrong field.
     return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 
 def _sentence_about(seconds: int) -> str:
-    """Return how long to wait, in seconds or in minutes, as a sentence."""
+    """Return the time to wait, in seconds or minutes, as a sentence."""
     if seconds < _MINUTE:
         return ngettext(
             "There were too many wrong passwords. Wait %(count)s second, then try again.",

@@ -1,4 +1,4 @@
-"""Who is signed in: an open page asks before it sends a form (`sending.js`)."""
+"""The signed-in account, which an open page checks before it sends a form (`sending.js`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from studio.views import StudioPage
 
 
 class SessionPage(StudioPage):
-    """The account that is signed in, and the token with which its forms are taken."""
+    """The signed-in account, and the CSRF token for its forms."""
 
     http_method_names = ["get"]
 

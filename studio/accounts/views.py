@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 OPENED: Final = "studio.invitation"
-"""The session's member with the digest of the link that was opened last."""
+"""The session key for the digest of the invitation link that was opened last."""
 _TEMPLATE: Final = "studio/accounts/invited.html"
 
 
 @never_cache
 def open_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Take the secret out of the address: the session stores its digest, and no page is shown at the link.
+    """Move the secret out of the address: store its digest in the session, and redirect.
 
     So the secret is in no `Referer`, and only once in the history of the browser.
     """
@@ -51,7 +51,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def is_invited(request: HttpRequest, user: User) -> bool:
-    """Say whether an invitation of this user was opened in this browser and can be accepted."""
+    """Return whether an invitation of this user was opened in this browser and can be accepted."""
     try:
         return _invitations().find(request.session.get(OPENED, "")).username == user.get_username()
     except NotFound:
@@ -60,12 +60,12 @@ def is_invited(request: HttpRequest, user: User) -> bool:
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class AcceptPage(View):
-    """Asks for confirmation: from the invited account, or together with a password for a new one."""
+    """Asks for confirmation: from the invited account, or with a password for a new one."""
 
     http_method_names = ("get", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show what is offered, and what it takes to accept it."""
+        """Show the invitation, and how to accept it."""
         try:
             invitation = self._opened()
         except NotFound:
@@ -77,7 +77,7 @@ class AcceptPage(View):
         try:
             invitation = self._opened()
             if request.POST.get("invitation") != str(invitation.pk):
-                # Another link was opened in this browser meanwhile: people accept only what they saw.
+                # Another link was opened in this browser in the meantime: people accept only what they saw.
                 return self._show(invitation, status=409)
             if request.user.is_authenticated:
                 return self._accept(invitation, request.user)

@@ -1,4 +1,4 @@
-"""What an activity page can be narrowed by."""
+"""The filters of an activity page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from versioning.domain.events import matching
 
 MAX_TEXT: Final = 200
 NAMED: Final = ("resource_id", "detail__username", "detail__owner", "detail__prefix")
-"""Where an event names what it is about: resources, members, owners of keys, and keys."""
+"""The fields in which an event names its objects: resources, members, owners of keys, and keys."""
 
 
 class ActivityForm(forms.Form):
@@ -49,7 +49,7 @@ class ActivityForm(forms.Form):
 
     @property
     def wanted(self) -> dict[str, Any]:
-        """The filters as `editor.event.page` takes them."""
+        """The filters as arguments of `editor.event.page`."""
         given = self.given
         return {
             "types": frozenset(matching([given["type"]])) if "type" in given else None,

@@ -1,4 +1,4 @@
-"""Sentences with placeholders as lists of fragments, of which some lead somewhere. Pure."""
+"""Sentences with placeholders as lists of fragments, some of them links. Pure."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ class Fragment:
 
     text: str
     address: str = ""
-    """Where it leads; empty for plain words."""
+    """The address that it links to; empty for plain words."""
     is_who: bool = False
-    """Whether it names who did it."""
+    """Whether it names the actor."""
     number: int | None = None
-    """The number of the version that it names, if it names one that has a number."""
+    """The number of the version that it names, if that has a number."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with placeholders (`{who} published {version}`), and what stands for them."""
+    """A sentence with placeholders (`{who} published {version}`), and their values."""
 
     sentence: str
     values: Mapping[str, Fragment | str] = field(default_factory=dict)
 
 
 def as_fragments(sentence: str, values: Mapping[str, Fragment | str]) -> list[Fragment]:
-    """Return a sentence in fragments; a placeholder without a value stays as it is."""
+    """Return a sentence as fragments; a placeholder without a value stays unchanged."""
     fragments = []
     for place, text in enumerate(_PLACEHOLDER.split(sentence)):
         value = values.get(text, f"{{{text}}}") if place % 2 else text

@@ -1,4 +1,4 @@
-"""The lines of an activity page: a sentence about each event, with where its resources and versions are."""
+"""The lines of an activity page: a sentence about each event, with links to its resources and versions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from versioning.models import Event
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An event as a page tells it."""
+    """An event as a page shows it."""
 
     event: Event
     sentence: list[Fragment]
     comparison: str
-    """The address of what it changed; empty if there is nothing to compare, or not for the caller."""
+    """The address of the comparison with the version before; empty if there is none for the caller."""
     together: Fragment | None = None
-    """The release with which it happened, if it did with one and that is there for the caller."""
+    """The release that the event belongs to, if there is one that the caller may see."""
 
     @property
     def key(self) -> str:
@@ -48,10 +48,9 @@ class Line:
 def lines_of(
     events: Sequence[Event], caller: Caller, *, of_one: bool = False, as_you: bool = False
 ) -> list[Line]:
-    """Return events as a page tells them; the number of queries does not depend on how many there are.
+    """Return events as a page shows them; the number of queries does not depend on the number of events.
 
-    `of_one` says that the page is about one resource, which need not be named; `as_you` that the caller is
-    told of their own deeds as such.
+    `of_one` omits the resource, because the page is about only one; `as_you` addresses the caller as “you”.
     """
     found = _Found(events, caller)
     names = Names(
@@ -73,7 +72,7 @@ def lines_of(
 
 
 def _you(event: Event, caller: Caller) -> str:
-    """Return how to call the person who reads the page and did it elsewhere; empty for everybody else."""
+    """Return how to address the reader if they are the actor; empty for all other actors."""
     if not event.actor or event.actor != caller.username:
         return ""
     called = _("{name} (you, in another window)") if event.via == Via.STUDIO else _("{name} (you)")
@@ -81,7 +80,7 @@ def _you(event: Event, caller: Caller) -> str:
 
 
 class _Found:
-    """What the events are about, as far as it is there and the caller may read it."""
+    """The resources and versions of the events, as far as they exist and the caller may read them."""
 
     def __init__(self, events: Sequence[Event], caller: Caller) -> None:
         self.caller = caller
@@ -89,7 +88,7 @@ class _Found:
         """The identities of readable resources, by kind and id."""
         self.in_code: set[tuple[str, str]] = set()
         self.numbers: dict[str, int] = {}
-        """The numbers of versions that are in rows, by id."""
+        """The numbers of versions in rows, by id."""
         self.ids: dict[tuple[str, str, int], str] = {}
         """Their ids, by kind, resource and number."""
         for kind in KINDS:
@@ -130,7 +129,7 @@ class _Found:
             self.ids[kind.slug, resource_id, number] = str(pk)
 
     def comparison(self, event: Event) -> str:
-        """Return the address of what an event changed."""
+        """Return the address of the comparison for an event."""
         before, now = event.previous_version_id, event.version_id
         if _is_save(event):
             key = event.resource_kind, event.resource_id, (event.version_number or 1) - 1
@@ -150,7 +149,7 @@ class _Found:
     def _version(self, event: Event, version_id: str) -> Fragment:
         number = self.numbers.get(version_id)
         if number is None and version_id == event.version_id and _is_uuid(version_id):
-            number = event.version_number  # the version itself may be gone
+            number = event.version_number  # the version itself may have been deleted
         text = translated(reference_to_id(version_id)) if number is None else version_name(number)
         if not self._is_open(event, version_id):
             return Fragment(text, number=number)
@@ -158,19 +157,19 @@ class _Found:
         return Fragment(text, address, number=number)
 
     def _subject(self, event: Event) -> str:
-        """Return where an application shows what an event is about, if the caller may open that."""
+        """Return the address of an application's page about the event, if the caller may open it."""
         is_open = event.resource_id and self._is_there(event) and self._may_read_drafts(event)
         return extensions.address_of(self._kind(event), event) if is_open else ""
 
     def _is_there(self, event: Event) -> bool:
-        """Say whether the caller may read the resource, and it is still the one of the event."""
+        """Return whether the caller may read the resource and it is still the event's."""
         key = event.resource_kind, event.resource_id
         if event.resource_uuid == IN_CODE:
             return key in self.in_code
         return event.resource_uuid is not None and self.identities.get(key) == event.resource_uuid
 
     def _is_open(self, event: Event, version_id: str) -> bool:
-        """Say whether the caller can open a version of the resource."""
+        """Return whether the caller can open a version of the resource."""
         is_kept = version_id in self.numbers or version_id.startswith("git-")
         return is_kept and self._is_there(event) and self._may_read_drafts(event)
 
@@ -186,7 +185,7 @@ def _is_save(event: Event) -> bool:
 
 
 def _named(event: Event) -> Iterator[str]:
-    """Yield the ids of the versions that the sentence about an event names."""
+    """Yield the ids of the versions that an event's sentence names."""
     named = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
     yield from (version_id for version_id in named if version_id)
 

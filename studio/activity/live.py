@@ -1,6 +1,7 @@
-"""How an open page hears of what others do: it asks every two seconds while it is looked at.
+"""How an open page learns of changes by others: it polls every two seconds while it is visible.
 
-Streams are not for pages: a browser opens six connections to a host at most, and every tab would hold one.
+Streams are unsuitable for pages: a browser opens at most six connections to a host, and every tab would hold
+one.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from versioning.domain.kinds import KINDS
 from versioning.models import VersionedResource, events
 
 TOLD: Final = 5
-"""How many events an edit page tells one by one: the newest."""
+"""How many events an edit page shows individually: the newest."""
 
 
 SCOPE: Final = ("resource_kind", "resource_id", "workspace_id")
-"""What a page can be about, as `editor.event.page` takes it."""
+"""The scopes of a page, as arguments of `editor.event.page`."""
 
 
 class SinceForm(forms.Form):
-    """The position up to which an open page knows everything, and what it is about."""
+    """The position up to which an open page is up to date, and its scope."""
 
     after = forms.IntegerField(min_value=0, max_value=END)
     resource_kind = forms.ChoiceField(required=False, choices=[(kind.slug, kind.slug) for kind in KINDS])
@@ -44,21 +45,21 @@ class SinceForm(forms.Form):
     base = forms.CharField(required=False)
 
     def read(self) -> dict[str, Any]:
-        """Return what was given, by name; raises `Invalid`."""
+        """Return the given values by name; raises `Invalid`."""
         if not self.is_valid():
             raise Invalid([Issue(field=name, message=str(said[0])) for name, said in self.errors.items()])
         return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 class LivePage(StudioPage):
-    """Says whether something happened in a scope after a position, and where to go on from."""
+    """Returns whether a scope has events after a position, and the next position."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Answer in JSON: `{"changed": true, "next": 8123, "unread": 2}`; `unread` is for the bell."""
         given = SinceForm(request.GET).read()
         after: int = given.get("after", 0)
         scope = {str(name): given[name] for name in SCOPE if name in given}
-        now = events.position()  # what comes later is asked for the next time
+        now = events.position()  # later events are returned by the next request
         # A position beyond the end is of another log: the database was put back to an earlier state.
         changed = now < after or (now > after and self._has_events(after, scope))
         news = {"unread": unread(request)} if now != after else {}
@@ -70,15 +71,15 @@ class LivePage(StudioPage):
 
 
 class SincePage(ResourcePage):
-    """What an open edit page shows when the resource was changed elsewhere, by anybody."""
+    """The part of an open edit page about changes of the resource made elsewhere, by any person."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what happened after a position, newest first; what is typed is none of its business."""
+        """Show the events after a position, newest first; typed text is not affected."""
         if ids.problem(self.resource_id) is not None:
             raise NotFound
         given = SinceForm(request.GET).read()
         after = given.get("after", 0)
-        if after > events.position():  # of a log that is no more: all that there is may be new
+        if after > events.position():  # of a log that no longer exists: everything may be new
             after = 0
         found = self.editor.event.page(
             before=END,
@@ -98,7 +99,7 @@ class SincePage(ResourcePage):
         return TemplateResponse(request, "studio/activity/since.html", context)
 
     def _links(self, base: str) -> dict[str, Any]:
-        """Return where to go on; nowhere if the resource is gone, or closed to the caller by now."""
+        """Return the links to go on; none if the resource is gone or no longer readable."""
         try:
             there = self.resource
         except NotFound:
@@ -117,7 +118,7 @@ class SincePage(ResourcePage):
         }
 
     def _comparison(self, resource: VersionedResource, base: str) -> str:
-        """Return the address of what was saved since the form was opened; empty if there is nothing."""
+        """Return the address of the comparison with what was saved since the form was opened."""
         if base in {"", resource.latest_id} or not self.may(Right.READ_DRAFTS):
             return ""
         try:

@@ -1,4 +1,4 @@
-"""What sentences about events call the resources and versions that they name. Pure."""
+"""The names of resources and versions in sentences about events. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from versioning.models import Event
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What the resources and versions of events are called, and where they are."""
+    """The names and addresses of the resources and versions of events."""
 
     versions: Mapping[str, Fragment] = field(default_factory=dict)
     """By id."""
     resources: Mapping[tuple[str, str, Any], Fragment] = field(default_factory=dict)
     """By kind, id and identity."""
     subjects: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    """Where that is which an event is about besides its resource, such as a review; by position, ordinal."""
+    """The address of what an event is about besides its resource, such as a review; by position, ordinal."""
     named: Mapping[tuple[int, int], Fragment] = field(default_factory=dict)
-    """What events name of other applications, such as a release, in the same way."""
+    """Objects of other applications that events name, such as a release, by position and ordinal."""
     of_one: bool = False
     """Whether the page is about one resource, which its sentences need not name."""
 
@@ -43,7 +43,7 @@ class Names:
         return Fragment(_("draft {number}").format(number=version.number), version.address)
 
     def subject(self, event: Event) -> str:
-        """Return the address of what an event is about besides its resource; empty if it has no page."""
+        """Return the address of what an event is about besides its resource; empty without a page."""
         return self.subjects.get((event.position, event.ordinal), "")
 
     def resource(self, event: Event) -> Fragment:
@@ -53,12 +53,12 @@ class Names:
 
 
 def resource_name(event: Event) -> str:
-    """Return what the resource of an event is called: `agent writer`."""
+    """Return the name of an event's resource: `agent writer`."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{id}}"
     return named.format(id=event.resource_id)
 
 
 def version_name(number: int) -> str:
-    """Return what a version with this number is called within a sentence: `version 3`."""
+    """Return the name of a version with this number for use in a sentence: `version 3`."""
     return _("version {number}").format(number=number)

@@ -1,4 +1,4 @@
-"""The bell: what happened that concerns the person, and how much of it is new to them."""
+"""The bell: events that concern the person, and how many of them are new."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def unread(request: HttpRequest) -> int:
 
 
 class NotificationsPage(StudioPage):
-    """What happened last that concerns the person. Opening it, they have seen it."""
+    """The latest events that concern the person. Opening the page marks them as seen."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show it, the newest first; what is new is marked."""
+        """Show them, newest first; new ones are marked."""
         self.listen({})
         seen = preferences_of(request).seen_position
         found = list(notifications.news(self.caller, self.editor.code)[:SHOWN])

@@ -1,9 +1,8 @@
-"""What happened, as sentences: `ada published version 8 of agent writer in place of version 5`. Pure.
+"""Events as sentences: `ada published version 8 of agent writer in place of version 5`. Pure.
 
-A sentence is written as a whole, with a placeholder for everything that stands for itself, so that a
-translation can put it in any order. It becomes a list of fragments, of which some lead somewhere. Types of
-events whose application declares no sentence are told as they are called:
-`ada: pilot ended, agent writer`.
+Each message is a whole sentence with placeholders, so that a translation can use any order. It becomes a list
+of fragments, some of which are links. A type of event without a declared sentence is shown by its name: `ada:
+pilot ended, agent writer`.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ if TYPE_CHECKING:
 
 
 def who_of(event: Event) -> str:
-    """Return who did it."""
+    """Return the actor of an event."""
     if event.via == Via.FILE:
         return _("Somebody who changed the file")
     return event.actor or _("The application")
 
 
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
-    """Return the sentence about an event; `who` is how to call who did it, if not by name."""
+    """Return the sentence about an event; `who` replaces the name of the actor."""
     said = _said(event, names)
     return as_fragments(said.sentence, {"who": Fragment(who or who_of(event), is_who=True), **said.values})
 
 
 def _said(event: Event, names: Names) -> Sentence:
     if event.hidden_from:
-        # Of the prompt block itself, and of who changed it, readers of the agent learn nothing.
+        # Readers of the agent must not learn of the prompt block itself, or who changed it.
         if names.of_one:
             return Sentence(_("The text of a prompt block changed in this agent"))
         sentence = _("The text of a prompt block changed in {resource}")
@@ -62,11 +61,12 @@ def _said(event: Event, names: Names) -> Sentence:
     return _as_called(event, names)
 
 
-# About resources. Each sentence is there for a page about everything, and for one about this resource alone.
+# About resources. Each sentence has two forms: for a page about everything, and for one about this resource
+# alone.
 
 
 def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]) -> Sentence:
-    """Return the sentence that names the resource, or the one of its kind for its own page."""
+    """Return the sentence that names the resource, or the form for the resource's own page."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     if names.of_one and kind is not None:
         return Sentence(str(alone(kind.words)), {})
@@ -74,7 +74,7 @@ def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords
 
 
 def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragment | str) -> Sentence:
-    """Return the sentence that names the resource, or the one that leaves it out."""
+    """Return the sentence that names the resource, or the form without it."""
     if names.of_one:
         return Sentence(alone, values)
     return Sentence(sentence, {"resource": names.resource(event), **values})
@@ -245,7 +245,7 @@ _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {
 
 
 def _as_called(event: Event, names: Names) -> Sentence:
-    """Return an event in the words of its type: `review requested, agent writer, version 3`."""
+    """Return an event described by its type: `review requested, agent writer, version 3`."""
     subject = event.type.rpartition(".")[0]
     called = name_of(event.type)
     if subject != event.resource_kind:

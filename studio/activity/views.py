@@ -1,6 +1,6 @@
-"""What happened: on the home page, in a workspace, to a resource. Views of the log, as one may read it.
+"""The activity on the home page, in a workspace, and of a resource: views of the log for one reader.
 
-An audit log is the same page in the eyes of an admin, who also sees members and keys in it.
+For admins the same page is the audit log, because they also see members and keys in it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class ActivityPage(StudioPage):
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        """What the page is about, as `editor.event.page` takes it."""
+        """The scope of the page, as arguments of `editor.event.page`."""
         return {}
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Show a page of it, narrowed to what is asked for; the newest page updates itself."""
+        """Show a page of the filtered events; the newest page updates itself."""
         form = ActivityForm(request.GET, types=self.types(), of_one=self.of_one)
         before = _position(request.GET)
         if before is None:
@@ -83,18 +83,18 @@ class ActivityPage(StudioPage):
         ]
 
     def reads_drafts(self) -> bool:
-        """Say whether the caller sees here what is about drafts."""
+        """Return whether the caller sees events about drafts here."""
         scope = self.caller.scope(Right.READ_DRAFTS)
         return scope is None or bool(scope)
 
     def administers(self) -> bool:
-        """Say whether the caller sees here what only admins see."""
+        """Return whether the caller sees events for admins here."""
         scope = self.caller.scope(Right.ADMINISTER)
         return scope is None or bool(scope)
 
 
 class WorkspaceActivityPage(WorkspacePage, ActivityPage):
-    """What happened in one workspace, for all of its members."""
+    """The events of one workspace, for all its members."""
 
     tab = "activity"
     right = Right.READ
@@ -106,16 +106,16 @@ class WorkspaceActivityPage(WorkspacePage, ActivityPage):
         return {"workspace_id": self.workspace.pk}
 
     def administers(self) -> bool:
-        """Say whether the caller is an admin of the workspace."""
+        """Return whether the caller is an admin of the workspace."""
         return self.may(Right.ADMINISTER)
 
     def reads_drafts(self) -> bool:
-        """Say whether the caller may read the drafts of the workspace."""
+        """Return whether the caller may read the drafts of the workspace."""
         return self.may(Right.READ_DRAFTS)
 
 
 class ResourceActivityPage(ResourcePage, ActivityPage):
-    """What happened to one resource."""
+    """The events of one resource."""
 
     tab = "activity"
     of_one = True
@@ -127,16 +127,16 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
         return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
 
     def types(self) -> list[str]:
-        """Return the types about resources of its kind, and those that other applications may record."""
+        """Return the types of events about resources of its kind, and those of other applications."""
         others = {kind.slug for kind in KINDS} - {self.kind.slug}
         return [one for one in super().types() if one.partition(".")[0] not in others]
 
     def administers(self) -> bool:
-        """Say no: what only admins see is about no resource."""
+        """Return False: events for admins are never about a resource."""
         return False
 
     def reads_drafts(self) -> bool:
-        """Say whether the caller may read the drafts of the resource."""
+        """Return whether the caller may read the drafts of the resource."""
         return self.may(Right.READ_DRAFTS)
 
 

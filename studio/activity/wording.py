@@ -1,4 +1,4 @@
-"""What the types of events are called where people choose among them."""
+"""The names of event types where people choose among them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from versioning.domain.events import EventSubject, declared, subject_of
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectWords:
-    """What events are about, in words."""
+    """The subject of events, in words."""
 
     noun: Promise
-    """Within a sentence: `prompt block`."""
+    """For use in a sentence: `prompt block`."""
     title: Promise
-    """Several of them, at the head of a group: `Prompt blocks`."""
+    """The plural, as the head of a group: `Prompt blocks`."""
     anything: Promise
-    """The choice that stands for all events about them."""
+    """The choice for all events about the subject."""
 
 
 def _words(noun: Promise, title: Promise, anything: Promise) -> SubjectWords:
@@ -40,7 +40,7 @@ NOUNS: Final[Mapping[str, SubjectWords]] = {
     "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
     "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
 }
-"""The first half of the types of the core, besides the kinds; applications declare their own words."""
+"""The subjects of the core's types, besides the kinds; applications declare their own words."""
 
 _NAMES: Final[Mapping[str, Promise]] = {
     "versionCreated": pgettext_lazy("event", "draft saved"),
@@ -63,7 +63,7 @@ _NAMES: Final[Mapping[str, Promise]] = {
     "stopped": pgettext_lazy("event", "stopped"),
     "completed": pgettext_lazy("event", "completed"),
 }
-"""A type of the core, or the second half of one."""
+"""A type of the core, or its second half."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,18 +73,18 @@ class TypeGroup:
     subject: str
     title: str
     anything: str
-    """What the choice of all of them is called."""
+    """The name of the choice for all of them."""
     types: list[tuple[str, str]]
     """Each type with its name, such as `("agent.versionCreated", "Draft saved")`."""
 
     @property
     def pattern(self) -> str:
-        """The pattern that stands for all of them, and for those that are declared later."""
+        """The pattern that matches all of them, including types declared later."""
         return f"{self.subject}.*"
 
 
 def noun_of(subject: str) -> str:
-    """Return what the subject of a type is called: `prompt block`, `API key`."""
+    """Return the name of a type's subject: `prompt block`, `API key`."""
     words = words_about(subject)
     return str(words.noun) if words else spaced(subject)
 
@@ -98,14 +98,14 @@ def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
 
 
 def name_of(event_type: str) -> str:
-    """Return what a type is called beside its subject: `draft saved`."""
+    """Return the name of a type next to its subject: `draft saved`."""
     what = event_type.rpartition(".")[2]
     own = declared(event_type)
     return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
 
 
 def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
-    """Yield the types by subject, in the order in which they come."""
+    """Yield the types grouped by subject, in their original order."""
     for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
         words = words_about(subject)
         yield TypeGroup(

@@ -1,4 +1,4 @@
-"""What happened in workspaces, as sentences: members, invitations and API keys. Pure."""
+"""Events of workspaces as sentences: members, invitations and API keys. Pure."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _invitation(event: Event) -> Sentence:
 
 
 def _role(role: Any) -> str:
-    """Return a role in the language of the page; empty for none."""
+    """Return a role in the language of the page; empty without a role."""
     return str(ROLES.get(role, role or ""))
 
 

@@ -1,4 +1,4 @@
-"""The bases of pages that change many chosen resources: they ask first, and may report on each afterwards."""
+"""The base classes of pages that change chosen resources: they ask first, and may report results."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from versioning.editor.catalog import Wanted
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenResource:
-    """A chosen resource on the page that asks."""
+    """A chosen resource on the confirmation page."""
 
     choice: Choice
     draft: Draft | None
-    """The resource as it is now; None if it is not there, or the caller may not read its drafts."""
+    """The current state; None if the resource is gone or the caller may not read its drafts."""
     obstacle: str = ""
-    """Why nothing can be done with it; empty if it is offered."""
+    """Why the action is impossible for it; empty if it can be chosen."""
 
     @property
     def value(self) -> str:
-        """The value of its checkbox, for the version that was chosen."""
+        """The value of its checkbox, for the chosen version."""
         return value_of(self.choice.kind, self.choice.id, self.choice.version_id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """A chosen resource on the page that reports."""
+    """A chosen resource in the report."""
 
     kind: StudioKind
     outcome: Outcome
     draft: Draft | None
-    """The resource as it is now, as in `ChosenResource`."""
+    """The current state, as in `ChosenResource`."""
 
     @property
     def reasons(self) -> list[str]:
-        """Why it was refused, a sentence each."""
+        """The reasons for the refusal, a sentence each."""
         return reasons(self.outcome.error)
 
     @property
@@ -61,7 +61,7 @@ class Reported:
 
 
 class ChosenPage(StudioPage, ABC):
-    """Asks what to do with the resources that were chosen in a list, and does it once confirmed."""
+    """Asks what to do with the resources chosen in a list, and does it once confirmed."""
 
     ask_template: str
 
@@ -71,18 +71,18 @@ class ChosenPage(StudioPage, ABC):
 
     @abstractmethod
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why nothing can be done with a resource as it is now; empty if it can be offered."""
+        """Return why the action is impossible for a resource now; empty if it is possible."""
 
     @abstractmethod
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
-        """Do it, and answer; raises `Invalid` for what was typed, which the page then says."""
+        """Perform the action, and answer; raises `Invalid` for input errors, which the page shows."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Lead back: the page begins with a choice, which only a form can send."""
+        """Redirect back: the page begins with a choice, which only a form can send."""
         return self.go(self.back_address)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Ask; or do what was confirmed."""
+        """Ask for confirmation, or perform what was confirmed."""
         is_confirmed = "confirmed" in request.POST
         if matching.FIELD in request.POST and not is_confirmed:
             choices = matching.matching(request.POST, self.caller, self.narrow)
@@ -98,16 +98,16 @@ class ChosenPage(StudioPage, ABC):
             return self.ask(choices, error)
 
     def narrow(self, wanted: Wanted) -> Wanted:
-        """Narrow a list further, of which everything was chosen, to what can be offered at all."""
+        """When a whole list was chosen, filter it to resources for which the action is possible."""
         return wanted
 
     @property
     def back_address(self) -> str:
-        """The page of the studio on which the resources were chosen."""
+        """The studio page on which the resources were chosen."""
         return safe_next_url(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
-        """Return the page that asks, with what is wrong with what was typed."""
+        """Return the confirmation page, with the errors of the input."""
         found = self._drafts(choices)
         resources = [self._judged(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
         offered = [one for one in resources if not one.obstacle]
@@ -123,7 +123,7 @@ class ChosenPage(StudioPage, ABC):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return what else the templates show."""
+        """Return further context for the templates."""
         return {}
 
     def _judged(self, choice: Choice, draft: Draft | None) -> ChosenResource:
@@ -136,20 +136,20 @@ class ChosenPage(StudioPage, ABC):
 
 
 class BulkPage(ChosenPage):
-    """A change to the resources that were chosen: to each on its own, with a report on each afterwards."""
+    """A change to each of the chosen resources, independently, with a report on each afterwards."""
 
     report_template: str
 
     @abstractmethod
     def result(self, done: int, refused: int) -> str:
-        """Return what came of it, in one sentence."""
+        """Return the result in one sentence."""
 
     @abstractmethod
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Do it; raises `Invalid` as `confirmed` does."""
+        """Perform the change; raises `Invalid` as `confirmed` does."""
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
-        """Do it, and report."""
+        """Perform the change, and report."""
         return self._report(self.act(choices))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:

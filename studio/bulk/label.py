@@ -1,4 +1,4 @@
-"""Setting a label on chosen resources at once."""
+"""Setting a label on chosen resources."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from versioning.editor.bulk_changes import label_chosen
 
 
 class LabelChosenPage(BulkPage):
-    """Asks for a label and which versions get it, and sets it on each on its own."""
+    """Asks for a label and which versions get it, and sets it on each independently."""
 
     ask_template = "studio/bulk/label.html"
     report_template = "studio/bulk/labelled.html"
 
     def question(self, count: int) -> str:
-        """Ask which label these many get."""
+        """Return the question which label this many resources get."""
         return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Say how many have the label now, and how many have not."""
+        """Return how many have the label now, and how many do not."""
         if not refused:
             return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}
         return _("%(done)s labelled, %(refused)s not") % {"done": done, "refused": refused}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Say why a resource cannot be labelled."""
+        """Return why a resource cannot be labelled."""
         return "" if draft.may_publish else _("You may not set labels in its workspace.")
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
@@ -41,7 +41,7 @@ class LabelChosenPage(BulkPage):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return what was typed."""
+        """Return the input."""
         return self._given
 
     @property

@@ -1,4 +1,4 @@
-"""Publishing chosen drafts of both kinds at once."""
+"""Publishing chosen drafts of both kinds."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from versioning.editor.catalog import Wanted
 
 
 class PublishChosenPage(BulkPage):
-    """Shows what would go live, and publishes exactly these versions, each on its own."""
+    """Shows what would go live, and publishes exactly these versions, independently."""
 
     ask_template = "studio/bulk/publish.html"
     report_template = "studio/bulk/published.html"
 
     def question(self, count: int) -> str:
-        """Ask whether to publish this many."""
+        """Return the question whether to publish this many."""
         return ngettext("Publish %(count)s draft?", "Publish %(count)s drafts?", count) % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Say how many are live now, and how many are not."""
+        """Return how many are live now, and how many are not."""
         if not refused:
             return ngettext("%(done)s published", "%(done)s published", done) % {"done": done}
         return _("%(done)s published, %(refused)s not") % {"done": done, "refused": refused}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Say why a draft cannot be published as it was seen."""
+        """Return why a draft cannot be published as it was seen."""
         if choice.version_id == draft.resource.active_id:
             return _("It is live already.")
         if choice.version_id != draft.resource.latest_id:
@@ -40,7 +40,7 @@ class PublishChosenPage(BulkPage):
         return draft.hindrance
 
     def narrow(self, wanted: Wanted) -> Wanted:
-        """Choose only what waits."""
+        """Filter the list to waiting drafts."""
         return Wanted(wanted, waiting=True)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:

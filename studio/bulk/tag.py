@@ -1,4 +1,4 @@
-"""Changing the tags of chosen resources at once."""
+"""Changing the tags of chosen resources."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from versioning.editor.bulk_changes import tag_chosen
 
 
 class TagChosenPage(BulkPage):
-    """Asks which tags to add and to remove, and changes those of each on its own."""
+    """Asks which tags to add and to remove, and changes each resource independently."""
 
     ask_template = "studio/bulk/tag.html"
     report_template = "studio/bulk/tagged.html"
 
     def question(self, count: int) -> str:
-        """Ask which tags these many get."""
+        """Return the question which tags this many resources get."""
         return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Say of how many the tags have changed, and of how many not."""
+        """Return for how many the tags have changed, and for how many not."""
         if not refused:
             return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}
         return _("%(done)s tagged, %(refused)s not") % {"done": done, "refused": refused}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Say why the tags of a resource cannot be changed."""
+        """Return why the tags of a resource cannot be changed."""
         may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
         return "" if may else _("You may not change its tags.")
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Change the tags; raises `Invalid` if nothing was typed."""
+        """Change the tags; raises `Invalid` if the input is empty."""
         add, remove = (listed_in(self.request.POST.get(name, "")) for name in ("add", "remove"))
         if not add and not remove:
             raise Invalid.field("add", "must name a tag")
         return tag_chosen(self.editor.collection, choices, add=add, remove=remove, by=self.caller)
 
     def more(self) -> dict[str, Any]:
-        """Return what was typed."""
+        """Return the input."""
         return {name: self.request.POST.get(name, "") for name in ("add", "remove")}

@@ -1,9 +1,9 @@
 """Find the common parts of two sequences. Pure.
 
-Items, or short series of items, that occur once in each sequence are used as anchors first ("patience
-diff"), which is cheap and finds what people expect. What is left between the anchors goes to Myers' search
-for the shortest edit, which gives up after `MAX_EDITS`. All this work is charged to the budget of the page;
-what is still different when it is spent counts as replaced.
+Items, or short series of items, that occur once in each sequence are used as anchors first ("patience diff"),
+which is cheap and gives the expected result. The parts between the anchors go to Myers' search for the
+shortest edit, which gives up after `MAX_EDITS`. All this work is charged to the budget of the page; parts
+that still differ when it is spent count as replaced.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _once(items: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
 
 
 def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest part of the pairs, sorted by the first member, in which the second rises too."""
+    """Return the longest part of the pairs, sorted by the first member, in which the second rises, too."""
     tails: list[int] = []
     ends: list[int] = []
     previous: list[int] = []

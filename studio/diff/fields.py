@@ -1,4 +1,4 @@
-"""The differing fields of two configurations, each in its changes, with the titles of the page. Pure."""
+"""The differing fields of two configurations with their changes and titles. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studio.limits import PageBudget, shortened
 from versioning.domain.config import Config, ConfigSchema
 
 Names = Mapping[str, str]
-"""What prompt blocks are called, by id; others are called by their ids."""
+"""The names of prompt blocks, by id; other blocks are shown by their ids."""
 NO_NAMES: Final[Names] = MappingProxyType({})
 
 
@@ -28,32 +28,32 @@ class FieldChange:
     """A change within a field."""
 
     title: str
-    """Where in the field; empty for the field as a whole."""
+    """The place within the field; empty for the field as a whole."""
     op: Op
     sections: Sequence[Section] = ()
-    """Its text; empty for an empty one, and for a change that the note tells."""
+    """Its text; empty for an empty one, and for a change described by the note."""
     note: str = ""
     """The change in a sentence."""
     block_id: str = ""
-    """The prompt block that it is about, of a change of a reference."""
+    """The prompt block of a changed reference."""
     left_out: int = 0
-    """How many differences of it are too many for the page."""
+    """How many of its differences were left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldDifference:
-    """A field that differs between both versions."""
+    """A field that differs between two versions."""
 
     name: str
     title: str
     op: Op
-    """`added` where the version before had nothing in it, `removed` the other way round."""
+    """`added` if the version before had no value, `removed` in the opposite case."""
     changes: Sequence[FieldChange]
-    """Empty when the same is only written in another way."""
+    """Empty if only the notation differs."""
     note: str = ""
-    """What holds for the field as a whole, in a sentence."""
+    """A sentence about the field as a whole."""
     left_out: int = 0
-    """How many differences are too many for the page, besides those of the changes."""
+    """How many differences were left out, in addition to those of the changes."""
 
     @property
     def is_whole(self) -> bool:
@@ -70,7 +70,7 @@ def differences(
 ) -> list[FieldDifference]:
     """Return the differing fields of two configurations, in the order of the schema.
 
-    All of them share one budget, that of a page unless another is given.
+    All fields share one budget, by default that of a page.
     """
     budget = budget or PageBudget()
     return [
@@ -80,7 +80,7 @@ def differences(
 
 
 def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> list[str]:
-    """Return the titles of the fields that both configurations have and that do not differ."""
+    """Return the titles of the fields that are equal in both configurations."""
     different = {field.name for field in changed}
     same = {name for config in configs for name in config} - different
     return titles(in_reading_order(same))
@@ -95,7 +95,7 @@ def field_difference(
     if name in LISTED and None in (before, after) and isinstance(old or new, dict):
         old, new = old or {}, new or {}
     elif wording.is_rewritten(before, after):
-        # Blocks as the text that they are together, a value as the only variant: then both sides are alike.
+        # Blocks become their combined text, a value becomes the only variant: then both sides are alike.
         unify = as_text if name == "instructions" else as_variants
         old, new = unify(old), unify(new)
         note = wording.rewriting(name, after, is_same_text=canonical.same(old, new))
@@ -150,6 +150,6 @@ def _texts(before: Any, after: Any, op: Op) -> tuple[str, str]:
     old = "" if op is Op.ADDED else as_text(before)
     new = "" if op is Op.REMOVED else as_text(after)
     if old == new and op is Op.CHANGED:
-        # The same characters, as a text and as a number: the notation of JSON tells them apart.
+        # The same characters as a text and as a number: JSON notation distinguishes them.
         return canonical.dump(before), canonical.dump(after)
     return old, new

@@ -14,7 +14,7 @@ from studio.limits import PageBudget
 
 _WORDS: Final = re.compile(r"\w+")
 _ALIKE: Final = 0.5
-"""How much of their words two items must share for one to be the other, changed and moved."""
+"""The share of words that two items must have in common to count as one changed or moved item."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,18 +22,18 @@ class JsonChange:
     """A value within a JSON value that was added, removed, moved or changed."""
 
     path: tuple[str, ...]
-    """The keys that lead to it; an item of a list by its place, from 1."""
+    """The keys that lead to it; for list items the position, from 1."""
     op: Op
     before: Any = None
     after: Any = None
     came_from: int | None = None
-    """Of a change within an item of a list that has another place as well: the place before, from 1."""
+    """For a change within a list item that also moved: its position before, from 1."""
 
 
 def json_changes(before: Any, after: Any, budget: PageBudget, path: tuple[str, ...] = ()) -> list[JsonChange]:
     """Return the changes between two JSON values, in the order of the keys and items.
 
-    Each is charged to the budget; those that exceed it are left out and counted.
+    Each is charged to the budget; changes beyond it are left out and counted.
     """
     if isinstance(before, dict) and isinstance(after, dict):
         return _changed_members(before, after, budget, path)
@@ -76,16 +76,16 @@ class _Item:
     """Where a page shows it."""
     op: Op
     before: int
-    """The position before, and after; the same where it has only one."""
+    """The positions before and after; equal if it has only one."""
     after: int
     is_displaced: bool = False
-    """Of a changed item: whether it has another place, not only other neighbours."""
+    """For a changed item: whether it really moved, not only relative to its neighbours."""
 
 
 def _changed_items(
     before: list[Any], after: list[Any], budget: PageBudget, path: tuple[str, ...]
 ) -> list[JsonChange]:
-    """Return the changes of a list; equal items are found again wherever they are."""
+    """Return the changes of a list; equal items are matched at any position."""
     items = _compared_items(before, after, budget)
     changed: list[JsonChange] = []
     for number, item in enumerate(items):
@@ -116,7 +116,7 @@ def _compared_items(before: list[Any], after: list[Any], budget: PageBudget) -> 
     found = [_Item(place=j, op=Op.MOVED, before=i, after=j) for i, j in _moves(old, new, gone, come)]
     similar = _similar(before, after, gone, come, budget)
     pairs = [*similar, *(pair for gap in between for pair in _alike(before, after, gap, gone, come))]
-    # The budget keeps the similar ones few; all others are in one gap.
+    # The budget limits the similar ones; all others are in one gap.
     displaced = _overtaking(pairs) | {
         (i, j) for i, j in similar if not any(i in gap and j in filled for gap, filled in between)
     }
@@ -129,7 +129,7 @@ def _compared_items(before: list[Any], after: list[Any], budget: PageBudget) -> 
 
 
 def _overtaking(pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the pairs of positions in which an item comes before one that it came after."""
+    """Return the pairs of positions whose relative order was reversed."""
     found, furthest = set(), -1
     for i, j in sorted(pairs):
         if j < furthest:
@@ -139,7 +139,7 @@ def _overtaking(pairs: list[tuple[int, int]]) -> set[tuple[int, int]]:
 
 
 def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> list[tuple[int, int]]:
-    """Return the pairs of equal items at other positions; both are removed from the sets."""
+    """Return the pairs of equal items at different positions; removes both from the sets."""
     places: dict[str, list[int]] = {}
     for j in sorted(come, reverse=True):
         places.setdefault(new[j], []).append(j)
@@ -152,7 +152,7 @@ def _moves(old: list[str], new: list[str], gone: set[int], come: set[int]) -> li
 def _alike(
     before: list[Any], after: list[Any], gap: tuple[range, range], gone: set[int], come: set[int]
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items where one was changed into the other; both are removed from the sets."""
+    """Return the pairs of items of which one was changed into the other; removes both from the sets."""
     pairs = []
     for i, j in zip([i for i in gap[0] if i in gone], [j for j in gap[1] if j in come], strict=False):
         if _type(before[i]) == _type(after[j]):
@@ -165,7 +165,7 @@ def _alike(
 def _similar(
     before: list[Any], after: list[Any], gone: set[int], come: set[int], budget: PageBudget
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items whose texts have most words in common; both are removed from the sets."""
+    """Return the pairs of items whose texts have the most words in common; removes both from the sets."""
     old, new = ({i: _words(items[i]) for i in places} for items, places in ((before, gone), (after, come)))
     pairs = []
     for j in sorted(place for place in come if new[place]):
@@ -191,5 +191,5 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _type(item: Any) -> tuple[str, Any]:
-    """Return what two items must have in common to count as one changed item."""
+    """Return a key that two items must share to count as one changed item."""
     return type(item).__name__, item.get("type") if isinstance(item, dict) else None

@@ -1,4 +1,4 @@
-"""How differences are shown: in one text, or side by side. Browsers remember what was chosen last."""
+"""The layout of differences: one text, or side by side. The browser remembers the last choice."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Choice:
 
 
 def layout_of(request: HttpRequest) -> str:
-    """Return the layout that the address names, or the one that this browser used last; inline at first."""
+    """Return the layout named by the address, or the last one of this browser; inline by default."""
     remembered = request.COOKIES.get(COOKIE, "")
     return requested_layout(request) or (remembered if remembered in LAYOUTS else INLINE)
 
 
 def requested_layout(request: HttpRequest) -> str:
-    """Return the layout that the address names; empty if it names none."""
+    """Return the layout named by the address, or empty."""
     requested = request.GET.get(PARAMETER, "")
     return requested if requested in LAYOUTS else ""
 
 
 def switch(request: HttpRequest, parameters: Mapping[str, str]) -> list[Choice]:
-    """Return links to the same page in each layout; `parameters` say what it shows, also after a form."""
+    """Return links to the same page in each layout; `parameters` reproduce the page, also after a form."""
     titles = {INLINE: _("Inline"), SIDE_BY_SIDE: _("Side by side")}
     current = layout_of(request)
     found = []
@@ -54,7 +54,7 @@ def switch(request: HttpRequest, parameters: Mapping[str, str]) -> list[Choice]:
 
 
 def remember(request: HttpRequest, response: HttpResponse) -> None:
-    """Let this browser remember the layout that the address names, if it names one."""
+    """Store the layout named by the address, if any, in a cookie of this browser."""
     requested = requested_layout(request)
     if requested and request.COOKIES.get(COOKIE) != requested:
         response.set_cookie(

@@ -11,7 +11,7 @@ from studio.diff.spans import Op, Span
 from studio.limits import PageBudget
 
 _MARKS: Final = 12
-"""How many characters the marks around a piece count as."""
+"""The marks around a piece count as this many characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +20,21 @@ class Row:
 
     spans: tuple[Span, ...]
     ends: Op | None
-    """What became of its line break; None at the end of the text."""
+    """The change of its line break; None at the end of the text."""
     before: int | None
-    """The number of its line in the version before, and after; None where it has none."""
+    """The number of its line in the version before, and after; None if it has none."""
     after: int | None
     shows_break: bool = False
-    """Whether to mark the line break, because nothing else shows that a line was joined or split."""
+    """Whether to mark the line break, because no other mark shows that a line was joined or split."""
 
     @property
     def ops(self) -> set[Op]:
-        """What became of its pieces; of an empty line, of its line break."""
+        """The changes of its pieces; for an empty line, of its line break."""
         return {span.op for span in self.spans} or {self.ends or Op.SAME}
 
     @property
     def op(self) -> Op:
-        """What became of the line as a whole."""
+        """The change of the line as a whole."""
         return next(iter(self.ops)) if len(self.ops) == 1 and not self.shows_break else Op.CHANGED
 
 
@@ -47,7 +47,7 @@ class Section:
     folded: int = 0
     """How many lines are folded."""
     text: str = ""
-    """The text of folded lines; empty where it is too long for the page."""
+    """The text of folded lines; empty if it is too long for the page."""
     before: int = 1
     """The number of the first line in the version before, and after."""
     after: int = 1
@@ -67,7 +67,7 @@ def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Ro
 def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) -> list[Section]:
     """Return the lines in sections: changes with some lines around them, and the rest folded.
 
-    They are charged to the budget; what exceeds it is left out and counted.
+    Lines are charged to the budget; those beyond it are left out and counted.
     """
     found: list[Section] = []
     before = after = 1
@@ -75,7 +75,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
         if budget.is_spent:
             budget.left_out += _changed_places(part)
         elif isinstance(part, str):
-            # What did not change must not use up the budget of what did.
+            # Unchanged lines must not use up the budget of changed ones.
             is_short = len(part) <= budget.characters // 10
             text = budget.take(part) if is_short else ""
             found.append(Section(folded=_count_lines(part), text=text, before=before, after=after))
@@ -91,7 +91,7 @@ def sections(pieces: Sequence[Span], budget: PageBudget, *, context: int = 2) ->
 
 
 def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
-    """Yield the pieces near a change, and between them the text of whole lines that are not."""
+    """Yield the pieces near a change and, between them, the text of whole unchanged lines."""
     near: list[Span] = []
     for place, piece in enumerate(pieces):
         first, last = place == 0, place == len(pieces) - 1
@@ -102,7 +102,7 @@ def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
         if piece.op is Op.SAME and not last:
             end = _before_lines(piece.text, context)
         middle = piece.text[start:end] if piece.op is Op.SAME else ""
-        # A single line is no longer than the remark that it is folded.
+        # A single line is no longer than the note about folding it.
         if _count_lines(middle) <= 1:
             near.append(piece)
             continue
@@ -178,7 +178,7 @@ def _rows(pieces: Sequence[Span], before: int, after: int) -> Iterator[Row]:
 
 
 def _shows_break(row: Row, following: Row | None) -> bool:
-    # Where a whole line follows that came or went too, the line break is the one before it.
+    # If a whole changed line follows, the line break is the one before it.
     is_shown = following is not None and following.ops == {row.ends}
     return row.ends in {Op.REMOVED, Op.ADDED} and row.ops != {row.ends} and not is_shown
 

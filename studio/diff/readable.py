@@ -1,4 +1,4 @@
-"""Fields of a configuration as people read them: texts, conditions in words, the rest as an outline. Pure."""
+"""Fields of a configuration in readable form: texts, conditions in words, the rest as an outline. Pure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from studio.forms.conditions import in_words, is_rules, sentence
 REFERENCE: Final = "prompt_block_ref"
 MODEL: Final = "model"
 LISTED: Final = ("tools", "agents", "workflows", "scorers")
-"""The fields that list what is used, by name: one more of it is told as one more."""
+"""The fields that list used things by name: an additional one is shown as one addition."""
 _NAMING_A_MODEL: Final = frozenset({"provider", "name", MODEL})
 MAX_OUTLINED: Final = 50_000
-"""How much JSON becomes an outline: deep inside, the indent of an item is sixty times as long."""
+"""Larger JSON does not become an outline: deep inside, an item's indent is sixty times as long."""
 _LIKE_JSON: Final = re.compile(r"-?\d|true$|false$|null$|[\"\s-]|.*\s$")
-"""Texts that need quotes, so that they are not taken for a number, a list or nothing."""
+"""Texts that need quotes, so that they are not mistaken for a number, a list or nothing."""
 
 _DECIDED: Final = {
     **dict.fromkeys(("instructions", "rules"), "shown"),
     **dict.fromkeys(("tools", "agents", "workflows"), "offered"),
 }
-"""What the conditions of a field decide; those of all others, when something is used."""
+"""What the conditions of a field decide; for all other fields, when something is used."""
 _USED: Final = "used"
 _OFFERED: Final = "offered"
 _SHOWN: Final = "shown"
@@ -46,16 +46,16 @@ class Condition(str):
 
 
 class Named(str):
-    """Words that need no key before them: what they name is the field itself."""
+    """Words without a key: they name the field itself."""
 
     __slots__ = ()
 
 
 def readable(name: str, value: Any) -> Any:
-    """Return the value of a field for comparing: in the same shape, as far as people think in it.
+    """Return the value of a field for comparing: in the same shape, as far as that is readable.
 
-    Rules become words, a block of text is one with and without rules, and the provider and the name of a
-    model are one text.
+    Rules become words, a block of text has the same shape with and without rules, and the provider and name
+    of a model become one text.
     """
     what = _DECIDED.get(name, _USED)
     if is_rules(value) or (name == "rules" and value is None):
@@ -79,7 +79,7 @@ def readable(name: str, value: Any) -> Any:
 
 
 def as_variants(value: Any) -> list[Any]:
-    """Return a value from `readable` as variants: one that is always used, unless it is a list of them."""
+    """Return a value from `readable` as variants: itself if it is a list of them, else as the only one."""
     return value if isinstance(value, list) else [_variant(value, None)]
 
 
@@ -99,7 +99,7 @@ def as_text(value: Any) -> str:
 
 
 def is_reference(value: Any) -> bool:
-    """Say whether a value from `readable` is a reference to a prompt block."""
+    """Return whether a value from `readable` is a reference to a prompt block."""
     return _is_block(value) and value["type"] == REFERENCE
 
 
@@ -144,7 +144,7 @@ def _is_block(value: Any) -> bool:
 
 
 def _outline(value: Any) -> Iterator[str]:
-    """Yield the lines of a JSON value: `key: value`, `- item`, and what lies deeper indented."""
+    """Yield the lines of a JSON value: `key: value`, `- item`, with deeper ones indented."""
     if isinstance(value, dict) and value:
         is_variant = value.keys() == {"rules", "value"}
         for key, member in value.items():
@@ -164,7 +164,7 @@ def _outline(value: Any) -> Iterator[str]:
 
 
 def _entry(head: str, value: Any) -> Iterator[str]:
-    """Yield a member or an item: on one line if it has one, otherwise below its head."""
+    """Yield a member or an item: on one line if it fits, otherwise below its head."""
     is_nested = isinstance(value, dict | list) and bool(value)
     lines = list(_outline(value))
     if not is_nested and len(lines) == 1:

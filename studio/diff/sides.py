@@ -1,4 +1,4 @@
-"""The lines of a difference side by side: the version before to the left of the one after. Pure."""
+"""The lines of a difference side by side, the version before on the left. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Cell:
 
     number: int
     spans: tuple[Span, ...]
-    """Its pieces: those of both versions, and those of this one alone."""
+    """Its pieces: the common ones, and those only in this version."""
     shows_break: bool = False
     """Whether to mark its line break, which the other version does not have here."""
     is_broken_otherwise: bool = False
-    """Whether the line beside it has other pieces, because a line break came or went."""
+    """Whether the line next to it has other pieces, because a line break was added or removed."""
 
     @property
     def text(self) -> str:
@@ -29,7 +29,7 @@ class Cell:
 
     @property
     def op(self) -> Op:
-        """What became of the line: `same`, `removed` or `added` as a whole, or `changed` within."""
+        """The change of the line: `same`, `removed` or `added` as a whole, or `changed` within."""
         ops = {span.op for span in self.spans}
         if self.shows_break or self.is_broken_otherwise or len(ops) > 1:
             return Op.CHANGED
@@ -38,7 +38,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two lines that stand beside each other; None where one version has no such line."""
+    """Two lines next to each other; None if one version has no such line."""
 
     before: Cell | None
     after: Cell | None
@@ -46,17 +46,17 @@ class Pair:
 
 @dataclass
 class _Side:
-    """The lines of one version since both versions had a line break in the same place."""
+    """The lines of one version since the last line break that both versions have in the same place."""
 
     own: Op
-    """What becomes of the pieces that only this version has."""
+    """The change of pieces that only this version has."""
     number: int
     line: list[Span] = field(default_factory=list)
     is_open: bool = False
     ended: list[Cell] = field(default_factory=list)
 
     def add(self, row: Row) -> None:
-        """Add what a row of the combined text holds of this version."""
+        """Add this version's part of a row of the combined text."""
         self.line += [span for span in row.spans if span.op in {Op.SAME, self.own}]
         self.is_open = self.is_open or row.ends in {Op.SAME, self.own} or bool(self.line)
         if row.ends in {Op.SAME, self.own}:
@@ -70,7 +70,7 @@ class _Side:
             self.line, self.is_open = [], False
 
     def taken(self) -> list[Cell]:
-        """Return the lines that have ended, each once."""
+        """Return the ended lines, and remove them."""
         ended, self.ended = self.ended, []
         return ended
 
@@ -78,8 +78,8 @@ class _Side:
 def side_by_side(rows: Iterable[Row], before: int = 1, after: int = 1) -> Iterator[Pair]:
     """Yield the lines of consecutive rows as pairs, numbered in both versions from these numbers on.
 
-    Lines that end in the same place stand beside each other. What lies between two such pairs is paired from
-    its beginning, and the longer side goes on alone.
+    Lines that end in the same place are paired. The lines between two such pairs are paired from the
+    beginning, and the longer side continues alone.
     """
     left, right = _Side(Op.REMOVED, before), _Side(Op.ADDED, after)
     for row in rows:

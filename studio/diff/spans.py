@@ -1,6 +1,6 @@
-"""Two texts as one: what is unchanged, removed and added, by line and then by word. Pure.
+"""Two texts combined: the unchanged, removed and added pieces, by line and then by word. Pure.
 
-Nothing is lost: both texts can be restored from the spans.
+No text is lost: both texts can be restored from the spans.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from studio.limits import PageBudget
 
 
 class Op(StrEnum):
-    """What happened to a piece of text, a line or a value."""
+    """The change of a piece of text, a line or a value."""
 
     SAME = "same"
     REMOVED = "removed"
     ADDED = "added"
     CHANGED = "changed"
-    """Of a line or a value: something inside of it."""
+    """For a line or a value: something inside it."""
     MOVED = "moved"
-    """Of an item of a list: it has another place."""
+    """For an item of a list: it has another position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,18 @@ class Span:
 
 
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# A number, a single character of a script that puts no spaces between words, a word, a gap, or a sign.
+# A number, a single character of a script without spaces between words, a word, a gap, or a sign.
 _WORDS: Final = re.compile(
     r"\d+(?:[.,:]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\n|[^\S\n]+|[^\w\s]"
 )
 MAX_BY_WORD: Final = 1_000_000
-"""How many characters are compared by word at most; more than that are shown as replaced altogether."""
+"""Longer texts are not compared by word, but shown as replaced as a whole."""
 _LEAST_COMMON: Final = 0.3
-"""The part of the shorter text that must stay for a comparison by word to be worth reading."""
+"""The share of the shorter text that must be unchanged for a useful comparison by word."""
 
 
 def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
-    """Return the pieces of both texts in reading order; the old text precedes the one that replaces it.
+    """Return the pieces of both texts in reading order; the old text precedes its replacement.
 
     Without the added pieces they give `before`, without the removed ones `after`.
     """
@@ -74,7 +74,7 @@ def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Itera
 
 
 def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
-    """Return the pieces of two texts by word, or as a whole if hardly a word is unchanged."""
+    """Return the pieces of two texts by word, or as a whole if hardly any word is unchanged."""
     as_a_whole = [Span(Op.REMOVED, before), Span(Op.ADDED, after)]
     if len(before) + len(after) > MAX_BY_WORD:
         return as_a_whole
@@ -107,7 +107,7 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
     """Return the pieces with insertions and removals of lines starting at the start of a line.
 
     Between "a." and "a.", line break, "b." the difference may be the line break and "b.", or the full stop,
-    the line break and "b": people expect the first.
+    the line break and "b"; readers expect the former.
     """
     found = list(pieces)
     for place in range(1, len(found) - 1):

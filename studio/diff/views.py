@@ -1,4 +1,4 @@
-"""Two versions compared: any two, draft and live, or one and the previous one."""
+"""Comparisons of two versions: any two, draft and live, or one and the previous one."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from versioning.editor.timeline import Timeline, entry_of, labels_of, previous_o
 from versioning.models import VersionedResource
 
 IN_CODE: Final = "code"
-"""What stands in the address for the agent as its code defines it."""
+"""Stands in the address for the agent as defined in code."""
 PREVIOUS: Final = "previous"
-"""What stands in the address for the version before the other one."""
+"""Stands in the address for the version before the other one."""
 OFFERED: Final = 50
 MAX_MESSAGE: Final = 60
 
@@ -42,9 +42,9 @@ class Side:
     id: str
     title: str
     address: str = ""
-    """Where the version is shown; empty for the agent as its code defines it."""
+    """The address of the version's page; empty for the agent as defined in code."""
     version: Snapshot | None = None
-    """None for the agent as its code defines it."""
+    """None for the agent as defined in code."""
     state: State | None = None
 
 
@@ -54,23 +54,23 @@ class DifferencesPage(ResourcePage):
     blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
     """The prompt blocks that the differing configurations refer to, by id."""
     parameters: Mapping[str, str] = MappingProxyType({})
-    """What the address of the page has to say besides the layout; after a form, it does not say it itself."""
+    """The parameters of the page's address besides the layout; after a form the address lacks them."""
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
-        """Return what changes if the second version is served instead of the first."""
+        """Return the effects of serving the second version instead of the first."""
         schema = self.collection.schema_of(self.resource_id)
         old, new = self.effective(before), self.effective(after)
         return differences(old, new, schema, self.budget(), self.names(old, new))
 
     def budget(self) -> PageBudget:
-        """Return how much the page may show: side by side, every text is there three times."""
+        """Return the budget of the page: side by side, every text is there three times."""
         if layout.layout_of(self.request) == layout.INLINE:
             return PageBudget()
         whole = PageBudget()
         return PageBudget(characters=whole.characters // 2, lines=whole.lines // 2)
 
     def names(self, *configs: Config) -> dict[str, str]:
-        """Return what the prompt blocks are called that configurations refer to, by id; takes one query."""
+        """Return the names of the prompt blocks that configurations refer to, by id; takes one query."""
         listed = [config.get("instructions") for config in configs]
         together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
         found = blocks_on_page({"instructions": together}, self.caller)
@@ -100,7 +100,7 @@ class ComparePage(DifferencesPage):
     tab = "compare"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the differences; without a choice, what publishing the draft would change."""
+        """Show the differences; by default, what publishing the draft would change."""
         self.require(Right.READ_DRAFTS)
         found = self.with_history
         if found is None:
@@ -142,7 +142,7 @@ class ComparePage(DifferencesPage):
         return fields, (old, new)
 
     def _sides(self, resource: VersionedResource) -> tuple[Side | None, Side]:
-        """Return what the address names: by default what is live, and what was saved last."""
+        """Return the versions in the address: by default the live one and the newest."""
         given = {name: self.request.GET.get(name) or None for name in ("from", "to")}
         after = self._side(resource, given["to"] or resource.latest_id)
         if given["from"] not in {None, PREVIOUS}:
@@ -176,7 +176,7 @@ class ComparePage(DifferencesPage):
         )
 
     def _choices(self, resource: VersionedResource, sides: Iterable[Side]) -> list[tuple[str, str]]:
-        """Return the versions to choose from: the newest, the live one, and the two that are shown."""
+        """Return the versions to choose from: the newest, the live one, and the two on the page."""
         history = self.collection.versions(self.resource_id, by=self.caller)
         newest = [entry.version for entry in Timeline(resource, history.versions)[0:OFFERED]]
         live = [resource.active] if resource.active else []

@@ -1,4 +1,4 @@
-"""The changes of a configuration in sentences. Pure, but for the language of the reader."""
+"""The changes of a configuration in sentences. Pure, except for the language of the reader."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _WHEN: Final = {
 _USED_WHEN: Final = gettext_lazy("when it is used")
 
 _NEEDLESS: Final = {"instructions": ("content", "id"), MODEL: (MODEL,)}
-"""What needs no name, because it is the thing itself."""
+"""Parts that need no name, because they are the field itself."""
 
 
 def title_of(name: str, change: JsonChange, *, is_list: bool) -> str:
-    """Return where in a field a change is, such as `Block 2` or `search · description`.
+    """Return the place of a change in a field, such as `Block 2` or `search · description`.
 
-    `is_list` says whether the field holds a list: of blocks, or of variants.
+    `is_list` says whether the field is a list: of blocks, or of variants.
     """
     keys = list(change.path)
     parts: list[str] = []
@@ -49,14 +49,14 @@ def _item(name: str, number: str, came_from: int | None) -> str:
 
 
 def is_rewritten(before: Any, after: Any) -> bool:
-    """Say whether a field is written in another way: a text and blocks, one value and variants."""
+    """Return whether the notation of a field changed: a text and blocks, one value and variants."""
     if before is None or after is None:
         return False
     return isinstance(before, list) != isinstance(after, list)
 
 
 def rewriting(name: str, after: Any, *, is_same_text: bool) -> str:
-    """Return the sentence about a field that is written in another way; `after` is its new value."""
+    """Return the sentence about a changed notation; `after` is the field's new value."""
     if name == "instructions":
         tell = _as_blocks if isinstance(after, list) else _as_one_text
         return tell(after, is_same_text=is_same_text)
@@ -106,7 +106,7 @@ def of_reference(change: JsonChange, names: Mapping[str, str]) -> str:
 
 
 def block_of(change: JsonChange) -> str:
-    """Return the id of the prompt block that a reference refers to after a change, or did before it went."""
+    """Return the id of the prompt block of a reference after a change, or before its removal."""
     item = _item_of(change)
     return str(item["id"] if isinstance(item, dict) else item)
 
@@ -116,7 +116,7 @@ def _item_of(change: JsonChange) -> Any:
 
 
 def moved(place: int) -> str:
-    """Return the sentence about a block or another item of a list that has a new place."""
+    """Return the sentence about a block or another list item at a new position."""
     return _("It was number %(number)s before.") % {"number": place}
 
 

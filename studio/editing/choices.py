@@ -18,14 +18,14 @@ from versioning.domain.access import Right
 from versioning.editor.catalog import Suggestion, suggestions
 
 MAX_CHOICES: Final = 20
-"""How many suggestions there are at once."""
+"""The maximum number of suggestions."""
 
 _KINDS = {kind.namespace: kind for kind in KINDS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Something that can be referred to by its id, in the words of the page; the script gets it as JSON."""
+    """A suggestion to refer to by id, in the words of the page; the script gets it as JSON."""
 
     id: str
     name: str
@@ -50,7 +50,7 @@ class ChoicesPage(ResourcePage):
     """Suggestions while a person types: `?of=prompt&q=tone`, as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
-        """Return what the caller may read and whose id or name contains the text."""
+        """Return the readable resources whose id or name contains the text."""
         self.require(Right.SAVE)
         kind = _KINDS.get(request.GET.get("of", ""), PROMPT_BLOCK)
         text = request.GET.get("q", "").replace("\x00", "").strip()
@@ -59,7 +59,7 @@ class ChoicesPage(ResourcePage):
 
 
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
-    """Return the tools that the agent can use by name, and the names that its context has."""
+    """Return the tools that the agent can use by name, and the names in its context."""
     return {
         "tools": sorted(get_editor().code.tools_of(resource_id)),
         "context": [control.path for control in controls],

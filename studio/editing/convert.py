@@ -1,4 +1,4 @@
-"""Change how a field of the edit page is edited: as one text, blocks, controls or JSON."""
+"""Changes the mode in which a field is edited: one text, blocks, controls or JSON."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class ConvertPage(EditablePage):
-    """The controls of a field in another mode, with what was typed; a fragment of a page."""
+    """The controls of a field in another mode, with the typed value; a fragment of a page."""
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the field, or the reason why that mode cannot express it; nothing is saved."""
+        """Return the field, or why it cannot be shown in that mode; nothing is saved."""
         self.require(Right.SAVE)
         name, before, mode = (request.GET.get(part, "") for part in ("field", "from", "to"))
         controls = controls_of(request.POST)

@@ -35,9 +35,9 @@ _TEMPLATES = {
 EXCERPT = 2_000
 """How many characters are shown of a field that cannot be edited here."""
 _OF_RECORD = ("metadata", "metadataBefore", "tags", "tagsBefore")
-"""The controls of what belongs to the record and to no version."""
+"""The controls of the record, which belong to no version."""
 NEW = "NEW"
-"""What the names of the controls of an empty row begin with; the script puts the row's own in its place."""
+"""The prefix in the names of an empty row's controls; the script replaces it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +48,15 @@ class FieldView:
     words: Words
     control: Input
     locked: str = ""
-    """Why it cannot be changed here; empty where it can."""
+    """Why it cannot be changed here; empty if it can."""
     in_code: str = ""
-    """What the code says, where code defines the agent."""
+    """The value in the code, if code defines the agent."""
     saved: str = ""
-    """What was saved, as text."""
+    """The saved value, as text."""
 
     @property
     def excerpt(self) -> str:
-        """The beginning of what was saved."""
+        """The beginning of the saved value."""
         return shortened(self.saved, EXCERPT)
 
     @property
@@ -67,16 +67,16 @@ class FieldView:
 
 @dataclass(frozen=True, kw_only=True)
 class EditForm:
-    """All fields of a resource in two parts: those that everybody edits, and the rest."""
+    """All fields of a resource in two parts: the main ones, and the rest."""
 
     first: Sequence[FieldView]
     more: Sequence[FieldView]
     locked: Sequence[FieldView] = ()
-    """What only the code may set."""
+    """The fields that only code may set."""
     unapplied: Sequence[FieldView] = ()
-    """What an override holds and never applies."""
+    """The fields of an override that are never applied."""
     large: Sequence[FieldView] = ()
-    """What is too long for the page; saving leaves it as it is."""
+    """The fields that are too long for the page; saving leaves them unchanged."""
 
     @property
     def set_in_more(self) -> list[str]:
@@ -90,7 +90,7 @@ class EditForm:
 
     @classmethod
     def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:
-        """Return the form with these controls; `config` is what they began with."""
+        """Return the form with these controls; `config` is the configuration that they began with."""
         views = [_field(name, controls, config) for name in names]
         unapplied = []
         if code is not None:
@@ -135,7 +135,7 @@ def _why_locked(name: str, free: Sequence[str]) -> str:
 
 
 def empty_rows() -> dict[str, Input]:
-    """Return the controls of each sort of row, empty."""
+    """Return the empty controls of each type of row."""
     rule: Shown = {"kind": "rule", "field": "", "operator": "equals", "type": "text", "value": ""}
     group: Shown = {"kind": "group", "operator": "AND", "conditions": []}
     rows: dict[str, Shown] = {
@@ -156,7 +156,7 @@ class Submission:
 
     controls: Input
     began_with: Config | None
-    """None when that version is gone."""
+    """None if that version is gone."""
     reading: Reading
     changed: dict[str, Any]
     metadata: dict[str, Any]
@@ -169,7 +169,8 @@ class Submission:
     ) -> Submission:
         """Read the form; `reading` has its errors.
 
-        If the version that it started from is gone, everything that differs from the latest counts as typed.
+        If the version that it started from is gone, everything that differs from the latest version counts as
+        typed.
         """
         reading = Reading()
         base = latest if began_with is None else began_with
@@ -186,7 +187,7 @@ class Submission:
         )
 
     def check(self, schema: ConfigSchema) -> None:
-        """Raise `Invalid` if something cannot be read, together with the errors of all other fields."""
+        """Raise `Invalid` if a value cannot be read, together with the errors of all other fields."""
         issues = list(self.reading.issues)
         if not issues:
             return
@@ -199,8 +200,8 @@ class Submission:
         raise Invalid(issues)
 
     def on_top_of(self, latest: Config) -> Input:
-        """Return the form of the latest configuration, with what was typed here put over it."""
-        # What cannot be read yet was typed, too.
+        """Return the form of the latest configuration, with the typed changes applied to it."""
+        # Unreadable values were typed, too.
         unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
         form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
         for name in (*_OF_RECORD, "changeMessage"):
@@ -212,7 +213,7 @@ def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]
     """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
     tags = tags_of(metadata)
-    # What can be no tag shows in the JSON alone: it must not go when a tag is typed.
+    # Invalid tags are shown only in the JSON: they must not disappear when a tag is typed.
     is_plain = metadata.get(MEMBER, tags) == tags
     rest = {name: value for name, value in metadata.items() if name != MEMBER} if is_plain else metadata
     text = json_text(rest or None)
@@ -224,7 +225,7 @@ def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]
 
 
 def _tag_changes(controls: Input, reading: Reading) -> dict[str, Any]:
-    """Return the tags as a member of the metadata, if they were changed since the form was made."""
+    """Return the tags as a member of the metadata, if they were changed in the form."""
     if "tags" not in controls:
         return {}
     before, after = (listed_in(controls[name].as_line) for name in ("tagsBefore", "tags"))
@@ -238,7 +239,7 @@ def _tag_changes(controls: Input, reading: Reading) -> dict[str, Any]:
 
 
 def _metadata_changes(controls: Input, reading: Reading) -> dict[str, Any]:
-    """Return what was changed in the metadata since the form was made; other members stay as they are."""
+    """Return the changes of the metadata in the form; other members stay unchanged."""
     if "metadata" not in controls:
         return {}
     before = read_json(controls["metadataBefore"], "metadata", Reading())

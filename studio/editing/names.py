@@ -1,4 +1,4 @@
-"""The names that the editor of prompts suggests: of the context schema, and used elsewhere."""
+"""The names that the prompt editor suggests: from the context schema, and used elsewhere."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from versioning.domain.config import Config
 from versioning.domain.selectors import Status
 
 MAX_NAMES: Final = 300
-"""How many names are suggested."""
+"""The maximum number of suggested names."""
 MAX_READ: Final = 40
-"""How many resources of a kind are read for names that are used elsewhere."""
+"""How many resources of a kind are read for names used elsewhere."""
 MAX_CHARACTERS: Final = 1_000_000
-"""How long the configurations of these may be together."""
+"""The maximum total length of their configurations."""
 
 _TYPES: Final = {
     "string": gettext_lazy("text"),
@@ -45,14 +45,14 @@ class ContextName:
     declared: bool = False
     """Whether the context schema of the resource itself declares it."""
     used: str = ""
-    """What else uses or declares it; empty if the resource itself does."""
+    """Which other resource uses or declares it; empty if the resource itself does."""
 
 
 class NamesPage(EditablePage):
     """The names, as JSON: `{"names": [{"path": "customer.name", …}]}`."""
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
-        """Return what the resource declares, then what others use that the caller may read."""
+        """Return the names that the resource declares, then those that other readable resources use."""
         self.require(Right.SAVE)
         config = self.effective(self.base)
         found: dict[str, ContextName] = {}
@@ -64,7 +64,7 @@ class NamesPage(EditablePage):
         return JsonResponse({"names": [asdict(name) for name in list(found.values())[:MAX_NAMES]]})
 
     def _elsewhere(self, config: Config) -> Iterator[Config]:
-        """Yield what is read for names: what is related to the resource, then the newest of its workspace."""
+        """Yield the resources to read: the related ones, then the newest of the workspace."""
         blocks = [block_id for _, block_id in referenced_blocks(config)]
         yield from _read(PROMPT_BLOCK, blocks, self.caller)
         found = self.collection.dependents(self.resource_id, status=Status.DRAFT, by=self.caller)
@@ -76,14 +76,14 @@ class NamesPage(EditablePage):
 
 
 def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Config]:
-    """Return the configurations of some resources, as far as the caller may read them, in their order."""
+    """Return the configurations of the readable ones among some resources, in their order."""
     first = wanted[:MAX_READ]
     found = kind.collection.newest_readable(first, limit=MAX_CHARACTERS, by=caller) if first else {}
     return [found[one].config for one in first if one in found]
 
 
 def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
-    """Yield what the schema of a configuration declares; `used` is its name, or empty for one's own."""
+    """Yield the names that a schema declares; `used` is its resource, or empty for the page's own."""
     for control in declared_values(config):
         yield ContextName(
             path=control.path,
@@ -96,7 +96,7 @@ def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
 
 
 def _used(config: Config) -> Iterator[ContextName]:
-    """Yield what the placeholders and conditions of a configuration ask for."""
+    """Yield the names in the placeholders and conditions of a configuration."""
     for name in names_in(config):
         if len(name.path) <= MAX_NAME:
             yield ContextName(path=name.path, used=_title(config))

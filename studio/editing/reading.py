@@ -1,4 +1,4 @@
-"""A configuration to read, for those who may not change it: the prompt, the model, tools and sub-agents."""
+"""A read-only configuration, for people who may not change it: the prompt, the model, tools, sub-agents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from versioning.domain.access import Caller
 from versioning.domain.config import Config
 
 MAX_ITEMS: Final = 250
-"""How many blocks, tools and variants of each a page shows."""
+"""The maximum number of blocks, of tools and of variants of each on a page."""
 
 _WITH_WORDS: Final = frozenset(
     {"name", "description", "instructions", "content", "rules", "model", "tools", "agents"}
@@ -28,11 +28,11 @@ _WITH_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadText:
-    """A text, as much of it as the page shows."""
+    """A text, truncated to fit the page."""
 
     text: str
     left_out: int
-    """How many characters are too many for the page."""
+    """How many characters were left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class ReadBlock:
     """The prompt block, if the caller may read it."""
     rules: Mapping[str, Any] | None = None
     is_filled: bool = True
-    """Whether placeholders are filled in: not in an agent whose instructions are one text."""
+    """Whether placeholders are filled in, which needs instructions made of blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class ReadUsage:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadVariant:
-    """A value and when it counts; a field without variants has one that always does."""
+    """A value and its condition; a field without variants has one that always applies."""
 
     value: Any
     rules: Mapping[str, Any] | None = None
@@ -77,22 +77,22 @@ class ReadModel:
 
 @dataclass(kw_only=True)
 class ReadConfig:
-    """What the page shows of a configuration."""
+    """A configuration as a page shows it."""
 
     description: str
     blocks: Sequence[ReadBlock]
     more_blocks: int
-    """How many blocks are too many for the page."""
+    """How many blocks were left out."""
     rules: Mapping[str, Any] | None
     models: Sequence[ReadVariant]
     tools: Sequence[ReadVariant]
     agents: Sequence[ReadVariant]
     others: Sequence[tuple[str, ReadText]] = field(default_factory=list)
-    """The titles of all other fields, with what is in them."""
+    """The titles and values of all other fields."""
 
     @classmethod
     def of(cls, config: Config, text_field: str, caller: Caller) -> ReadConfig:
-        """Return a configuration as the caller may read it; `text_field` is the one of its text.
+        """Return a configuration as the caller may read it; `text_field` is the field with its text.
 
         Takes three queries.
         """

@@ -1,4 +1,4 @@
-"""What a form refers to, as it is shown in place: prompt blocks with their text, and sub-agents."""
+"""The references of a form as the page shows them: prompt blocks with their text, and sub-agents."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import suggestions_by_id
 
 MAX_READ: Final = 2 * PageBudget.characters
-"""How many characters the prompt blocks of a page may have together."""
+"""The maximum total length of the prompt blocks on a page."""
 EXCERPT_LINES: Final = 2
 EXCERPT: Final = 240
-"""How many characters, and lines, are shown of a prompt block that is not expanded."""
+"""The maximum length in characters of an unexpanded prompt block on the page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,13 @@ class ShownBlock:
 
     choice: Choice
     text: str | None
-    """None where it is too long for the page, together with the others."""
+    """None if the texts together are too long for the page."""
     rules: Mapping[str, Any] | None
-    """When it is shown, by rules of its own."""
+    """Its own display rules."""
 
     @property
     def excerpt(self) -> str:
-        """How the text begins."""
+        """The beginning of the text."""
         lines = [line for line in (self.text or "").splitlines() if line.strip()]
         return shortened("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
 
@@ -49,19 +49,19 @@ class ShownBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class References:
-    """What is referred to and the caller may read, by kind and id."""
+    """The resources that are referred to and readable for the caller, by kind and id."""
 
     prompt: Mapping[str, ShownBlock]
     agent: Mapping[str, Choice]
 
 
 def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) -> References:
-    """Return what the ids name; three queries, however many they are."""
+    """Return the resources with these ids; takes three queries."""
     return References(prompt=_blocks(blocks, caller), agent=_choices(AGENT, agents, caller))
 
 
 def referred_to(controls: Input, caller: Caller) -> References:
-    """Return what a form refers to."""
+    """Return the references of a form."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
     lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
     agents = {row["key"].as_line for one in lists for row in one["offered"].rows}
@@ -69,10 +69,10 @@ def referred_to(controls: Input, caller: Caller) -> References:
 
 
 class ReferencePage(ResourcePage):
-    """One prompt block as the edit page shows it: `?id=tone`; a fragment for what was just picked."""
+    """A prompt block as the edit page shows it: `?id=tone`; a fragment for a new reference."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the parts of its card; those of an id that leads nowhere say so."""
+        """Return the parts of its card, which tell if the id leads nowhere."""
         self.require(Right.SAVE)
         requested = request.GET.get("id", "").strip()
         context = {

@@ -1,4 +1,4 @@
-"""The edit page: the latest version as form fields; saving makes a draft and publishes nothing."""
+"""The edit page: the latest version as form fields; saving creates a draft and publishes nothing."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class EditablePage(ResourcePage):
 
     @property
     def config(self) -> Config:
-        """What the version to start from holds."""
+        """The configuration of the version to start from."""
         return self.base.config if self.base else {}
 
     @property
     def schema(self) -> ConfigSchema:
-        """What the versions of this resource hold."""
+        """The schema of the resource's versions."""
         return self.collection.schema_of(self.resource_id)
 
     def config_of(self, version_id: str) -> Config | None:
@@ -88,13 +88,13 @@ class EditablePage(ResourcePage):
         return ContextForm.of(configs, examples, drafts=drafts)
 
     def submission(self, controls: Input) -> Submission:
-        """Return what was typed, read against the version that the form began with."""
+        """Return the posted form, compared with the version that it began with."""
         began_with = self.config_of(controls["base"].typed)
         return Submission.read(controls, began_with, self.config, self.schema.names)
 
 
 class EditPage(EditablePage):
-    """All fields, the buttons, and next to them the preview."""
+    """All fields, the buttons, and the preview next to them."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the latest version, or the published one to callers who may not read drafts."""
@@ -105,7 +105,7 @@ class EditPage(EditablePage):
         return self._form(form_controls(self.config, self.schema.names, metadata), **self._saves_on())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Save a draft, and go on to the page for publishing if asked to."""
+        """Save a draft, and continue to the page for publishing if requested."""
         self._hear_of_others()
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
@@ -119,13 +119,13 @@ class EditPage(EditablePage):
             return self._conflict(submission)
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
-            # The form still belongs to the version that it began with, not to what was saved since.
+            # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
         return unsaved.saved(request, self._after(saved, then=controls["then"].typed))
 
     def _to_read(self) -> HttpResponse:
-        """Return what is live as a page to read, for who may not change it."""
+        """Return the live version as a read-only page, for people who may not change it."""
         read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
         text_title, title = words_of(self.kind.text_field).title, self.summary.name
         return self.page(
@@ -133,11 +133,11 @@ class EditPage(EditablePage):
         )
 
     def _hear_of_others(self) -> None:
-        """Let the open page hear of what others do to the resource from now on."""
+        """Let the open page poll for changes of the resource by others."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
-        """Save the changes; returns None if an override would begin without any."""
+        """Save the changes; returns None for an override that would begin without any."""
         about: dict[str, Any] = {
             "metadata": submission.metadata,
             "message": submission.controls["changeMessage"].typed,
@@ -177,13 +177,13 @@ class EditPage(EditablePage):
         return self.back("change", str(UNCHANGED), level=messages.INFO)
 
     def _restored(self, submission: Submission) -> HttpResponse:
-        """Show unsaved text again, on top of what was saved since then."""
+        """Show unsaved text again, on top of newer saved changes."""
         if submission.controls["base"].typed == self._saves_on()["base"]:
             return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
         return self._conflict(submission, status=200, restored=True)
 
     def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
-        """Show what another person has saved, and the form to save on top of it."""
+        """Show what another person saved, and the form to save on top of it."""
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
         before, latest = submission.began_with, self.config
@@ -204,7 +204,7 @@ class EditPage(EditablePage):
         )
 
     def _saves_on(self) -> dict[str, Any]:
-        """Return the hidden fields that name the version which the form belongs to."""
+        """Return the hidden fields that name the version of the form."""
         return {
             "tag": self.resource.etag if self.resource else "",
             "base": self.base.version_id if self.base else "",

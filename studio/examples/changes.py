@@ -1,4 +1,4 @@
-"""What a form about a context can be asked to do with the examples: keep, rename and delete."""
+"""The actions of a context form on examples: save, rename and delete."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from versioning.domain.errors import Invalid
 
 
 def change_examples(form: ContextForm, wanted: str) -> int:
-    """Do what a button of the form says, if it is about examples; return the status of the answer.
+    """Perform the action of a button, if it is about examples; return the status of the answer.
 
-    The form says afterwards what has become of it, and holds what was typed. Raises `NotFound` if the
-    resource is gone, and `Forbidden` for callers who may not save.
+    The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
+    is gone, and `Forbidden` for callers who may not save.
     """
     action = _ACTIONS.get(wanted)
     if action is None:

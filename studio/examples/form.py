@@ -1,4 +1,4 @@
-"""The context of a preview or of a run on a page: its fields, its examples, and what is wrong with it."""
+"""The context form of a preview or run: its fields, its examples, and errors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue, NotFound
 
 NEVER: Final = 0
-"""The revision of no example: changes that begin with it are refused."""
+"""The revision of no example: changes based on it are refused."""
 
 
 @dataclass
 class ContextForm:
-    """The fields of a context with what stands in them, as the templates show them."""
+    """The fields of a context with their values, as the templates show them."""
 
     controls: Sequence[ContextControl]
     examples: Examples
@@ -42,11 +42,11 @@ class ContextForm:
     chosen: Example | None = None
     """The example that the fields began with; saving changes it."""
     message: str = ""
-    """What became of the last thing that was asked for."""
+    """The result of the last action."""
     errors: list[str] = field(default_factory=list)
-    """What is wrong with no field in particular."""
+    """The errors that belong to no field."""
     name: str = ""
-    """What was typed as the name of an example."""
+    """The typed name of an example."""
     is_outdated: bool = False
     """Whether the example was changed elsewhere since the fields were filled in from it."""
 
@@ -56,7 +56,7 @@ class ContextForm:
         return cls(controls=controls_for(configs, examples.caller, drafts=drafts), examples=examples)
 
     def take(self, sent: QueryDict) -> ContextForm:
-        """Fill in what was sent: the fields, or the example that it names if it has no fields of its own."""
+        """Fill in the posted fields, or the example that is named if there are no fields."""
         self.posted = controls_of(sent)
         self.name = self.posted["example_name"].as_line
         example_id = self.posted["example"].typed
@@ -74,7 +74,7 @@ class ContextForm:
         return self
 
     def choose(self, example: Example | None) -> None:
-        """Go on with an example that was just stored, or with none."""
+        """Continue with an example that was just stored, or with none."""
         self.chosen = example
         self.__dict__.pop("offered", None)
 
@@ -85,7 +85,7 @@ class ContextForm:
             self.errors.append(_("This example does not exist any more."))
 
     def read(self) -> dict[str, Any]:
-        """Return the context; raises `Invalid`, and notes beside the fields what is wrong with them."""
+        """Return the context; raises `Invalid`, and adds the errors to the fields."""
         reading = Reading()
         try:
             return read_context(self.posted, self.controls, reading)
@@ -94,18 +94,18 @@ class ContextForm:
             raise
 
     def note(self, issues: Sequence[Issue], reading: Reading | None = None) -> None:
-        """Note what is wrong, beside the field that it is about or above all of them."""
+        """Add an error to its field, or above all fields."""
         unplaced = (reading or Reading()).attach(issues)
         self.errors.extend(issue.message for issue in unplaced)
 
     @property
     def groups(self) -> list[ContextGroup]:
-        """The fields, those that belong together in one group."""
+        """The fields in groups that belong together."""
         return context_groups(self.controls, self.posted)
 
     @property
     def json(self) -> Input:
-        """The control of what has no field."""
+        """The control for values without a field."""
         return self.posted.child("context")
 
     @cached_property
@@ -115,30 +115,30 @@ class ContextForm:
 
     @property
     def etag(self) -> str:
-        """What the form says about the example that it began with."""
+        """The tag of the example that the form began with."""
         return etag_of(self.chosen) if self.chosen is not None else ""
 
     @property
     def keeps_open(self) -> bool:
-        """Whether to show at once how examples are kept: something about that has gone wrong."""
+        """Whether to expand the controls for saving examples: an error concerns them."""
         return bool(self.name)
 
     @property
     def fingerprint(self) -> str:
-        """What is another when the fields are others: an open page compares it."""
+        """A value that changes with the set of fields: an open page compares it."""
         names = [(control.path, control.type, control.options) for control in self.controls]
         return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
 
 
 def etag_of(example: Example) -> str:
-    """Return what tells a state of an example from all others, for the form that begins with it."""
+    """Return the tag of an example's state, for the form that begins with it."""
     return f"{example.pk}.{example.revision}"
 
 
 def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> list[ContextControl]:
     """Return the controls for all names in configurations and in the prompt blocks that they refer to.
 
-    Of prompt blocks that are too much to read there are none.
+    Prompt blocks that are too much to read are ignored.
     """
     blocks: list[Config] = []
     with suppress(Invalid):

@@ -1,7 +1,7 @@
 """Examples: named contexts of a resource, which the edit page, the preview and Try share.
 
-Members who may read the drafts of a resource may read its examples, and those who may save change them. They
-belong to one resource and not to its id: a later resource with the same id has none of them.
+Members who may read the drafts of a resource may read its examples, and those who may save may change them.
+They belong to one resource and not to its id: a later resource with the same id does not inherit them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from versioning.models import VersionedResource, Workspace, events
 from versioning.models.followers import RESOURCES, Follower
 
 MAX_EXAMPLES: Final = 50
-"""How many examples a resource has."""
+"""The maximum number of examples of a resource."""
 MAX_CONTEXT: Final = 50_000
-"""How many characters of JSON the context of an example is."""
+"""The maximum length of an example's context as JSON."""
 MAX_NAME: Final = 80
-"""How many characters the name of an example has."""
+"""The maximum length of an example's name."""
 
 
 class ExampleConflict(VersioningError):
-    """The examples were changed elsewhere in a way that contradicts this change."""
+    """The examples were changed elsewhere in a way that conflicts with this change."""
 
     code = "example_conflict"
 
@@ -54,9 +54,9 @@ class Examples:
     def of(
         cls, kind: StudioKind, resource_id: str, resource: VersionedResource | None, caller: Caller
     ) -> Examples:
-        """Return the examples of a resource that the caller may read; without a row code defines it.
+        """Return the examples of a readable resource; one without a row is defined in code.
 
-        A row of another workspace with the id of a code-defined agent is no override, and has its own.
+        A row of another workspace with the id of a code-defined agent is not an override, and has its own.
         """
         if resource is None:
             return cls(kind, resource_id, IN_CODE, get_editor().code.workspace_id, caller)
@@ -66,16 +66,16 @@ class Examples:
 
     @property
     def may_read(self) -> bool:
-        """Whether the caller sees them."""
+        """Whether the caller may see them."""
         return self.caller.may(Right.READ_DRAFTS, self.workspace_id)
 
     @property
     def may_change(self) -> bool:
-        """Whether the caller may make, change and delete them."""
+        """Whether the caller may create, change and delete them."""
         return self.caller.may(Right.SAVE, self.workspace_id)
 
     def all(self) -> Sequence[Example]:
-        """Return them in the order of their names; none to callers who may not read drafts."""
+        """Return them ordered by name; none for callers who may not read drafts."""
         return list(self._stored.defer("context_json")) if self.may_read else []
 
     def get(self, example_id: str) -> Example:
@@ -86,7 +86,7 @@ class Examples:
         return found
 
     def add(self, name: str, context: Mapping[str, Any]) -> Example:
-        """Add an example. Raises `Invalid` for a name that is taken or is none, and for too much of it."""
+        """Add an example. Raises `Invalid` for an invalid or taken name, and if there is too much."""
         example = Example(
             kind=self.kind.slug,
             resource_id=self.resource_id,
@@ -103,14 +103,14 @@ class Examples:
         return example
 
     def change(self, example: Example, context: Mapping[str, Any]) -> Example:
-        """Give an example another context.
+        """Change the context of an example.
 
         Raises `ExampleConflict` if it was changed or deleted since it was read.
         """
         return self._update(example, context_json=_checked_context(context))
 
     def rename(self, example: Example, name: str) -> Example:
-        """Give an example another name; raises as `add` and `change` do."""
+        """Rename an example; raises as `add` and `change` do."""
         with _naming():
             return self._update(example, name=_checked_name(name))
 
@@ -137,7 +137,7 @@ class Examples:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Open a transaction in which no other changes the examples, or deletes the resource."""
+        """Open a transaction that prevents others from changing the examples or deleting the resource."""
         self.caller.require(Right.SAVE, self.workspace_id)
         with events.transaction():
             events.acts(self.caller)
@@ -149,7 +149,7 @@ class Examples:
 
 
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
-    """Delete the rows about a resource; those about an agent that code defines outlive its overrides."""
+    """Delete the rows of a resource; those of a code-defined agent outlive its overrides."""
     Example.objects.filter(kind=instance.kind.slug, identity=instance.uuid).delete()
 
 
@@ -158,7 +158,7 @@ FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
 
 @contextmanager
 def _naming() -> Iterator[None]:
-    """Raise `Invalid` if the name that is being stored is taken."""
+    """Raise `Invalid` if storing fails because the name is taken."""
     try:
         yield
     except IntegrityError:

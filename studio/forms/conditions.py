@@ -1,4 +1,4 @@
-"""Display rules in words: `topic is billing or delivery`. Pure, but for the language of the reader."""
+"""Display rules in words: `topic is billing or delivery`. Pure, except for the language of the reader."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ WHEN: Final = {
     "used": (gettext_lazy("Used when %(conditions)s."), gettext_lazy("Always used.")),
     "offered": (gettext_lazy("Offered when %(conditions)s."), gettext_lazy("Always offered.")),
 }
-"""What conditions decide, as sentences: with conditions, and without any."""
+"""The decisions of conditions as sentences: with conditions, and without any."""
 LONG: Final = 160
-"""Conditions of more characters than that have a line each."""
+"""Longer conditions are shown on separate lines."""
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
 _PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*")
-"""A text that cannot be taken for anything but a text: a word."""
+"""A text that can only be a text: a word."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 
 def is_rules(value: Any) -> bool:
-    """Say whether a JSON value has the shape of display rules: a group of conditions and of groups."""
+    """Return whether a JSON value has the shape of display rules: a group of conditions and of groups."""
     return (
         isinstance(value, dict)
         and value.keys() == {"operator", "conditions"}
@@ -40,7 +40,7 @@ def is_rules(value: Any) -> bool:
 
 
 def in_words(rules: dict[str, Any] | None) -> str:
-    """Return display rules as a condition in one line; an empty text if they always hold."""
+    """Return display rules as a condition in one line; empty if they always hold."""
     if rules is None:
         return ""
     if rules["operator"] == "OR" or len(rules["conditions"]) == 1:
@@ -60,7 +60,7 @@ def sentence(rules: dict[str, Any] | None, what: str) -> str:
 
 
 def in_lines(rules: dict[str, Any], indent: str = "") -> str:
-    """Return display rules as a list, a line for each condition, for those that make no readable line."""
+    """Return display rules as a list with a line for each condition, for rules too long for one line."""
     inner = f"{indent}  "
     head = _("all of these:") if rules["operator"] == "AND" else _("any of these:")
     lines = [
@@ -71,7 +71,7 @@ def in_lines(rules: dict[str, Any], indent: str = "") -> str:
 
 
 def value_in_words(value: Any) -> str:
-    """Return a value that a condition compares with; a text that looks like something else has quotes."""
+    """Return the value of a comparison; a text that looks like something else is quoted."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _LIKE_JSON:
         return value
     if isinstance(value, list) and value:
@@ -80,7 +80,7 @@ def value_in_words(value: Any) -> str:
 
 
 def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
-    """Yield conditions of which one must hold; neighbours that compare one value are told as one."""
+    """Yield conditions of which one must hold; neighbours that compare the same value are combined."""
     for field, members in groupby(conditions, _compared_field):
         if field is None:
             yield from map(_clause_of, members)
@@ -90,7 +90,7 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
 
 
 def _clause_of(member: Any) -> str:
-    """Return a condition, or a group of them, as a part of a condition."""
+    """Return a condition, or a group of them, as part of a condition."""
     if not is_rules(member):
         return _rule_in_words(member)
     words = in_words(member)
@@ -100,7 +100,7 @@ def _clause_of(member: Any) -> str:
 
 
 def _compared_field(member: Any) -> str | None:
-    """Return which value a condition compares for equality; None for every other condition."""
+    """Return the field that a condition compares for equality; None for other conditions."""
     if is_rules(member) or "value" not in member or member["operator"] not in {"equals", "in"}:
         return None
     is_list = isinstance(member["value"], list)

@@ -21,14 +21,14 @@ from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
 
 MAX_CONTROLS: Final = 60
-"""How many fields a context has; what lies beyond is typed as JSON."""
+"""The maximum number of fields of a context; further values are typed as JSON."""
 MAX_OPTIONS: Final = 10_000
-"""How much JSON the values may be that a field lets one choose from; of more, one is typed."""
+"""The maximum size of a field's options as JSON; with more, the value is typed."""
 MAX_SUGGESTIONS: Final = 30
-"""How many values of conditions a field suggests."""
+"""The maximum number of values from conditions that a field suggests."""
 
 _CONTROL_CHARACTERS: Final = frozenset(map(chr, (*range(32), 127)))
-"""What the control of one line cannot hold, line breaks among them."""
+"""Characters that a one-line control cannot hold, including line breaks."""
 
 # What a JSON Schema calls a plain value, and what it is in Python.
 _SCALARS: Final[dict[str, Any]] = {"string": str, "number": int | float, "integer": int, "boolean": bool}
@@ -42,37 +42,37 @@ _WRONG: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class ContextControl:
-    """A value of the context that has a field."""
+    """A value of the context with its own field."""
 
     path: str
-    """Dotted, as templates and conditions name it."""
+    """The dotted path, as in templates and conditions."""
     type: str = "string"
     format: str = ""
     """`date` for a day; other formats are typed as text."""
     title: str = ""
-    """What a schema calls it; empty if none does."""
+    """The title in a schema, if any."""
     help: str = ""
     options: list[tuple[str, str]] = field(default_factory=list)
-    """What it may be, where the schema lists that: as JSON, and in words."""
+    """The allowed values, if the schema lists them: as JSON, and in words."""
     suggestions: list[str] = field(default_factory=list)
     """Values that conditions compare it with."""
 
     @property
     def label(self) -> str:
-        """What the field is called, below the name of its group."""
+        """The label of the field below the name of its group."""
         return self.title or self.path.partition(".")[2] or self.path
 
     @property
     def group(self) -> str:
-        """The first part of a path with several; empty for one that stands alone."""
+        """The first part of a path with several parts; otherwise empty."""
         return self.path.partition(".")[0] if "." in self.path else ""
 
 
 def context_controls(*configs: Config) -> list[ContextControl]:
-    """Return a control for every plain value that the configurations ask the context for.
+    """Return a control for every plain value that the configurations read from the context.
 
-    Names come from schemas, placeholders and conditions. Where several say something about a name, a schema
-    decides about its type, and the first one about all.
+    Names come from schemas, placeholders and conditions. If several define a name, a schema decides its type,
+    and otherwise the first one counts.
     """
     found: dict[str, ContextControl] = {}
     others: set[str] = set()
@@ -88,16 +88,16 @@ def context_controls(*configs: Config) -> list[ContextControl]:
             found[name.path] = _suggesting(found[name.path], name)
         elif name.path not in others and _has_a_field(name.path) and (control := _of_name(name)):
             found[name.path] = control
-    # What holds another name is an object, which has fields for its parts only.
+    # A value that contains another name is an object, which has fields only for its parts.
     parents = {path[:place] for path in found for place, sign in enumerate(path) if sign == "."}
     return list(islice((control for path, control in found.items() if path not in parents), MAX_CONTROLS))
 
 
 def read_context(posted: Input, controls: Sequence[ContextControl], reading: Reading) -> dict[str, Any]:
-    """Return the context: the JSON in `context`, with the values below `given` laid over it.
+    """Return the context: the JSON in `context`, overridden by the values below `given`.
 
-    A value that has no control any more, because its name has gone from the text, is kept as text. Raises
-    `Invalid` with every error; `reading` knows where they belong.
+    A value without a control, because its name was removed from the text, stays as text. Raises `Invalid`
+    with every error; `reading` knows where they belong.
     """
     context = read_json(posted["context"], "context", reading)
     if context is not None and not isinstance(context, dict):
@@ -115,7 +115,7 @@ def read_context(posted: Input, controls: Sequence[ContextControl], reading: Rea
 
 
 def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]) -> Input:
-    """Return the form that gives this context: what controls can hold in these, and the rest as JSON."""
+    """Return the form for this context: values that controls can hold in controls, and the rest as JSON."""
     rest: dict[str, Any] = dict(context)
     typed: list[tuple[str, str]] = []
     for control in controls:
@@ -129,14 +129,14 @@ def shown_context(context: Mapping[str, Any], controls: Sequence[ContextControl]
 
 @dataclass(frozen=True, kw_only=True)
 class ContextGroup:
-    """Fields that belong together: the parts of one object, or what stands alone."""
+    """Fields that belong together: the parts of one object, or the single values."""
 
     title: str
     rows: list[tuple[ContextControl, Input]]
 
 
 def context_groups(controls: Sequence[ContextControl], posted: Input) -> list[ContextGroup]:
-    """Return the fields with what was typed into them; those that stand alone come first."""
+    """Return the fields with their typed values; single values come first."""
     groups: dict[str, ContextGroup] = {"": ContextGroup(title="", rows=[])}
     for control in controls:
         group = groups.setdefault(control.group, ContextGroup(title=control.group, rows=[]))
@@ -158,7 +158,7 @@ def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mappi
     if not isinstance(properties, Mapping) or not depth:
         return
     for name, declared in properties.items():
-        # A name with a dot is out of reach of templates and conditions.
+        # Templates and conditions cannot reach a name with a dot.
         if not isinstance(declared, Mapping) or not name or "." in name or len(name) > MAX_NAME:
             continue
         path = f"{prefix}{name}"
@@ -167,10 +167,10 @@ def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mappi
 
 
 def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
-    """Return the control of a plain value; None for an object, a list, and what has no type."""
+    """Return the control of a plain value; None for an object, a list, and values without a type."""
     types = declared.get("type")
     listed = [one for one in (types if isinstance(types, list) else [types]) if one != "null"]
-    # Compared one by one: what stands there may be a list, which no dictionary can look up.
+    # Compared one by one, because a list cannot be looked up in a dictionary.
     if len(listed) != 1 or listed[0] not in tuple(_SCALARS):
         return None
     return ContextControl(
@@ -189,7 +189,7 @@ def _has_a_field(path: str) -> bool:
 
 
 def _of_name(name: Name) -> ContextControl | None:
-    """Return the control of a name without a schema: conditions show what it is, otherwise it is text."""
+    """Return the control of a name without a schema: its type comes from conditions, otherwise it is text."""
     values = name.values
     if name.is_number or (values and all(_is(value, "number") for value in values)):
         return _suggesting(ContextControl(path=name.path, type="number"), name)
@@ -238,7 +238,7 @@ def _value(control: ContextControl, node: Input, reading: Reading) -> Any:
 
 
 def _text_of(control: ContextControl, value: Any) -> str:
-    """Return what a control holds when it stands for the value; empty if it cannot."""
+    """Return the text of a control for the value; empty if it cannot represent it."""
     if not _is(value, control.type):
         return ""
     if control.options:
@@ -282,7 +282,7 @@ def _put(context: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _without(context: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
-    """Return a context without the value at a path, and without the objects that only led to it."""
+    """Return a context without the value at a path, and without objects that become empty."""
     first, *rest = path
     kept = {name: value for name, value in context.items() if name != first}
     if not rest:

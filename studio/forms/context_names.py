@@ -1,4 +1,4 @@
-"""The names that a configuration asks the context for: its placeholders and its conditions. Pure."""
+"""The names that a configuration reads from the context: in placeholders and conditions. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from editor_client.shared.instructions import placeholders
 from versioning.domain.config import Config
 
 _USAGES: Final = ("tools", "agents", "workflows", "scorers")
-"""The fields whose members have conditions of their own."""
+"""The fields whose members have their own conditions."""
 _PLAIN: Final = frozenset({"name", "description", "instructions", "content", "rules", "requestContextSchema"})
 """The fields that have no variants."""
 _NUMERIC: Final = ("greater_than", "greater_than_or_equal", "less_than", "less_than_or_equal")
@@ -23,13 +23,13 @@ class Name:
 
     path: str
     values: list[Any] = field(default_factory=list)
-    """Each once, in the order of the configuration."""
+    """The values, without duplicates, in the order of the configuration."""
     is_number: bool = False
-    """Whether a condition asks if it is greater or less than something."""
+    """Whether a condition compares it by order (greater or less)."""
 
 
 def names_in(*configs: Config) -> list[Name]:
-    """Return every name that the configurations ask the context for, in the order in which they do."""
+    """Return every name that the configurations read from the context, in the order of their use."""
     found: dict[str, Name] = {}
     for config in configs:
         for path in _in_templates(config):
@@ -42,7 +42,7 @@ def names_in(*configs: Config) -> list[Name]:
 
 def _in_templates(config: Config) -> Iterator[str]:
     instructions = config.get("instructions")
-    # A text is used as it is; only blocks are templates.
+    # A plain text is used unchanged; only blocks are templates.
     blocks = instructions if isinstance(instructions, list) else []
     for template in (config.get("content"), *(block.get("content") for block in blocks)):
         if isinstance(template, str):

@@ -19,9 +19,9 @@ from studio.forms.wording import fields_with_words
 from versioning.domain.config import Config
 
 MAX_CHARACTERS: Final = 300_000
-"""How much a form shows in its controls; a larger one could not be sent back either."""
+"""The maximum total length of the controls of a form; a larger form could not be sent back either."""
 MAX_ROWS: Final = 250
-"""How many rows a field has; one of more is shown as JSON."""
+"""The maximum number of rows of a field; a field with more is shown as JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ def _text_or_none(control: Input, path: str, reading: Reading) -> str | None:
 
 
 def _varying(simple: FormField) -> FormField:
-    """Return a field that is one value, variants of it, or JSON where controls cannot hold it exactly."""
+    """Return a field that is one value, variants of it, or JSON if controls cannot represent it exactly."""
     variants = FormField(
         show=lambda value: show_variants(simple.show, value),
         read=lambda rows, path, reading: read_variants(simple.read, rows, path, reading),
@@ -105,7 +105,7 @@ _OWN_CONTROLS = {
 
 
 _OF_KINDS = {"line": OPTIONAL_TEXT, "text": OPTIONAL_TEXT, "json": JSON}
-"""The controls that a kind can name for a field of its own."""
+"""The controls that a kind can choose for its own field."""
 
 
 def mode_of(name: str, value: Any) -> str:
@@ -115,19 +115,19 @@ def mode_of(name: str, value: Any) -> str:
 
 
 def field_for(name: str) -> FormField:
-    """Return how a field is shown and read: with its own controls, those that its kind names, or as JSON."""
+    """Return how a field is shown and read: with its own controls, those chosen by its kind, or as JSON."""
     own = _OWN_CONTROLS.get(name)
     return _OF_KINDS[control_of(name)] if own is None else own
 
 
 def control_of(name: str) -> str:
-    """Return the control that the words of a kind name for a field: `line`, `text` or `json`."""
+    """Return the control that the words of a kind choose for a field: `line`, `text` or `json`."""
     words = fields_with_words().get(name)
     return "json" if words is None else words.control
 
 
 def rows_fit(value: Any) -> bool:
-    """Say whether a form can show a row for every block, tool, sub-agent and condition of a value."""
+    """Return whether a form can show a row for every block, tool, sub-agent and condition of a value."""
     return sum(1 for _ in islice(_objects(value), MAX_ROWS + 1)) <= MAX_ROWS
 
 
@@ -145,7 +145,7 @@ def too_large(config: Config, names: list[str]) -> list[str]:
     found = []
     for name in names:
         size = len(canonical.dump(config[name])) if name in config else 0
-        # Everything else that has rows can be JSON instead.
+        # Any other field with rows can be shown as JSON instead.
         if size > left or (name == "rules" and not rows_fit(config.get(name))):
             found.append(name)
         else:
@@ -163,8 +163,8 @@ def shown(config: Config, names: list[str]) -> Input:
 def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> dict[str, Any]:
     """Return the fields that were changed in the form of `base`; None clears one.
 
-    A field whose controls give the same value as the controls of the base was not edited, and is left
-    exactly as it is. A field that was not posted was not edited either.
+    A field whose controls give the same value as those of the base was not edited, and stays unchanged. A
+    field that was not posted was not edited either.
     """
     changed = {}
     for name in names:
@@ -177,7 +177,7 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
 
 
 def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
-    """Return the form of the latest configuration, with the edited fields as they were typed."""
+    """Return the form of the latest configuration, with the edited fields as typed."""
     form = shown(latest, names)
     form.children.update({name: posted[name] for name in touched})
     return form
@@ -188,7 +188,7 @@ def _as_given_back(field: FormField, value: Any) -> Any:
 
 
 def _holds(field: FormField, value: Any) -> bool:
-    """Say whether the controls of a field can represent a value."""
+    """Return whether the controls of a field can represent a value."""
     return canonical.same(_tidy(_as_given_back(field, value)), _tidy(value))
 
 

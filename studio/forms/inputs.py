@@ -16,14 +16,14 @@ Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
 """A text for each control; lists stand for rows that can be added, removed and moved."""
 
 MAX_SEGMENTS = 32
-"""How many segments the name of a control may have; the deepest of a form has a good dozen."""
+"""The maximum number of segments in a control's name; the deepest in a form has about a dozen."""
 MAX_CONTROLS = 6_000
-"""How many controls may be posted: all of them are shown again when something is wrong."""
+"""The maximum number of posted controls: all of them are shown again after an error."""
 
 
 @dataclass
 class Input:
-    """One control, or all controls whose names start alike: `instructions.blocks.0.content`.
+    """A control, or all controls with a common prefix: `instructions.blocks.0.content`.
 
     A template walks it by the names of its children (`{{ block.content.typed }}`); a missing child is an
     empty control with the right name. No child that a template uses has the name of an attribute of this
@@ -37,7 +37,7 @@ class Input:
 
     @classmethod
     def of(cls, posted: Iterable[tuple[str, str]]) -> Input:
-        """Return the tree of what a form posted; rows come in the order of the page.
+        """Return the tree of a posted form; rows come in the order of the page.
 
         Raises `Invalid` for a name of too many segments, and for too many controls.
         """
@@ -78,7 +78,7 @@ class Input:
         return name in self.children
 
     def child(self, name: str) -> Input:
-        """Return a child by any name; an empty control where there is none."""
+        """Return a child by name; an empty control if there is none."""
         return self.children.get(name) or Input(_below(self.path, name))
 
     def at(self, path: str) -> Input:
@@ -95,23 +95,23 @@ class Input:
 
     @property
     def as_line(self) -> str:
-        """What was typed, as a control of one line gives it back."""
+        """The typed text, as a one-line control returns it."""
         return self.typed.replace("\r", "").replace("\n", "")
 
     @property
     def as_text(self) -> str:
-        """What was typed, with the line ends that the configuration has: browsers post others."""
+        """The typed text, with the line ends of the configuration: browsers post others."""
         return with_own_line_ends(self.typed)
 
 
 def controls_of(sent: QueryDict) -> Input:
-    """Return what a form sent, in the order of the page."""
+    """Return the posted controls, in the order of the page."""
     return Input.of((name, values[-1]) for name, values in sent.lists() if values)
 
 
 @dataclass
 class Reading:
-    """The result of reading a form: its errors, and which control holds which value."""
+    """The result of reading a form: its errors, and the control of each value."""
 
     issues: list[Issue] = field(default_factory=list)
     places: dict[str, Input] = field(default_factory=dict)
@@ -121,11 +121,11 @@ class Reading:
         self.issues.append(Issue(path, message))
 
     def note(self, path: str, control: Input) -> None:
-        """Record which control holds the value at this path of the configuration."""
+        """Record the control of the value at this path of the configuration."""
         self.places[path] = control
 
     def attach(self, issues: Iterable[Issue]) -> list[Issue]:
-        """Add every issue to the nearest control, and return those without one."""
+        """Add every issue to the nearest control, and return the issues without one."""
         unplaced = []
         for issue in issues:
             path = issue.field

@@ -12,7 +12,7 @@ from studio.forms.values import json_text, read_json
 
 
 def show_instructions(value: Any) -> Shown:
-    """Return the controls of the instructions; `as` says which of them count, none for no value."""
+    """Return the controls of the instructions; `as` says which of them apply, empty for no value."""
     blocks = value if isinstance(value, list) else []
     text = value if isinstance(value, str) else ""
     used = "" if value is None else "text" if isinstance(value, str) else "blocks"
@@ -25,7 +25,7 @@ def show_instructions(value: Any) -> Shown:
 
 
 def read_instructions(field: Input, path: str, reading: Reading) -> Any:
-    """Return the instructions as one text, as blocks, or None for none of one's own."""
+    """Return the instructions as one text or as blocks; None if there are none."""
     reading.note(path, field)
     match field["as"].typed:
         case "text":
@@ -42,7 +42,7 @@ def read_instructions(field: Input, path: str, reading: Reading) -> Any:
 
 
 def is_unchosen(row: Input) -> bool:
-    """Return whether a row is to be a prompt block, and which one is not chosen yet."""
+    """Return whether a row is a reference to a prompt block that is not chosen yet."""
     return row["type"].typed == "prompt_block_ref" and not row["id"].as_line.strip()
 
 
@@ -69,5 +69,5 @@ def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
     rules = read_rules(row["rules"], f"{path}.rules", reading)
     if rules is None:
         return block
-    # A text gets its first condition like any other block.
+    # The first condition is added to a text block like to any other block.
     return {**block, "type": "prompt_block" if block_type == "text" else block_type, "rules": rules}

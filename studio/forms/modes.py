@@ -23,13 +23,13 @@ MODES: Final = {
     "tools": _CONTROLS,
     "agents": _CONTROLS,
 }
-"""The fields that can be written in several ways, and in which."""
+"""The fields with several modes, and these modes."""
 
 
 def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> Any:
     """Return the value of the controls of one mode.
 
-    Raises `Invalid` for what cannot be read, and for JSON that does not fit the field.
+    Raises `Invalid` for unreadable values, and for JSON that does not fit the field.
     """
     field = controls.child(name)
     field.children["as"] = Input(f"{name}.as", mode)
@@ -45,7 +45,7 @@ def typed_value(name: str, controls: Input, mode: str, schema: ConfigSchema) -> 
 def rewritten(name: str, value: Any, mode: str) -> Input:
     """Return the controls of a field for the same value in another mode.
 
-    Raises `Invalid` if that mode cannot express it.
+    Raises `Invalid` if that mode cannot represent it.
     """
     if mode == JSON:
         return Input.showing({"as": JSON, "json": json_text(value)}, name)

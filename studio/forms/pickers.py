@@ -1,4 +1,4 @@
-"""Controls for what is chosen by name: the model, tools and sub-agents."""
+"""Controls for things chosen by name: the model, tools and sub-agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def show_model(value: dict[str, Any] | None) -> Shown:
 
 
 def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
-    """Return the model, None when nothing was typed."""
+    """Return the model, or None if the controls are empty."""
     for part in ("provider", "name"):
         reading.note(f"{path}.{part}", field[part])
     more = read_json(field["more"], f"{path}.more", reading)
@@ -49,7 +49,7 @@ def show_usages(value: dict[str, Any] | None) -> Shown:
 
 
 def read_usages(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
-    """Return tools or sub-agents by name, None for none; a row without a name must be empty."""
+    """Return tools or sub-agents by name, or None; a row without a name must be empty."""
     usages: dict[str, Any] = {}
     for row in field["offered"].rows:
         key = row["key"].as_line

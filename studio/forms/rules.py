@@ -10,11 +10,11 @@ from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.values import ABSENT, read_operand, show_operand
 
 LEVELS = 3
-"""How deep groups may lie in each other; what is posted deeper is refused where it begins."""
+"""How deep groups may be nested; deeper groups are refused."""
 
 
 def show_rules(rules: dict[str, Any] | None) -> Shown:
-    """Return the controls of a group; no operator stands for no rules at all."""
+    """Return the controls of a group; no operator means no rules."""
     if rules is None:
         return {"operator": "", "conditions": []}
     conditions = [_show_condition(one) for one in rules["conditions"]]
@@ -22,7 +22,7 @@ def show_rules(rules: dict[str, Any] | None) -> Shown:
 
 
 def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dict[str, Any] | None:
-    """Return the group that was put together, None for no rules."""
+    """Return the group, or None without rules."""
     reading.note(path, group)
     operator = group["operator"].typed
     if not operator:
@@ -39,7 +39,7 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
 
 
 def drop_empty_conditions(controls: Input) -> None:
-    """Take away the conditions that say nothing, at any depth: rows that were just added."""
+    """Remove empty conditions, such as new rows, at any depth."""
     conditions = controls.child("conditions").children
     for name in [name for name, row in conditions.items() if _is_empty(row)]:
         del conditions[name]

@@ -1,4 +1,4 @@
-"""Single values: JSON in a box, and the value that a condition compares with."""
+"""Single values: JSON in a text box, and the value that a condition compares with."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ABSENT: Any = object()
 
 
 MAX_INDENTED: Final = 50_000
-"""How much JSON is put on lines of their own: deep inside, the indent of an item is sixty times as long."""
+"""Larger JSON is not indented: deep inside, an item's indent is sixty times as long."""
 
 
 def json_text(value: Any) -> str:
-    """Return a value as people read JSON, of what is very long as one line; nothing at all for None."""
+    """Return a value as readable JSON, in one line if it is very long; empty for None."""
     if value is None:
         return ""
     compact = canonical.dump(value)
@@ -30,7 +30,7 @@ def json_text(value: Any) -> str:
 
 
 def read_json(control: Input, path: str, reading: Reading) -> Any:
-    """Return the value of the JSON that was typed, None when nothing was."""
+    """Return the value of the typed JSON, or None if there is none."""
     reading.note(path, control)
     if not control.typed.strip():
         return None
@@ -58,7 +58,7 @@ def show_operand(rule: dict[str, Any]) -> dict[str, Shown]:
 
 
 def read_operand(rule: Input, path: str, reading: Reading) -> Any:
-    """Return the value that a rule compares with, `ABSENT` when it has none."""
+    """Return the value that a rule compares with, or `ABSENT`."""
     control = rule["value"]
     reading.note(path, control)
     match rule["type"].typed:

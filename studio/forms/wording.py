@@ -43,13 +43,13 @@ _LAST: Final = {
 
 @cache
 def fields_with_words() -> Mapping[str, FieldWords]:
-    """Return the fields that have words, in the order in which people read them: those of all kinds."""
+    """Return the fields of all kinds that have words, in reading order."""
     of_kinds = (kind.words.fields for kind in KINDS)
     return {**_FIRST, **{name: words for one in of_kinds for name, words in one.items()}, **_LAST}
 
 
 def words_of(name: str) -> Words:
-    """Return the words of a field; of one that has none of its own, the words in its name."""
+    """Return the words of a field; by default, the words in its name."""
     found = fields_with_words().get(name)
     if found is None:
         return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
@@ -57,7 +57,7 @@ def words_of(name: str) -> Words:
 
 
 def place_of(path: str) -> str:
-    """Return where on the page a value is, by its path in the configuration: `Instructions, block 5`."""
+    """Return the place of a value on the page, by its path in the configuration: `Instructions, block 5`."""
     name, _dot, rest = path.partition(".")
     title, parts = words_of(name).title, rest.split(".")
     if not rest:
@@ -68,12 +68,12 @@ def place_of(path: str) -> str:
 
 
 def titles(names: Iterable[str]) -> list[str]:
-    """Return what the fields are called on the page."""
+    """Return the titles of the fields on the page."""
     return [words_of(name).title for name in names]
 
 
 def in_reading_order(names: Iterable[str]) -> list[str]:
-    """Return the names of fields in the order in which people read them; those without words come last."""
+    """Return names of fields in reading order; fields without words come last."""
     places = {name: place for place, name in enumerate(fields_with_words())}
     return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
@@ -110,7 +110,7 @@ CONDITIONS: Final[Mapping[str, StrOrPromise]] = {
     "less_than": _("%(field)s is less than %(value)s"),
     "less_than_or_equal": _("%(field)s is at most %(value)s"),
 }
-"""Conditions as they stand after "when", where languages may have an order of their own."""
+"""Conditions as they follow "when", where languages may use another order."""
 
 OPERANDS: Final[Mapping[str, StrOrPromise]] = {
     "text": _("text"),
@@ -122,7 +122,7 @@ OPERANDS: Final[Mapping[str, StrOrPromise]] = {
 }
 
 PROVIDERS = tuple(sorted({"echo", *KNOWN_PROVIDERS}))
-"""Suggestions; any other can be typed, and does not run."""
+"""Suggestions; other providers can be typed, but do not run."""
 
 REASONS: Final[Mapping[str, StrOrPromise]] = {
     "rules": _("its conditions do not hold in this context"),
@@ -130,12 +130,12 @@ REASONS: Final[Mapping[str, StrOrPromise]] = {
     "missing": _("it does not exist, or you may not read it"),
     "unpublished": _("the prompt block is not published"),
 }
-"""Why a block was left out."""
+"""The reasons for leaving out a block."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowWords:
-    """What the buttons of a row say to those who hear them."""
+    """The labels of a row's buttons for screen readers."""
 
     remove: StrOrPromise
     up: StrOrPromise = ""

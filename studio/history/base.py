@@ -13,12 +13,12 @@ from versioning.models import VersionedResource
 
 
 class VersionLinksPage(ResourcePage):
-    """A page that links to what can be done with versions."""
+    """A page with links to the actions on versions."""
 
     tab = "history"
 
     def comparison(self, before: Snapshot | None, after: Snapshot | None) -> str:
-        """Return the address of the comparison of two versions; empty when one is missing, or the same."""
+        """Return the address of the comparison of two versions; empty if one is missing or both are equal."""
         if before is None or after is None or before.version_id == after.version_id:
             return ""
         query = urlencode({"from": before.version_id, "to": after.version_id})
@@ -40,7 +40,7 @@ class VersionLinksPage(ResourcePage):
         }
 
     def may_delete(self, entry: Entry) -> bool:
-        """Say whether deleting a version is offered; the verb knows all that prevents it."""
+        """Return whether to offer deleting a version; the verb checks everything that prevents it."""
         if entry.version.read_only or entry.is_live or entry.labels:
             return False
         return self.may(Right.SAVE if entry.state is State.DRAFT else Right.PUBLISH)

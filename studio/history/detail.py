@@ -1,4 +1,4 @@
-"""One version of a resource: its content, its labels, and what can be done with it."""
+"""One version of a resource: its content, its labels, and its actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SEEN_TOO_LATE: Final = gettext_lazy(
 
 
 class OneVersionPage(VersionLinksPage):
-    """A page about one version, which the address names."""
+    """A page about the version that the address names."""
 
     def version(self) -> Snapshot:
         """Return the version; raises `NotFound` and `Forbidden` as reading does."""
@@ -59,11 +59,11 @@ class OneVersionPage(VersionLinksPage):
         return entry_of(resource, version, labels, previous)
 
     def link(self, version: Snapshot) -> SafeString:
-        """Return the name of a version as a link to its page, for messages."""
+        """Return the version's name as a link to its page, for messages."""
         return self._link(version, title_of(version))
 
     def link_within(self, version: Snapshot) -> SafeString:
-        """Return the same for the middle of a sentence."""
+        """Return the same link for the middle of a sentence."""
         return self._link(version, reference_to(version))
 
     def _link(self, version: Snapshot, words: str) -> SafeString:
@@ -73,7 +73,7 @@ class OneVersionPage(VersionLinksPage):
 
     @property
     def expected(self) -> set[str]:
-        """The tag of what the person saw when deciding."""
+        """The entity tag of the state that the person saw."""
         return {self.request.POST.get("tag", "")}
 
     def seen_too_late(self) -> HttpResponse:
@@ -85,11 +85,11 @@ class VersionPage(OneVersionPage):
     """One version: its content and its actions."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Show it."""
+        """Show the version."""
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page, with errors of what was typed."""
+        """Return the page, with errors of the input."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()
@@ -124,7 +124,7 @@ class VersionPage(OneVersionPage):
         )
 
     def _live(self, resource: VersionedResource, version: Snapshot) -> list[LiveWords]:
-        """Return when it was live; nothing for those who may not know of other versions."""
+        """Return when it was live; nothing for people who may not know of other versions."""
         if not self.may(Right.READ_DRAFTS):
             return []
         lived = live_periods(self.editor.event, resource, by=self.caller)
@@ -132,10 +132,10 @@ class VersionPage(OneVersionPage):
 
 
 class RestorePage(OneVersionPage):
-    """Makes a draft of an older version."""
+    """Restores an older version as a draft."""
 
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Restore it, and show the timeline with the new draft on top."""
+        """Restore it, and show the timeline with the new draft at the top."""
         try:
             saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
@@ -151,9 +151,9 @@ class LabelsPage(VersionPage):
     """Sets, moves and removes the labels of a version."""
 
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Do it, and show the version again."""
+        """Change the labels, and show the version again."""
         name, action = request.POST.get("name", "").strip(), request.POST.get("action")
-        # A label that is moved stays as it is unless the switch is on.
+        # A moved label keeps its state unless the switch is on.
         wanted = action == "release" or "released" in request.POST or None
         released = False if action == "withdraw" else wanted
         try:
@@ -164,13 +164,13 @@ class LabelsPage(VersionPage):
             problem = "; ".join(translated(issue.message) for issue in refused.issues)
             return self.show(status=400, label_typed=name, label_error=problem, label_released=wanted)
         except Forbidden as refused:
-            self.require(Right.PUBLISH)  # who may not set labels is told so
+            self.require(Right.PUBLISH)  # people who may not set labels get an error
             problem = " ".join(reasons(refused))
             return self.show(status=403, label_typed=name, label_error=problem, label_released=wanted)
         return self.go(self.address("version", version), said)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
-        """Set, move or release a label and return what to say about it."""
+        """Set, move or release a label and return the message."""
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
@@ -191,16 +191,16 @@ class LabelsPage(VersionPage):
         return format_html("{} {}", told, where)
 
     def remove(self, name: str) -> str:
-        """Remove a label and return what to say about it."""
+        """Remove a label and return the message."""
         self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)
         return _("The label %(label)s is removed.") % {"label": name}
 
 
 class DeleteVersionPage(OneVersionPage):
-    """Asks before a version is deleted for good."""
+    """Asks for confirmation before a version is deleted permanently."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Ask."""
+        """Ask for confirmation."""
         found = self.version()
         return self.page(
             "studio/history/version_delete.html",
@@ -211,7 +211,7 @@ class DeleteVersionPage(OneVersionPage):
         )
 
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Delete it; what prevents that is said on the page of the version."""
+        """Delete the version; an error is shown on the version's page."""
         title = title_of(self.version())
         try:
             self.collection.delete_version(self.resource_id, version, by=self.caller, expect=self.expected)

@@ -10,7 +10,7 @@ from versioning.domain.selectors import Selector
 
 
 class DownloadPage(ResourcePage):
-    """Sends the exact bytes that an export, or a pull request, would have."""
+    """Sends the exact bytes that an export, or a pull request, would contain."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
         """Send the file of one version."""

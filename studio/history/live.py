@@ -14,7 +14,7 @@ from studio.dates import day_of, moment_in_words, range_in_words, short_day
 from versioning.editor.live_periods import Period
 
 MAX_PERIODS: Final = 2
-"""How many periods of a version a page shows; it counts the others."""
+"""How many periods of a version a page shows; further ones are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +23,12 @@ class LiveWords:
 
     words: str
     exact: str
-    """The same with the times of day."""
+    """The same with times of day."""
     is_current: bool
 
 
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
-    """Return the periods of a version, the newest first."""
+    """Return the periods of a version, newest first."""
     newest = [
         LiveWords(words=_words(one, today), exact=_exact(one), is_current=one.is_current)
         for one in reversed(periods[-MAX_PERIODS:])

@@ -1,4 +1,4 @@
-"""A saved configuration as people read it: the prompt first, block by block, and the rest in words. Pure."""
+"""A saved configuration in readable form: the prompt first, block by block, and the rest in words. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studio.diff.readable import Condition, as_text, is_reference, readable
 from studio.limits import PageBudget
 
 _LINES_OF_A_BLOCK: Final = 5
-"""How many lines a block counts as, with its heading."""
+"""How many lines a block counts for, including its heading."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +22,11 @@ class Piece:
     title: str = ""
     text: str = ""
     condition: str = ""
-    """When it counts, in words; empty if it always does."""
+    """Its condition in words; empty if it always applies."""
     block_id: str = ""
-    """The prompt block that it stands for; empty for a text of its own."""
+    """The id of the referenced prompt block; empty for its own text."""
     left_out: int = 0
-    """How many characters are too many for the page."""
+    """How many characters were left out."""
 
 
 def pieces_of(name: str, value: Any, budget: PageBudget) -> list[Piece]:

@@ -35,12 +35,12 @@ from versioning.serving.resolution import find_version
 
 PER_PAGE: Final = 25
 APPLICATION: Final = "-"
-"""What stands in the address for versions that the application saved; no person has such a name."""
+"""Stands in the address for versions saved by the application; no user name looks like this."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A version in the timeline, with where its links lead."""
+    """A version in the timeline, with the targets of its links."""
 
     entry: Entry
     links: Mapping[str, str]
@@ -48,12 +48,12 @@ class Item:
     is_latest: bool
     may_delete: bool
     is_from: bool
-    """Whether it is chosen, to begin with, as one of the two to compare."""
+    """Whether it is preselected as one of the two versions to compare."""
     is_to: bool
     notes: Sequence[SafeString] = ()
-    """What other applications say of it."""
+    """Notes of other applications on it."""
     actions: Sequence[Action] = ()
-    """What other applications offer to do with it."""
+    """Actions of other applications on it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Day:
 
 
 class HistoryPage(VersionLinksPage):
-    """All versions, newest first, and above them what is live and what would change."""
+    """All versions, newest first, below a summary of the live version and pending changes."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show a page of the timeline."""
@@ -114,7 +114,7 @@ class HistoryPage(VersionLinksPage):
         return {name: value for name, value in requested.items() if value}
 
     def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
-        """Return what to leave out of the timeline."""
+        """Return the conditions of the timeline's filter."""
         requested = self.filters.get("author")
         author = "" if requested == APPLICATION else requested
         if author is not None and author not in authors:
@@ -123,7 +123,7 @@ class HistoryPage(VersionLinksPage):
 
     @property
     def published_only(self) -> bool:
-        """Whether to leave out versions that were never live."""
+        """Whether to show only versions that were live at some time."""
         return "published" in self.filters
 
     @cached_property
@@ -157,17 +157,17 @@ class HistoryPage(VersionLinksPage):
         ]
 
     def _changes(self, entry: Entry) -> str:
-        """Return the address of the comparison of a version with the one before it."""
+        """Return the address of the comparison of a version with the previous one."""
         query = urlencode({"from": PREVIOUS, "to": entry.version.version_id})
         return f"{self.address('compare')}?{query}"
 
     def _before(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, Any] | None:
-        """Return the version that was live before what is live now, so that one click takes it back."""
+        """Return the version that was live before the current one, for a one-click rollback."""
         if not lived.before_current:
             return None
         try:
             version: Snapshot = find_version(resource, lived.before_current)
-        except NotFound:  # deleted since
+        except NotFound:  # deleted in the meantime
             return None
         return {
             "version": version,
@@ -179,6 +179,6 @@ class HistoryPage(VersionLinksPage):
 
 
 def _by_day(items: Sequence[Item]) -> Iterator[Day]:
-    """Yield the versions by the day on which they were saved, with the zone of the times below it."""
+    """Yield the versions grouped by the day on which they were saved, with the zone of their times."""
     for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at)):
         yield Day(title=f"{day_in_words(day)} · {current_zone()}", items=list(together))

@@ -1,4 +1,4 @@
-"""What the home page shows: drafts that wait, what a person had in hand lately, and what they starred."""
+"""The sections of the home page: waiting drafts, recently used and starred resources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAITING: Final = 5
 RECENT: Final = 8
 STARRED: Final = 12
 _EVENTS: Final = 2000
-"""How far back in the log a person's own edits are looked for."""
+"""How far back in the log to look for a person's own edits."""
 
 Key = tuple[str, str]
 """The slug of a kind, and an id."""
@@ -41,10 +41,10 @@ class Line:
     message: str = ""
     saved_at: datetime.datetime | None = None
     edited_at: datetime.datetime | None = None
-    """When the person edited it last; in a list of recent ones, if that was later than opening it."""
+    """When the person last edited it; in a list of recent ones, only if later than opening it."""
     opened_at: datetime.datetime | None = None
     identity: UUID | None = None
-    """What another resource with the same id, before or after it, does not share."""
+    """Distinguishes it from another resource with the same id."""
     made_at: datetime.datetime | None = None
 
     @property
@@ -55,20 +55,20 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Sections:
-    """The lists of resources on the home page, each of which has its limit."""
+    """The lists of resources on the home page, each with its limit."""
 
     waiting: Sequence[Line]
     recent: Sequence[Line]
     starred: Sequence[Line]
     starred_count: int
-    """How many the person has starred and may read, up to one more than is shown."""
+    """How many resources the person has starred and may read, up to one more than is shown."""
 
 
 def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, caller: Caller) -> Sections:
-    """Return the lists; the number of queries depends on nothing.
+    """Return the lists; the number of queries is constant.
 
-    `waiting` are the drafts to show, `opened` is what the person opened last, and `newest` is a position of
-    the log, from which on their own edits are looked for backwards.
+    `waiting` are the drafts to show, `opened` are the resources that the person opened last, and `newest` is
+    the position of the log from which their own edits are searched backwards.
     """
     recent = _recent(opened, newest, caller)
     starred = _starred(caller)
@@ -92,11 +92,11 @@ def _starred(caller: Caller) -> list[Key]:
 
 
 class _Touched(NamedTuple):
-    """When the person edited and opened what had an id, the last time each."""
+    """When the person last edited and last opened the resource with an id."""
 
     edited_at: datetime.datetime | None
     identity: UUID | None
-    """Of what they edited."""
+    """The identity of the edited resource."""
     opened_at: datetime.datetime | None
 
     @property
@@ -106,7 +106,7 @@ class _Touched(NamedTuple):
 
 
 def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, _Touched]:
-    """Return what was edited or opened last, the latest first."""
+    """Return the resources edited or opened last, the latest first."""
     edits = Event.objects.filter(
         position__gt=newest - _EVENTS,
         actor=caller.username or "",
@@ -126,7 +126,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
 
 
 def _with_last_time(line: Line, touched: _Touched) -> Line:
-    """Return the line with what was last; with neither if both were about another resource with its id."""
+    """Return the line with the last time; without one if the event was about another resource with its id."""
     edited_at, identity, opened_at = touched
     if identity not in {line.identity, IN_CODE}:
         edited_at = None
@@ -137,7 +137,7 @@ def _with_last_time(line: Line, touched: _Touched) -> Line:
 
 
 def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
-    """Return a line about each of the resources that are there and that the caller may read."""
+    """Return a line for each of the resources that exist and that the caller may read."""
     lines: dict[Key, Line] = {}
     for kind in KINDS:
         ids = [resource_id for slug, resource_id in wanted if slug == kind.slug]

@@ -1,4 +1,4 @@
-"""The home page: what waits, recent and starred ones, what happened."""
+"""The home page: waiting drafts, recent and starred resources, activity."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SHOWN: Final = 8
 
 
 class HomePage(StudioPage):
-    """The page where everybody starts."""
+    """The first page after signing in."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show what waits, and the latest activity."""
-        if "q" in request.GET:  # where the search was once
+        """Show the waiting drafts, and the latest activity."""
+        if "q" in request.GET:  # the former address of the search
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})
         caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)

@@ -1,8 +1,8 @@
-"""The language of the studio: the one that a person has chosen, else the best that their browser asks for.
+"""The language of the studio: the person's choice, or else the best match for their browser.
 
-With it goes the time zone of the pages.
+The time zone of the pages is activated together with it.
 
-Only the studio is translated. What the API answers stays in English.
+Only the studio is translated. The answers of the API are always in English.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _languages() -> dict[str, str]:
 
 
 LANGUAGES: Final = _languages()
-"""The names of the languages of the studio, by code: English, and those of the project with a translation."""
+"""The names of the studio's languages by code: English, and the project's languages with a translation."""
 
 
 def language_of(request: HttpRequest) -> str:
@@ -51,14 +51,14 @@ def language_of(request: HttpRequest) -> str:
 
 
 def _nearest(code: str) -> str:
-    """Return the language of the studio for any language: `de` for `de-at`, and English if there is none."""
+    """Return the nearest studio language: `de` for `de-at`, and English if there is none."""
     return next((one for one in (code, code.partition("-")[0]) if one in LANGUAGES), _ENGLISH)
 
 
 def studio_language(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Activate the language and the time zone of a person for the pages of the studio only."""
+    """Middleware that activates the person's language and time zone, for pages of the studio only."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if not is_studio(request):
@@ -73,7 +73,7 @@ def studio_language(
 
 
 class ScriptCatalog(JavaScriptCatalog):
-    """The translations that scripts use; an address holds one version of one language for ever."""
+    """The translations for scripts; an address holds one version of one language permanently."""
 
     domain = "djangojs"
 
@@ -89,7 +89,7 @@ class ScriptCatalog(JavaScriptCatalog):
 
 
 def translated_packages() -> list[str]:
-    """Return the applications whose scripts are translated, which are those that draw pages of the studio."""
+    """Return the applications with translated scripts: those with pages of the studio."""
     foreign = ("django.", "rest_framework", "django_filters")
     return [
         config.name
@@ -99,14 +99,14 @@ def translated_packages() -> list[str]:
 
 
 def catalog_address() -> str:
-    """Return the address of the scripts' catalog in the current language."""
+    """Return the address of the script catalog in the current language."""
     language = _nearest(get_language() or settings.LANGUAGE_CODE)
     return f"{reverse('studio:script_catalog', args=[language])}?v={_digest(language)}"
 
 
 @lru_cache
 def _digest(language: str) -> str:
-    """Return what changes with the translations of a language."""
+    """Return a digest that changes with the translations of a language."""
     digest = hashlib.sha256()
     for name in translated_packages():
         compiled = _translations(apps.get_app_config(name)) / language / "LC_MESSAGES" / "djangojs.mo"

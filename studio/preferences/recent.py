@@ -1,4 +1,4 @@
-"""What a person opened last: a short list that is kept with their preferences."""
+"""The resources that a person opened last: a short list stored with their preferences."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from studio.models import Preferences
 from studio.preferences.stored import preferences_of
 
 MAX_REMEMBERED: Final = 20
-"""How many resources are remembered."""
+"""The maximum number of resources in the list."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A resource that a person opened, and when they did last."""
+    """A resource that a person opened, and when they last did."""
 
     kind: str
     """The slug of its kind."""
@@ -27,7 +27,7 @@ class Opened:
 
 
 def recently_opened(request: HttpRequest) -> list[Opened]:
-    """Return what was opened last, the latest first; what is gone by now may be among it."""
+    """Return the resources opened last, the latest first; they may have been deleted since."""
     return [
         Opened(kind=kind, id=resource_id, at=datetime.datetime.fromisoformat(at))
         for kind, resource_id, at in preferences_of(request).recent
@@ -35,7 +35,7 @@ def recently_opened(request: HttpRequest) -> list[Opened]:
 
 
 def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
-    """Remember that a resource was opened; nothing is written while that is the last that was."""
+    """Record that a resource was opened; writes nothing if it already was the last one."""
     preferences = preferences_of(request)
     before: list[list[str]] = preferences.recent
     if before and before[0][:2] == [kind, resource_id]:

@@ -1,4 +1,4 @@
-"""The preferences of the person who is signed in, read once per request."""
+"""The preferences of the signed-in person, read once per request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from studio.models import Preferences
 
 
 def preferences_of(request: HttpRequest) -> Preferences:
-    """Return the preferences of the person who is signed in; the defaults without one."""
+    """Return the preferences of the signed-in person; the defaults without one."""
     preferences: Preferences | None = getattr(request, "studio_preferences", None)
     if preferences is None:
         user = request.user

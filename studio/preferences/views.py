@@ -1,4 +1,4 @@
-"""Choosing the language and the density of the studio; dismissing its introduction."""
+"""Pages to choose the language and the density of the studio, and to dismiss its introduction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LanguagePage(StudioPage):
     """Where a person chooses the language of the studio."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the languages, each by its own name."""
+        """Show the languages, each under its own name."""
         return self.page(
             "studio/preferences/language.html",
             title=_("Language"),
@@ -38,12 +38,12 @@ class LanguagePage(StudioPage):
 
 
 class DensityPage(StudioPage):
-    """Where the menu sends the density that a person has chosen."""
+    """Receives the density chosen in the menu."""
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the choice and return to the page that it was made on; anything unknown means comfortable."""
+        """Store the choice and return to the page of the menu; unknown values mean comfortable."""
         chosen = request.POST.get("density", "")
         density = chosen if chosen in Density.values else Density.COMFORTABLE
         Preferences.objects.change(request.user.pk, density=density)
@@ -51,11 +51,11 @@ class DensityPage(StudioPage):
 
 
 class TourPage(StudioPage):
-    """Where the introduction of the first visit is dismissed."""
+    """Dismisses the introduction of the first visit."""
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Remember that the person has read it, and return to the home page."""
+        """Record that the person has read it, and return to the home page."""
         Preferences.objects.change(request.user.pk, tour_dismissed=True)
         return self.go(reverse("studio:index"))

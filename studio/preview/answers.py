@@ -1,4 +1,4 @@
-"""Two answers side by side, with what differs marked in both."""
+"""Two answers side by side, with the differences marked in both."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from studio.views import StudioPage
 from versioning.domain.errors import Invalid, Message
 
 MAX_ANSWER: Final = 200_000
-"""How many characters of an answer are compared."""
+"""The maximum length of an answer to compare."""
 
 
 class AnswersPage(StudioPage):
-    """What differs between the answers of what is live and of a draft, for the table of the Try page."""
+    """The differences between the answers of the live version and a draft, for the table of the Try page."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Return both answers, marked; they are what was sent, and nothing of them is stored."""
+        """Return both answers, marked; the posted texts are not stored."""
         before, after = typed_text(request, "live"), typed_text(request, "draft")
         if max(len(before), len(after)) > MAX_ANSWER:
             raise Invalid.field(

@@ -25,7 +25,7 @@ from versioning.models import VersionedResource
 from versioning.serving.dependents import Dependents
 
 MAX_AGENTS: Final = 200
-"""How many agents the page offers to run a prompt block in."""
+"""The maximum number of agents offered to run a prompt block in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ class Column:
     agent: str
     """The id of the agent that runs."""
     version_id: str
-    """The version of the agent that is expected to run; empty for an agent as its code says."""
+    """The expected version of the agent; empty for an agent as defined in code."""
     status: Status
-    """Whether it is what is served now."""
+    """Whether it is the live version or a draft."""
     stream: str
-    """Where to post the messages."""
+    """The address to post the messages to."""
     blocks: Sequence[BlockOnPage] = ()
     """The prompt blocks in it."""
 
@@ -53,20 +53,20 @@ class BlockInAgent:
     id: str
     name: str
     config: Config
-    """What is served with this version."""
+    """The configuration served with this version."""
     version: Snapshot | None
-    """None for an agent as its code says."""
+    """None for an agent as defined in code."""
     is_live: bool
 
     @property
     def selector(self) -> Selector:
-        """What runs this version, with the published texts of its prompt blocks."""
+        """The selector that runs this version, with the published texts of its prompt blocks."""
         if self.is_live or self.version is None:
             return PUBLISHED
         return Selector(version_id=self.version.version_id)
 
     def column(self, block: VersionedResource, status: Status) -> Column:
-        """Return the column of the draft of the block, or of the published version of it."""
+        """Return the column of the block's draft, or of its published version."""
         is_draft = status is Status.DRAFT
         shown = block.latest if is_draft else block.active
         query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
@@ -80,7 +80,7 @@ class BlockInAgent:
         )
 
     def column_with_overlay(self, overlay: OverlayOnPage, block: Snapshot | None, caller: Caller) -> Column:
-        """Return the column of the agent and the block as they would be if an overlay were live."""
+        """Return the column of the agent and the block as if an overlay were live."""
         version: Snapshot | None = self.version
         if version is not None:
             selector = Selector(overlay=overlay.name)
@@ -112,7 +112,7 @@ class AgentsOfBlock:
 
     @cached_property
     def offered(self) -> list[tuple[str, str]]:
-        """The (id, name) of each, as many as a page offers; those that show the block live come first."""
+        """The (id, name) of each, up to a limit; agents that show the block live come first."""
         found = self._named(self.live, self.live.ids[:MAX_AGENTS])
         if len(found) < MAX_AGENTS:
             found += self._named(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(found)])
@@ -120,7 +120,7 @@ class AgentsOfBlock:
 
     @cached_property
     def live(self) -> Dependents:
-        """Those that show the block live, and how many others."""
+        """The agents that show the block live, and the number of others."""
         return self._users(Status.PUBLISHED)
 
     @cached_property
@@ -140,11 +140,10 @@ class AgentsOfBlock:
         return users
 
     def get(self, agent_id: str) -> BlockInAgent | None:
-        """Return one of them, the first without an id, with the version that refers to the block.
+        """Return an agent, by default the first, with its version that refers to the block.
 
         That is the published version if it does, otherwise the latest one for callers who may read drafts.
-        None if neither does: a version with a label can be the only one. Raises `NotFound` for an agent that
-        is not one of them.
+        None if neither does: only a labelled version may refer to it. Raises `NotFound` for other agents.
         """
         is_live = agent_id in self.live.ids if agent_id else bool(self.live.ids)
         users, ids = (self.live, self.live.ids) if is_live else (self._drafts, self._only_in_drafts)
@@ -177,7 +176,7 @@ class AgentsOfBlock:
 
 
 def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:
-    """Return what is served with a version, or without any: an override lies over the code."""
+    """Return the configuration served with a version, if any: an override is applied to the code."""
     if code is None:
         return version.config if version else {}
     return merged_config(code, version.config) if version else code_config(code)

@@ -1,4 +1,4 @@
-"""What the fields of a context are sent to: to preview in it, and to keep it as an example."""
+"""Receives the fields of a context: to preview in it, and to save it as an example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studio.preview.views import PreviewPage
 
 
 class ContextPage(PreviewPage):
-    """The preview page for a form that is sent; for its scripts, parts of it and the context as JSON."""
+    """The preview page for a posted form; for scripts, parts of the page and the context as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Return the context of the example that the address names, as JSON, or go to the preview."""
@@ -22,7 +22,7 @@ class ContextPage(PreviewPage):
         return JsonResponse({"name": example.name, "context": example.context})
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Do what the button says, and show what is saved in the context that was sent."""
+        """Perform the button's action, and show the saved version in the posted context."""
         form = self.saved_form().take(request.POST)
         status = change_examples(form, request.POST.get("do", ""))
         return self.preview_page(form, status=status)

@@ -1,4 +1,4 @@
-"""Assembled instructions on a page: the text with its placeholders marked, and what became of each block."""
+"""Assembled instructions on a page: the text with marked placeholders, and the result for each block."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from studio.resources.blocks import BlockOnPage
 from versioning.editor import Explanation
 
 MAX_BLOCKS: Final = 300
-"""For how many blocks a preview says whether they are shown."""
+"""For how many blocks a preview shows the result."""
 MAX_MARKS: Final = 2_000
-"""How many placeholders are marked in the text; later ones are shown as text."""
+"""The maximum number of marked placeholders; later ones are plain text."""
 MAX_NAMES: Final = 50
-"""How many names of each sort are listed."""
+"""The maximum number of names listed of each type."""
 
 _SORTS: Final = {
     "text": _("Text"),
@@ -43,40 +43,40 @@ class PreviewedBlock:
     sort: str
     id: str | None
     why_not: str
-    """Why it was left out; empty when it is shown."""
+    """Why it was left out; empty if it is shown."""
     used: BlockOnPage | None = None
-    """Where the prompt block that it refers to stands, if the caller may read that."""
+    """The versions of the prompt block that it refers to, if the caller may read that."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """The placeholders that have become the same sort of thing."""
+    """The placeholders with the same type of result."""
 
     origin: str
     title: str
     names: Sequence[tuple[str, int]]
     """(path, how often), in the order of the text."""
     more: int
-    """How many names are too many for the page."""
+    """How many names were left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What a page shows of assembled instructions."""
+    """Assembled instructions as a page shows them."""
 
     pieces: Sequence[Piece]
-    """The text, in pieces with where each comes from."""
+    """The text in pieces that know their origin."""
     blocks: Sequence[PreviewedBlock]
     filled: Sequence[Filled]
     more_characters: int
-    """How many are too many for the page."""
+    """How many characters were left out."""
     more_blocks: int
     has_unfilled: bool
-    """Whether there are placeholders in instructions that are one text, where none is filled in."""
+    """Whether there are placeholders in instructions without blocks, where none is filled in."""
 
     @property
     def hidden(self) -> list[PreviewedBlock]:
-        """The blocks that are left out."""
+        """The blocks that were left out."""
         return [block for block in self.blocks if block.why_not]
 
     @property
@@ -86,7 +86,7 @@ class Preview:
 
     @classmethod
     def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
-        """Return the preview of assembled instructions, as much of it as a page shows.
+        """Return the preview of assembled instructions, limited to what a page shows.
 
         `used` are the prompt blocks that it refers to.
         """
@@ -117,7 +117,7 @@ def _has_placeholder(piece: Piece) -> bool:
 
 
 def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """Yield the pieces that fit on a page; text that is not marked is a single piece."""
+    """Yield the pieces that fit on a page; unmarked text becomes a single piece."""
     budget = PageBudget()
     marks = 0
     plain: list[Piece] = []
@@ -128,7 +128,7 @@ def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
     for is_text, some in groupby(plain, lambda piece: piece.origin is Origin.TEXT):
         for piece in [Piece("".join(one.text for one in some))] if is_text else some:
             text = budget.take(piece.text)
-            # A value can be empty; it is marked nevertheless.
+            # An empty value is marked nevertheless.
             if text or not piece.text:
                 yield Piece(text, piece.origin, piece.path)
 

@@ -1,4 +1,4 @@
-"""The overlay that a request asks to preview or to try, such as a release."""
+"""The overlay, such as a release, that a request wants to preview or try."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from versioning.domain.selectors import OverlayName
 
 
 class OverlayOnPage(NamedTuple):
-    """An overlay, and what pages say about it."""
+    """An overlay, and the words about it."""
 
     name: OverlayName
     words: extensions.OverlayWords
 
 
 def named_overlay(parameters: Mapping[str, str]) -> OverlayOnPage | None:
-    """Return the overlay that the parameters of a request name; None for none."""
+    """Return the overlay named by the parameters of a request, or None."""
     named = ((name, words) for name, words in extensions.overlays().items() if parameters.get(name))
     return next((OverlayOnPage(OverlayName(name, parameters[name]), words) for name, words in named), None)

@@ -1,8 +1,8 @@
-"""Try an agent, or a prompt block in an agent that uses it: the draft and what is live answer side by side.
+"""Try an agent, or a prompt block in an agent that uses it: draft and live version answer side by side.
 
-A draft runs as if it were published now. The draft of an agent shows the published texts of its prompt
-blocks and delegates to the sub-agents that it would have; `?blocks=drafts` runs it with the drafts of its
-prompt blocks. The draft of a prompt block is shown in what is live of the agent.
+A draft runs as if it were published now. The draft of an agent shows the published texts of its prompt blocks
+and delegates to the sub-agents that it would have; `?blocks=drafts` runs it with the drafts of its prompt
+blocks. The draft of a prompt block is shown in the live version of the agent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from versioning.domain.selectors import DRAFT, PUBLISHED, Selector, Status
 from versioning.domain.snapshots import title_of
 
 SEVERAL: Final = "several"
-"""What the address says for several examples at once."""
+"""Stands in the address for several examples at once."""
 
 _TITLES: Final = {
     (Status.DRAFT, False): gettext_lazy("Draft"),
@@ -37,7 +37,7 @@ _TITLES: Final = {
     (Status.DRAFT, True): gettext_lazy("Draft, with drafts of blocks"),
     (Status.PUBLISHED, True): gettext_lazy("Live, with drafts of blocks"),
 }
-"""What a column is called, by its status and whether it has the drafts of its prompt blocks."""
+"""The titles of columns, by status and whether they use the drafts of prompt blocks."""
 
 
 class TryPage(SavedInstructionsPage):
@@ -46,10 +46,10 @@ class TryPage(SavedInstructionsPage):
     tab = "try"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show an empty chat or table; its script sends the messages in the name of the session."""
+        """Show an empty chat or table; its script sends the messages with the session."""
         columns = self.columns
         if self.agents is not None:
-            self.used_by = self.agents.live.count  # the head of the page need not ask again
+            self.used_by = self.agents.live.count  # so that the head of the page need not query it again
         form = self.form()
         several = request.GET.get("mode") == SEVERAL and form.examples.may_read
         return self.page(
@@ -68,7 +68,7 @@ class TryPage(SavedInstructionsPage):
         )
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the context that is filled in as JSON, or its fields: with an example, or what is wrong."""
+        """Return the filled-in context as JSON, or its fields: with an example, or with errors."""
         form = self.form().take(request.POST)
         wanted = request.POST.get("do", "")
         if wanted != "read":
@@ -79,7 +79,7 @@ class TryPage(SavedInstructionsPage):
             return self._fields(form, 400)
 
     def form(self) -> ContextForm:
-        """Return an empty form for the context of what runs."""
+        """Return an empty form for the context of the running versions."""
         own = self.effective(self.overlaid) if self.overlay else self.saved(self.statuses[0])
         if not self.kind.is_shown:
             return self.context_form(own, drafts=self.with_drafts)
@@ -110,7 +110,7 @@ class TryPage(SavedInstructionsPage):
             live_column = self.user.column(self.resource, Status.PUBLISHED)
             return [self.user.column_with_overlay(self.overlay, self.overlaid, self.caller), live_column]
         has_draft = Status.DRAFT in self.statuses
-        # What is live is compared with the draft even where the block is not live: the agent runs without it.
+        # The live version is compared even if the block is not live: the agent runs without it.
         statuses = (Status.DRAFT, Status.PUBLISHED) if has_draft else (Status.PUBLISHED,)
         return [self.user.column(self.resource, status) for status in statuses]
 
@@ -123,7 +123,7 @@ class TryPage(SavedInstructionsPage):
         return TemplateResponse(self.request, template, {"context_form": form}, status=status)
 
     def _modes(self) -> list[tuple[str, str, bool]]:
-        """Return the (title, query, is current) of both ways to try something out."""
+        """Return the (title, query, is current) of both modes."""
         chosen = {
             name: self._parameters[name]
             for name in ("agent", "blocks", *extensions.overlays())
@@ -149,13 +149,13 @@ class TryPage(SavedInstructionsPage):
         version = None
         if self.resource is not None:
             version = self.resource.latest if status is Status.DRAFT else self.resource.active
-        # Without a draft of its own, what is live is what the drafts of blocks would change.
+        # Without its own draft, the live version is what the drafts of blocks would change.
         with_drafts = self.with_drafts and status is self.statuses[0] and self.resource is not None
         selector = PUBLISHED
         if with_drafts:
             selector = DRAFT
         elif status is Status.DRAFT and version is not None:
-            # Named by its id, a version runs with the published texts of its blocks.
+            # By its id, a version runs with the published texts of its blocks.
             selector = Selector(version_id=version.version_id)
         return Column(
             title=str(_TITLES[status, with_drafts]),

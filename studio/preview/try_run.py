@@ -1,4 +1,4 @@
-"""Where the columns of the Try page get their answers: a route of the API, below the studio."""
+"""The route that the columns of the Try page call: a view of the API, below the studio."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class TryRun(RunViewSet):
     as if its draft were published.
     """
 
-    schema = None  # no part of the API
+    schema = None  # not part of the API
     query = {"stream": (*RunViewSet.query["stream"], DRAFT_BLOCK)}
 
     def stream(self, request: Request, resource: str) -> StreamingHttpResponse:
-        """Run the version that the address names on the messages."""
+        """Run the version in the address on the messages."""
         return super().stream(request, unquote(resource))
 
     def _call(self, request: Request) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Preview the text of the instructions in a context, and which blocks are shown.
 
-It has its own page for what is saved, and is shown on the edit page for what is typed.
+It has its own page for saved versions, and is shown on the edit page for unsaved text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class InstructionsPage(EditablePage):
         return asked and self.may(Right.READ_DRAFTS)
 
     def used(self, config: Config) -> list[BlockOnPage]:
-        """Return the prompt blocks that a configuration refers to, with what is live and what is not."""
+        """Return the prompt blocks that a configuration refers to, with their live versions and drafts."""
         return blocks_on_page(config, self.caller)
 
 
@@ -54,7 +54,7 @@ class SavedInstructionsPage(InstructionsPage):
 
     @cached_property
     def statuses(self) -> list[Status]:
-        """What there is to see for the caller: the draft where there is one, and what is published."""
+        """The statuses that the caller may choose: the draft if there is one, and the published version."""
         saved = self.resource
         found = []
         if saved is not None and saved.has_draft and self.may(Right.READ_DRAFTS):
@@ -65,9 +65,9 @@ class SavedInstructionsPage(InstructionsPage):
 
     @cached_property
     def overlay(self) -> OverlayOnPage | None:
-        """The overlay that the page shows it with, such as a release, as if that were live; None for none.
+        """The requested overlay, such as a release, shown as if it were live; None for none.
 
-        Raises `NotFound` for one that cannot be selected, or of which the caller may not know.
+        Raises `NotFound` if it cannot be selected, or the caller may not know of it.
         """
         requested = self.request.POST if self.request.method == "POST" else self.request.GET
         found = named_overlay(requested)
@@ -97,14 +97,14 @@ class PreviewPage(SavedInstructionsPage):
     tab = "preview"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what is saved in the context that the address names, at first in an empty one."""
+        """Show the saved version in the context named by the address, by default an empty one."""
         return self.preview_page(self.saved_form().take(request.GET))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what is typed into the form at this moment; parts of a page, for the edit page."""
+        """Show the unsaved form; parts of a page, for the edit page."""
         self.require(Right.SAVE)
         controls = controls_of(request.POST)
-        # A row that was just added says nothing yet, and is no reason against a preview of the others.
+        # A new row is still empty, and must not prevent a preview of the others.
         blocks = controls.child("instructions").child("blocks").children
         for name in [name for name, row in blocks.items() if is_unchosen(row)]:
             del blocks[name]
@@ -114,7 +114,7 @@ class PreviewPage(SavedInstructionsPage):
             submission.check(self.schema)
             config = self._typed(submission)
         except Invalid as error:
-            # Examples can be kept all the same.
+            # Examples can be saved nevertheless.
             form = self.saved_form().take(request.POST)
             status = change_examples(form, request.POST.get("do", ""))
             return self.parts_of_page(form, None, error.issues, status=status)
@@ -132,12 +132,12 @@ class PreviewPage(SavedInstructionsPage):
         status: int = 200,
         **which: object,
     ) -> HttpResponse:
-        """Return what an open page puts in the place of its preview and of its context."""
+        """Return the parts that an open page replaces: its preview and its context."""
         context = {"preview": preview, "errors": errors, "context_form": form, **which, **self.places()}
         return TemplateResponse(self.request, "studio/preview/live.html", context, status=status)
 
     def saved_form(self) -> ContextForm:
-        """Return an empty form for the context of the version that the request asks for."""
+        """Return an empty form for the context of the requested version."""
         return self.context_form(self._shown, drafts=self.with_drafts)
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
@@ -164,7 +164,7 @@ class PreviewPage(SavedInstructionsPage):
         )
 
     def places(self) -> dict[str, object]:
-        """Return what the fields of a context need besides themselves, on every page that has them."""
+        """Return the further template context for the fields of a context, on every page with them."""
         return {"addresses": {name: self.address(name) for name in ("preview", "context")}}
 
     @cached_property
@@ -175,7 +175,7 @@ class PreviewPage(SavedInstructionsPage):
 
     @property
     def _shown(self) -> Config:
-        """What is served with the version that the request asks for."""
+        """The configuration served with the requested version."""
         return self.effective(self.overlaid) if self.overlay else self.saved(self._wanted)
 
     def _of_saved(self, context: Mapping[str, Any]) -> Preview:
@@ -189,14 +189,14 @@ class PreviewPage(SavedInstructionsPage):
         return Preview.of(explanation, self.used(self._shown))
 
     def _typed(self, submission: Submission) -> Config:
-        """Return the configuration that publishing what is typed would serve; raises `Invalid`."""
+        """Return the configuration that publishing the unsaved text would serve; raises `Invalid`."""
         config = self.schema.edited(submission.began_with or {}, submission.changed)
         return merged_config(self.code_agent, config) if self.code_agent else config
 
     def _of_typed(self, config: Config, context: Mapping[str, Any]) -> Preview:
         if self.kind.is_shown:
             return self._of_block(config, context)
-        # The code of an agent may leave them to the editor.
+        # Code may leave the instructions of an agent to the editor.
         instructions = config.get("instructions", "")
         if isinstance(instructions, str):
             return Preview.of(Explanation.of(instructions, Evaluation({}), {}))
@@ -213,9 +213,9 @@ class PreviewPage(SavedInstructionsPage):
 def _previewed(
     form: ContextForm, preview: Callable[[Mapping[str, Any]], Preview]
 ) -> tuple[Preview | None, Sequence[Issue]]:
-    """Return the preview in the context of a form, or what is wrong with the text.
+    """Return the preview in the context of a form, or the errors of the text.
 
-    What is wrong with the context stands beside its fields.
+    Errors of the context are shown next to its fields.
     """
     try:
         context = form.read()

@@ -1,4 +1,4 @@
-"""Pages that ask for confirmation before an action affects others, and show who is affected."""
+"""Pages that ask for confirmation before an action that affects others, and show who is affected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConfirmPage(DependentsPage, ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """The action, as on the button."""
+        """The title of the action, as on the button."""
 
     @property
     def shows_dependents(self) -> bool:
@@ -46,7 +46,7 @@ class ConfirmPage(DependentsPage, ABC):
         return self._ask()
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Do it, unless the resource was changed."""
+        """Perform the action, unless the resource was changed."""
         try:
             return self.act({request.POST.get("tag", "")})
         except EditConflict as conflict:
@@ -58,10 +58,10 @@ class ConfirmPage(DependentsPage, ABC):
 
     @abstractmethod
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Do it if the resource has one of the expected entity tags, and redirect."""
+        """Perform the action if the resource has one of the expected entity tags, and redirect."""
 
     def is_allowed(self) -> bool:
-        """Say whether the caller may do it."""
+        """Return whether the caller may perform the action."""
         return self.may(self.right)
 
     @abstractmethod
@@ -91,20 +91,20 @@ class ConfirmPage(DependentsPage, ABC):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return what else the page shows."""
+        """Return further context for the page."""
         return {}
 
 
 class UnpublishPage(ConfirmPage):
-    """Stops serving the published version; every version stays."""
+    """Stops serving the published version; no version is deleted."""
 
     @property
     def title(self) -> str:
-        """The action."""
+        """The title of the action."""
         return _("Unpublish")
 
     def sentences(self) -> list[str]:
-        """Say what is served afterwards."""
+        """Return sentences about what is served afterwards."""
         if self.record.active is None:
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
@@ -122,7 +122,7 @@ class UnpublishPage(ConfirmPage):
 
     @property
     def _of_locks(self) -> str:
-        """What goes on being served, and what ends that."""
+        """Return sentences about what is still served by locks, and how to end that."""
         if self.kind.has_visibility:
             return _(
                 "Locks that applications hold go on running it. Deleting it, or the versions that they name, "
@@ -144,17 +144,17 @@ class DeletePage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """What is deleted."""
+        """The title, with what is deleted."""
         if self.code_agent is not None:
             return _("Delete the override")
         return str(self.kind.words.delete)
 
     def is_allowed(self) -> bool:
-        """Say whether the caller may delete it."""
+        """Return whether the caller may delete it."""
         return self.kind.admin.has_delete_permission(self.request, self.record)
 
     def sentences(self) -> list[str]:
-        """Say what is lost."""
+        """Return sentences about what is lost."""
         count = self.record.versions.count()
         lost = ngettext(
             "%(count)s version and all labels are deleted with it. This cannot be undone.",
@@ -181,7 +181,7 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def other(self) -> Visibility:
-        """The visibility to change to; raises `NotFound` for resources without one of their own."""
+        """The visibility to change to; raises `NotFound` for resources without their own visibility."""
         if not self.kind.has_visibility or self.code_agent is not None:
             raise NotFound("The visibility of this cannot be changed here.")
         is_public = self.summary.visibility == Visibility.PUBLIC
@@ -189,16 +189,16 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """Public or private."""
+        """The title of the action, public or private."""
         return _("Make public") if self.other is Visibility.PUBLIC else _("Make private")
 
     @property
     def shows_dependents(self) -> bool:
-        """Nothing is taken away when an agent becomes public."""
+        """Return False for public: making an agent public takes nothing away."""
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:
-        """Say who gains or loses access."""
+        """Return sentences about who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
                 _(
@@ -213,7 +213,7 @@ class VisibilityPage(ConfirmPage):
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Change it."""
+        """Change the visibility."""
         other = self.other
         self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=expect)
         is_public = other is Visibility.PUBLIC
@@ -228,7 +228,7 @@ class DiscardPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """The action."""
+        """The title of the action."""
         return _("Discard the draft")
 
     @cached_property
@@ -237,7 +237,7 @@ class DiscardPage(ConfirmPage):
         return discardable(self.record)
 
     def sentences(self) -> list[str]:
-        """Say how many versions are deleted; the page names them below."""
+        """Return the number of deleted versions; the page names them below."""
         count = len(self.drafts)
         lost = ngettext(
             "%(count)s version is deleted. This cannot be undone.",
@@ -247,7 +247,7 @@ class DiscardPage(ConfirmPage):
         return [lost % {"count": count}]
 
     def more(self) -> dict[str, Any]:
-        """Return the versions, as many as a page can name."""
+        """Return the versions, up to the limit of a page."""
         return {
             "discarded": self.drafts[:MAX_NAMED_DRAFTS],
             "more_discarded": len(self.drafts[MAX_NAMED_DRAFTS:]),

@@ -1,4 +1,4 @@
-"""Drafts in lists, before they are published: what each would change, and in place of what."""
+"""Drafts in lists, before they are published: what each would change, and what it would replace."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from versioning.models import VersionedResource
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A resource with its newest version and what is live of it."""
+    """A resource with its newest version and its live version."""
 
     kind: StudioKind
     resource: VersionedResource
     row: Row
     fields: Sequence[str]
-    """The titles of the fields that differ from what is live; empty while nothing is."""
+    """The titles of the fields that differ from the live version; empty if there is none."""
     may_publish: bool
     hindrance: str = ""
-    """Why it would be refused for now, as far as an application says so; empty if none does."""
+    """Why an application would refuse to publish it now; empty if none would."""
     version: Snapshot | None = None
-    """The version to publish, where that is not the newest."""
+    """The version to publish, if it is not the newest."""
 
     @property
     def newest(self) -> Snapshot:
-        """The version to publish: the one that waits, unless another one was chosen."""
+        """The version to publish: the newest, unless another one was chosen."""
         return self.version or self.resource.latest
 
     def of(self, version: Snapshot) -> Draft:
-        """Return the same with another version to publish."""
+        """Return the same draft with another version to publish."""
         live, schema = self.live, self.kind.schema
         changed = schema.changed(live.config, version.config) if live else []
         return replace(self, version=version, fields=titles(in_reading_order(changed)))
 
     @property
     def message(self) -> str:
-        """Why it was saved, in a line; empty without a message."""
+        """The first line of its message; empty without a message."""
         return message_of(self.newest)
 
     @property
     def live(self) -> Snapshot | None:
-        """The version that is live."""
+        """The live version."""
         return self.resource.active
 
     @property
@@ -61,7 +61,7 @@ class Draft:
 
     @property
     def etag_field(self) -> str:
-        """The name of the field with its tag."""
+        """The name of the field with its entity tag."""
         return etag_field(self.kind, self.resource.pk)
 
     @property
@@ -73,12 +73,12 @@ class Draft:
 
     @property
     def version_address(self) -> str:
-        """The address of the page of the version that waits."""
+        """The address of the page of the newest version."""
         return self.kind.address("version", self.resource.pk, self.newest.version_id)
 
     @property
     def live_address(self) -> str:
-        """The address of the page of the live version; empty while nothing is live."""
+        """The address of the page of the live version; empty if there is none."""
         live = self.resource.active_id
         return self.kind.address("version", self.resource.pk, live) if live else ""
 

@@ -1,4 +1,4 @@
-"""Why a version cannot be published at this moment, in sentences: what the gate would answer."""
+"""Why a version cannot be published now, in sentences: what the gate would answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from versioning.editor import gate
 from versioning.models import VersionedResource
 
 _ANY_REASON: Final = "…"
-"""What stands for a reason that is not given yet; whether the gate accepts one is not up to its text."""
+"""A placeholder for a missing reason; the gate does not judge its text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonForm:
-    """The form in which an admin says why versions go live that a check refuses."""
+    """The form for an admin's reason to publish versions that a check refuses."""
 
     template: str
     """The template of the application whose check refuses: `Extension(reason_forms=…)`."""
@@ -35,22 +35,22 @@ class ReasonForm:
     title: str = ""
     """The version, in words; empty for several."""
     error: str = ""
-    """What is wrong with the reason that was sent."""
+    """The error of the posted reason."""
     max_length: int = MAX_MESSAGE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """What stands in the way of a version."""
+    """The reasons why a version cannot be published."""
 
     reasons: Sequence[str]
-    """A sentence each, as many as a page shows."""
+    """A sentence each, up to the limit of a page."""
     more: int = 0
-    """How many reasons there are besides."""
+    """How many reasons were left out."""
 
     @classmethod
     def of(cls, error: VersioningError) -> Self:
-        """Return a refusal of the gate as a page says it."""
+        """Return a refusal of the gate as a page shows it."""
         found = reasons(error)
         return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
 
@@ -71,9 +71,9 @@ def obstacle_to(
     caller: Caller,
     options: gate.Options = gate.NO_OPTIONS,
 ) -> Obstacle | None:
-    """Return what the gate has against a version, asked with these options; None if it would let it pass.
+    """Return the gate's refusal of the version with these options; None if it would let it pass.
 
-    Of what is live already, and for who may not publish, nothing is asked.
+    The gate is not asked about live versions, nor for people who may not publish.
     """
     if version is None or version.version_id == resource.active_id:
         return None
@@ -87,10 +87,10 @@ def obstacle_to(
 def reason_template(
     refusals: Iterable[str], workspace_id: str, caller: Caller, passes: Callable[[gate.Options], bool]
 ) -> str:
-    """Return the template of the form for a reason; empty if none would help.
+    """Return the template of the form for a reason; empty if no reason would help.
 
-    `refusals` are the codes of what the gate has against the versions. `passes` says whether the gate would
-    let them go live with options.
+    `refusals` are the codes of the gate's refusals. `passes` returns whether the gate would let the versions
+    go live with options.
     """
     templates = extensions.reason_forms()
     refused = [code for code in refusals if code in templates]
@@ -100,6 +100,6 @@ def reason_template(
 
 
 def given_reason(request: HttpRequest) -> str | None:
-    """Return the reason that a `ReasonForm` was sent with, empty for a blank one; None if none was sent."""
+    """Return the reason posted with a `ReasonForm`, empty if blank; None if none was posted."""
     reason = request.POST.get("reason")
     return None if reason is None else reason.strip()

@@ -28,20 +28,20 @@ class ShownDependents:
     total: int
     """How many the caller may see."""
     hidden: int
-    """How many they may not."""
+    """How many the caller may not see."""
     more: int = 0
-    """How many come after this page."""
+    """How many follow after this page."""
     more_address: str = ""
-    """Where these are."""
+    """The address of the next page."""
 
     @property
     def count(self) -> int:
-        """How many there are, those that the caller may not see with them."""
+        """The total number, including agents that the caller may not see."""
         return self.total + self.hidden
 
 
 class DependentsPage(ResourcePage):
-    """A page that shows which agents refer to the resource."""
+    """A page with the agents that refer to the resource."""
 
     def shown_dependents(self, status: Status, page: str | None = None) -> ShownDependents:
         """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
@@ -49,7 +49,7 @@ class DependentsPage(ResourcePage):
             return ShownDependents(shown=[], total=0, hidden=0)
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
         if status is Status.PUBLISHED:
-            self.used_by = found.count  # the head of the page need not ask again
+            self.used_by = found.count  # so that the head of the page need not query it again
         agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
         return ShownDependents(
             shown=[
@@ -69,9 +69,9 @@ class UsagePage(DependentsPage):
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of each that the caller may read."""
+        """Show a page of each list that the caller may read."""
         requested = request.GET.get("page")
-        # To everybody else, what is live is all that there is.
+        # Everyone else sees only live versions.
         reads_some_drafts = self.caller.scope(Right.READ_DRAFTS) != frozenset()
         return self.page(
             "studio/publishing/usage.html",

@@ -31,21 +31,21 @@ CHANGED: Final = gettext_lazy(
 
 
 class PublishPage(DifferencesPage, DependentsPage):
-    """Shows the difference between what is live and one version, and publishes exactly that version."""
+    """Shows the differences between the live version and another one, and publishes exactly that one."""
 
     tab = "history"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show what publishing the version would do; the latest one unless the address names another.
+        """Show the effects of publishing the version; by default the latest one.
 
-        The open page hears of what others do, so that it can be published as soon as nothing is missing.
+        The open page polls for changes by others, so that it can be published as soon as nothing is missing.
         """
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.PUBLISH)
         return self.show(request.GET.get("version") or self.found.latest_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Publish the version that was shown; with a reason, without the approvals that it needs."""
+        """Publish the version that was shown; with a reason, without the required approvals."""
         version_id = request.POST.get("version", "")
         reason = given_reason(request)
         if reason == "":
@@ -65,7 +65,7 @@ class PublishPage(DifferencesPage, DependentsPage):
         except Invalid:
             return self.show(version_id, status=400)
         except Forbidden:
-            # What the gate has against it stands on the page; who lost the right sees that it is gone.
+            # The page shows the gate's refusal; people who lost the right see that it is gone.
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
@@ -74,20 +74,20 @@ class PublishPage(DifferencesPage, DependentsPage):
 
     @property
     def found(self) -> VersionedResource:
-        """The resource; raises `NotFound` while only code defines the agent: there is nothing to publish."""
+        """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""
         if self.with_history is None:
             raise NotFound("Nothing was saved yet, so there is nothing to publish.")
         return self.with_history
 
     def _options(self, version_id: str, reason: str) -> gate.Options:
-        """Return the options that overrule what the gate has against the version, with the reason for it."""
+        """Return the options that overrule the gate's refusal, with the reason."""
         _checked, refusal = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
         return {} if refusal is None else gate.with_reason(reason, {refusal.code})
 
     def _reason_form(
         self, version: Snapshot, refusal: VersioningError | None, error: str
     ) -> ReasonForm | None:
-        """Return the form for a reason with which the gate would let the version pass; None without one."""
+        """Return the form for a reason with which the gate would let the version pass, or None."""
         resource, caller = self.found, self.caller
 
         def passes(options: gate.Options) -> bool:

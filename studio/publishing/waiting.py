@@ -1,4 +1,4 @@
-"""What waits to be published, of both kinds."""
+"""The drafts waiting to be published, of both kinds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ PER_PAGE: Final = 50
 
 
 class WaitingPage(StudioPage):
-    """The drafts in the caller's workspaces, changed last first, to be looked at and published."""
+    """The drafts in the caller's workspaces, newest first, to review and publish."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of all of them, of one's own, or of the others'."""
+        """Show a page of all of them, of the caller's own, or of those by others."""
         if self.caller.scope(Right.SAVE) == frozenset():
             raise Forbidden("You may not read drafts in any workspace.")
         self.listen({})

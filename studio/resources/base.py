@@ -48,9 +48,9 @@ class ResourcePage(StudioPage):
     """A page about one resource, or about an agent that only code defines."""
 
     kind: StudioKind = AGENT
-    """`as_view(kind=…)` says which."""
+    """Set by `as_view(kind=…)`."""
     tab = "change"
-    """The tab under which the page belongs."""
+    """The tab that the page belongs to."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the resource's id from the address."""
@@ -58,19 +58,19 @@ class ResourcePage(StudioPage):
         self.resource_id = unquote(kwargs["resource"])
 
     def instead(self) -> dict[str, str]:
-        """Lead to the page of the resource, which opens to everybody who may read it."""
+        """Redirect to the page of the resource, which is open to everyone who may read it."""
         return {"instead_address": self.address("change"), "instead_name": self.resource_id}
 
     @property
     def collection(self) -> Collection[Any]:
-        """The editor's methods for this kind."""
+        """The editor's verbs for this kind."""
         return self.kind.collection
 
     @cached_property
     def resource(self) -> VersionedResource | None:
-        """The resource with its pointers; None while an agent is only defined in code.
+        """The resource with its pointers; None if an agent is only defined in code.
 
-        Raises `NotFound` when there is nothing that the caller may read.
+        Raises `NotFound` if there is nothing that the caller may read.
         """
         try:
             found: VersionedResource = self.collection.find(self.resource_id, by=self.caller)
@@ -82,7 +82,7 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def with_history(self) -> VersionedResource | None:
-        """The resource, also when nothing but its history is left: the commits of a file that was removed."""
+        """The resource, even if only its history is left: the commits of a file that was removed."""
         if self.resource is not None or not self.may(Right.READ_DRAFTS):
             return self.resource
         left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
@@ -90,9 +90,9 @@ class ResourcePage(StudioPage):
 
     @property
     def code_agent(self) -> CodeAgent | None:
-        """The agent as code defines it, if it does and the caller may read it.
+        """The agent as defined in code, if there is one and the caller may read it.
 
-        None for a resource of another workspace that has the id of such an agent: it is no override.
+        None for a resource of another workspace that has the id of such an agent: it is not an override.
         """
         is_elsewhere = self.resource is not None and self.workspace_id != self.editor.code.workspace_id
         return None if is_elsewhere else self._in_code
@@ -104,7 +104,7 @@ class ResourcePage(StudioPage):
 
     @property
     def workspace_id(self) -> str:
-        """The workspace that the resource belongs to."""
+        """The workspace of the resource."""
         return self.resource.workspace_id if self.resource else self.editor.code.workspace_id
 
     @cached_property
@@ -114,24 +114,24 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def used_by(self) -> int:
-        """How many agents refer to the resource in what is live, as far as the caller may know."""
+        """The number of live agents that refer to the resource, as far as the caller may know."""
         if self.resource is None:
             return 0
         return self.collection.dependents_count(self.resource_id, by=self.caller)
 
     def effective(self, version: Snapshot | None) -> Config:
-        """Return what is served with a version, or without any: an override lies over the code."""
+        """Return the configuration served with a version, if any: an override is applied to the code."""
         if self.code_agent is None:
             return version.config if version else {}
         return merged_config(self.code_agent, version.config) if version else code_config(self.code_agent)
 
     @property
     def _subject(self) -> VersionedResource:
-        """What permissions are asked about; an agent that only code defines belongs to a workspace, too."""
+        """The object of permission checks; an agent that only code defines belongs to a workspace, too."""
         return self.resource or self.kind.model(id=self.resource_id, workspace_id=self.workspace_id)
 
     def may(self, right: Right) -> bool:
-        """Say whether the caller has the permission that stands for a right over this resource."""
+        """Return whether the caller has the permission for a right on this resource."""
         return self.kind.admin.may(self.request, right, self._subject)
 
     def require(self, right: Right) -> None:
@@ -154,10 +154,10 @@ class ResourcePage(StudioPage):
         fields: Iterable[str] = (),
         unpublished_blocks: Sequence[str] = (),
     ) -> list[Panel]:
-        """Return what other applications show about a version; `page` is the name that they know it by.
+        """Return other applications' panels for a version; `page` identifies the page to them.
 
-        The page passes them on as `panels`, and its template says where they stand, with the tag `panels`.
-        `fields` names those below which it has a place for them.
+        The page passes them to its template as `panels`, which places them with the tag `panels`. `fields`
+        names the fields below which it can show panels.
         """
         if version is None or self.with_history is None:
             return []
@@ -174,7 +174,7 @@ class ResourcePage(StudioPage):
         return extensions.panels(shown)
 
     def with_next_steps(self, said: str, resource: VersionedResource, version: Snapshot) -> str:
-        """Return what is said after a save, with what other applications offer to do next."""
+        """Return the message after a save, with the next steps that other applications suggest."""
         for step in extensions.next_steps(self.caller, self.kind, resource, version):
             said = format_html('{} <a class="link" href="{}">{}</a>', said, step.address, step.title)
         return said
@@ -202,7 +202,7 @@ class ResourcePage(StudioPage):
         )
 
     def _personal(self, status: int) -> dict[str, Any]:
-        """Return what the head offers to the person; remember that they opened the resource."""
+        """Return the head's personal parts; record that the person opened the resource."""
         resource = self.resource
         if resource is None:
             return {}
@@ -232,7 +232,7 @@ class ResourcePage(StudioPage):
         ]
 
     def actions(self) -> list[tuple[str, str]]:
-        """Return the (title, address) of what the caller may do with the whole resource."""
+        """Return the (title, address) of the caller's actions on the whole resource."""
         resource = self.resource
         if resource is None:
             return []
@@ -259,6 +259,6 @@ class ResourcePage(StudioPage):
 
 
 def proposed_copy(resource_id: str) -> str:
-    """Return an id for a copy, in the same folder; empty where none of that sort is possible."""
+    """Return an id for a copy, in the same folder; empty if no such id is possible."""
     proposed = f"{resource_id}-copy"
     return proposed if ids.problem(proposed) is None else ""

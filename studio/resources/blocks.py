@@ -1,4 +1,4 @@
-"""The prompt blocks that an agent refers to, in the words of the page: "draft 3, live 1"."""
+"""The prompt blocks that an agent refers to, with their versions: "draft 3, live 1"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from versioning.editor import UsedBlock
 
 @dataclass(frozen=True, kw_only=True)
 class BlockOnPage:
-    """A prompt block with a link to it, and the numbers of what is live and of what is not yet."""
+    """A prompt block with a link to it, and the numbers of its live version and draft."""
 
     id: str
     name: str
@@ -45,5 +45,5 @@ def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
 
 
 def unpublished(blocks: list[BlockOnPage]) -> list[BlockOnPage]:
-    """Return the blocks with changes that are not published yet."""
+    """Return the blocks with unpublished changes."""
     return [block for block in blocks if block.draft is not None]

@@ -1,7 +1,7 @@
-"""How forms name the resources that a person has chosen, each with the version that the page showed.
+"""How forms name chosen resources, each with the version that the page showed.
 
-A checkbox of a list is called `chosen` and has the value `agent:team/writer:<version id>`. A page that asks
-for confirmation sends with each the entity tag of the resource, in a field called `tag:agent:team/writer`.
+A checkbox of a list is named `chosen` and has the value `agent:team/writer:<version id>`. A confirmation page
+sends the entity tag of each resource in a field named `tag:agent:team/writer`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def etag_field(kind: ResourceKind, resource_id: str) -> str:
 
 
 def chosen(given: QueryDict) -> Sequence[Choice]:
-    """Return what was chosen, each resource once.
+    """Return the chosen resources, without duplicates.
 
     Raises `Invalid`, which names the field, for more than `MAX_CHOSEN` resources and for other values.
     """

@@ -18,7 +18,7 @@ from versioning.editor.workspaces import workspaces_with
 
 FIELDS: Final = ("name", "id", "workspace", "text")
 LINE_BREAK: Final = "\r\n"
-"""What browsers make of every line break in a text."""
+"""The line break that browsers send."""
 
 
 class CreatePage(StudioPage):
@@ -35,7 +35,7 @@ class CreatePage(StudioPage):
         return self._form({"workspace": requested}, {}, workspaces)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Save the first version as a draft and open it; what cannot be saved stays in the form."""
+        """Save the first version as a draft and open it; after an error, show the form again."""
         given = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
         if request.POST.get("then") == unsaved.RESTORE:
             return self._form(given, {}, self._workspaces(), restored=True)

@@ -1,4 +1,4 @@
-"""Duplicating a resource: a copy with an id of its own, which begins as a draft."""
+"""Duplicating a resource: a copy with its own id, which begins as a draft."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _FIELD_OF: Final = {"newId": "id", "workspaceId": "workspace"}
 
 
 class DuplicatePage(ResourcePage):
-    """Asks for the id of the copy, which the menu of a resource proposes, and makes it."""
+    """Asks for the id of the copy, with a proposal, and creates it."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form with a proposal."""
+        """Show the form with a proposed id."""
         proposed = proposed_copy(self.source.pk)
         return self._form({"id": proposed, "proposed": proposed, "workspace": self.workspace_id})
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Make the copy and open it; what cannot be done stays in the form, with the reason."""
+        """Create the copy and open it; after an error, show the form with the reason."""
         given = {name: request.POST.get(name, "").strip() for name in FIELDS}
         try:
             made = self._copy(given)
@@ -53,7 +53,7 @@ class DuplicatePage(ResourcePage):
         return self.resource
 
     def _copy(self, given: Mapping[str, str]) -> Resolved[Any]:
-        """Make the copy; where the proposed id was left as it was, any free one like it will do."""
+        """Create the copy; an unchanged proposed id may be replaced by any similar free one."""
         source = self.source
         drafts = self.may(Right.READ_DRAFTS)
         name = given["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
@@ -71,7 +71,7 @@ class DuplicatePage(ResourcePage):
             except IdTaken:
                 if new_id == wanted[-1]:
                     raise
-        raise AssertionError  # the last one was made, or has raised
+        raise AssertionError  # the last attempt returned or raised
 
     def _form(
         self, given: Mapping[str, str], errors: Mapping[str, str] | None = None, *, status: int = 200
@@ -88,7 +88,7 @@ class DuplicatePage(ResourcePage):
             errors=said,
             others=[message for field, message in said.items() if field not in FIELDS],
             workspaces=workspaces,
-            duplicate="",  # it is on the page already
+            duplicate="",  # the page shows it already
         )
 
 

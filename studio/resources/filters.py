@@ -1,4 +1,4 @@
-"""What a list is narrowed by: the form with its choices, and the chips that narrow it with one click."""
+"""The filters of a list: the form with its choices, and the chips that filter with one click."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from versioning.models.search import MAX_LENGTH
 
 MAX_TEXT: Final = MAX_LENGTH
 MAX_OPTIONS: Final = 40
-"""Up to so many authors, labels or tags are a list to choose from; of more, what is typed is completed."""
+"""Up to so many authors, labels or tags form a select list; with more, typed text is completed."""
 OLD_STATES: Final = {
     "Published": ResourceState.PUBLISHED.value,
     "Changed": ResourceState.CHANGED.value,
     "Draft": NOT_LIVE,
 }
-"""The words that stood in the URLs of filtered lists before, with what stands there now."""
+"""The former words in the URLs of filtered lists, with their current ones."""
 ORDERS: Final = {
     "changed": ("-seen_at", gettext_lazy("Changed last")),
     "oldest": ("seen_at", gettext_lazy("Not changed for longest")),
@@ -42,7 +42,7 @@ _ANY: Final = ("", gettext_lazy("Any"))
 
 
 def _field_of(one: Filter) -> forms.Field:
-    """Return the field of a filter that has none here; one without a label is set by links alone."""
+    """Return the field of a filter without its own here; one without a label is only set by links."""
     more: dict[str, Any] = {"required": False, "label": one.label}
     if not one.label:
         more["widget"] = forms.HiddenInput
@@ -54,7 +54,7 @@ def _field_of(one: Filter) -> forms.Field:
 
 
 class FilterForm(forms.Form):
-    """What a list can be narrowed by. Nothing is required, and unknown words are refused."""
+    """The filters of a list. None is required, and unknown values are refused."""
 
     q = forms.CharField(label=gettext_lazy("Search"), required=False, max_length=MAX_TEXT)
     state = forms.ChoiceField(
@@ -96,7 +96,7 @@ class FilterForm(forms.Form):
             field.widget.attrs["class"] = "input"
 
     def _offer(self, name: str, names: list[str]) -> None:
-        """Offer what there is: as a list to choose from while it is short, else while a person types."""
+        """Offer the choices: as a list while it is short, otherwise as suggestions while a person types."""
         given = str(self.data.get(name, ""))
         if len(names) > MAX_OPTIONS:
             self.suggested[name] = names
@@ -107,7 +107,7 @@ class FilterForm(forms.Form):
 
     @cached_property
     def wanted(self) -> Wanted:
-        """The filter, without values that are not valid."""
+        """The filter, without invalid values."""
         self.is_valid()
         given = {name: self.cleaned_data.get(name) for name in self.filters}
         return Wanted({name: self.filters[name].read(value) for name, value in given.items() if value})
@@ -124,24 +124,24 @@ class FilterForm(forms.Form):
 
     @cached_property
     def given(self) -> dict[str, str]:
-        """The valid values that were given, as they stand in an address, without the page."""
+        """The valid values as they appear in an address, without the page."""
         usual = ("order", USUAL_ORDER)
         valid = [(name, value) for name, value in self.cleaned_data.items() if value]
         return {name: "1" if value is True else value for name, value in valid if (name, value) != usual}
 
     def address(self, **changes: str) -> str:
-        """Return the address of the list with other values; an empty one takes a value away."""
+        """Return the address of the list with other values; an empty value removes one."""
         values = self.given | changes
         return f"?{urlencode({name: values[name] for name in self.fields if values.get(name)})}"
 
     @property
     def shown_fields(self) -> Iterator[Any]:
-        """The fields behind *Filters*: all that people see but the search."""
+        """The fields behind *Filters*: all visible ones except the search."""
         return (field for field in self if not field.is_hidden and field.name != "q")
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a field behind *Filters* says something that no chip and no head of a column shows."""
+        """Whether a field behind *Filters* has a value that no chip and no column head shows."""
         said = {("author", self.caller.username), ("state", ResourceState.NEVER_PUBLISHED.value)}
         said |= {(name, self.given.get(name)) for name in ("tag", "order")}
         return bool(self.errors.keys() - {"q"}) or any(
@@ -151,21 +151,21 @@ class FilterForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether anything narrows the list."""
+        """Whether the list is filtered at all."""
         return bool(self.given.keys() - {"order"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The head of a column by which the list can be put in order."""
+    """The head of a sortable column."""
 
     address: str
     sort: str
-    """The value of `aria-sort` where the list is in this order, or in its reverse; else empty."""
+    """The value of `aria-sort` if the list is sorted by it, in either direction; otherwise empty."""
 
 
 def heads(form: FilterForm) -> dict[str, Head]:
-    """Return the heads by which the list can be put in order; a second click turns the order round."""
+    """Return the heads of the sortable columns; a second click reverses the order."""
     return {
         "name": _head(form, "name", "-name", usual="ascending"),
         "changed": _head(form, "changed", "oldest", usual="descending"),
@@ -183,7 +183,7 @@ def _head(form: FilterForm, order: str, reverse: str, *, usual: str) -> Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A link that narrows the list by one thing more, or takes that away again."""
+    """A link that adds or removes one filter."""
 
     title: str
     address: str
@@ -191,7 +191,7 @@ class Chip:
 
 
 def quick_chips(form: FilterForm) -> list[Chip]:
-    """Return the chips of a list, each of which goes together with all that narrows it already."""
+    """Return the chips of a list, each of which combines with the current filters."""
     offered: dict[str, Mapping[str, str]] = {}
     if form.caller.scope(Right.SAVE) != frozenset():
         offered[_("Waiting")] = {"waiting": "1"}
@@ -207,7 +207,7 @@ def quick_chips(form: FilterForm) -> list[Chip]:
 
 
 def tag_chip(form: FilterForm, tag: str) -> Chip:
-    """Return the link to what has this tag, too."""
+    """Return the link that adds this tag to the filters."""
     tags = form.wanted.get("tag", [])
     rest = [one for one in tags if one != tag]
     wanted = rest if tag in tags else [*tags, tag]

@@ -1,4 +1,4 @@
-"""The folders that the ids of resources make, as a tree. Pure."""
+"""The folders formed by the ids of resources, as a tree. Pure."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MAX_FOLDERS: Final = 300
-"""How many folders a page shows."""
+"""The maximum number of folders on a page."""
 
 
 @dataclass(kw_only=True)
 class Folder:
-    """A folder and what is in it."""
+    """A folder and its contents."""
 
     path: str
-    """The beginning of the ids in it, with its final `/`."""
+    """The common prefix of its ids, with a final `/`."""
     name: str
     count: int
-    """How many resources are in it, however deep."""
+    """The number of resources in it, at any depth."""
     is_open: bool
-    """Whether the folders in it are shown: it is the one whose resources are listed, or leads there."""
+    """Whether its subfolders are shown: it is the current folder or one of its parents."""
     is_current: bool
     folders: list[Folder] = field(default_factory=list)
 
 
 def tree(counts: Mapping[str, int], current: str) -> tuple[Sequence[Folder], int]:
-    """Return the outermost folders with those in them, and how many of all folders are left out.
+    """Return the top folders with their subfolders, and the number of omitted folders.
 
-    `counts` says how many resources are below each folder. The largest are shown, and those that lead to the
-    current one.
+    `counts` has the number of resources below each folder. The largest folders are shown, and those that lead
+    to the current one.
     """
     largest = sorted(counts, key=lambda path: (-counts[path], path))[:MAX_FOLDERS]
     shown = sorted({*largest, *(path for path in counts if current.startswith(path))})
     folders: dict[str, Folder] = {}
     outermost: list[Folder] = []
-    for path in shown:  # what a folder is in comes before it, and has at least as many resources
+    for path in shown:  # a folder's parent comes before it, and has at least as many resources
         outer = path[: path.rstrip("/").rfind("/") + 1]
         folder = Folder(
             path=path,

@@ -1,7 +1,7 @@
-"""How forms name everything that a list shows, on whichever page of it: by its kind and its query.
+"""How forms name everything that a list shows, on any page of it: by kind and query.
 
-The field is called `matching` and has the value `agent?state=changed`. What it names is bounded, and is
-looked up when the form is sent; the page that then asks for confirmation names each resource.
+The field is named `matching` and has the value `agent?state=changed`. The number of resources is limited, and
+they are looked up when the form is sent; the confirmation page then names each resource.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FIELD: Final = "matching"
 
 
 def value_of_matching(kind: StudioKind, query: str) -> str:
-    """Return the value of the checkbox for all that a list shows."""
+    """Return the value of the checkbox for everything that a list shows."""
     return f"{kind.slug}?{query}"
 
 
 def matching(given: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]) -> Sequence[Choice]:
-    """Return the first of what a list shows and the caller may change, at most `MAX_CHOSEN`.
+    """Return the resources in a list that the caller may change, at most `MAX_CHOSEN`.
 
-    `narrow` may narrow the list further. Raises `Invalid`, which names the field, for another value.
+    `narrow` may filter the list further. Raises `Invalid`, which names the field, for another value.
     """
     slug, _, query = given.get(FIELD, "").partition("?")
     if slug not in KINDS_BY_SLUG:

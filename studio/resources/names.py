@@ -1,4 +1,4 @@
-"""What resources are called, for lists that name them: one query for each kind among them."""
+"""The names of resources, for lists that name them: one query for each kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from versioning.domain.access import Caller
 def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[tuple[str, str], str]:
     """Return the names of resources, by the slug of the kind and the id.
 
-    Those that are gone, or that the caller may not read, are left out.
+    Deleted and unreadable resources are left out.
     """
     wanted: dict[str, set[str]] = {}
     for slug, resource_id in references:

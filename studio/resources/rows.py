@@ -23,18 +23,18 @@ class Row:
     summary: Summary
     address: str
     excerpt: str = ""
-    """How its prompt begins."""
+    """The beginning of its prompt."""
     labels: Sequence[str] = ()
     tags: Sequence[str] = ()
     shown: Snapshot | None = None
     """The newest version that the caller may read; None for an agent that only code defines."""
     live_address: str = ""
-    """Where what is live can be read, if that is another version than the one that is shown."""
+    """The address of the live version, if it is not the version shown."""
     chosen: str = ""
-    """The value of its checkbox; empty where there is nothing that the caller may change."""
+    """The value of its checkbox; empty if the caller may not change the resource."""
     star: Star | None = None
     notes: Sequence[SafeString] = ()
-    """What applications say of it beside its state."""
+    """Applications' notes on it, next to its state."""
 
     @classmethod
     def of(
@@ -45,7 +45,7 @@ class Row:
         star: Star | None = None,
         notes: Sequence[SafeString] = (),
     ) -> Row:
-        """Return the row of an entry of the catalog; it can be chosen if the caller may change it."""
+        """Return the row of a catalog entry; it can be chosen if the caller may change it."""
         live = entry.live_id if entry.state is ResourceState.CHANGED else None
         return cls(
             summary=Summary.of(entry),
@@ -62,7 +62,7 @@ class Row:
 
 
 def chosen_value(kind: StudioKind, entry: Entry, caller: Caller) -> str:
-    """Return the value of the checkbox of an entry; empty if there is nothing that the caller may change."""
+    """Return the value of the checkbox of an entry; empty if the caller may not change it."""
     if entry.version is None or not caller.may(Right.SAVE, entry.workspace_id):
         return ""
     return value_of(kind, entry.id, entry.version.version_id)
@@ -70,7 +70,7 @@ def chosen_value(kind: StudioKind, entry: Entry, caller: Caller) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns of a list that say something: what is the same of everything needs none."""
+    """The columns of a list that differ between rows: equal values need no column."""
 
     visibility: bool
     labels: bool
@@ -79,7 +79,7 @@ class Columns:
 
     @classmethod
     def of(cls, known: Overview) -> Columns:
-        """Return the columns in which what the caller may read differs, on whichever page."""
+        """Return the columns whose values differ among the readable resources, on any page."""
         return cls(
             visibility=len(known.visibilities) > 1,
             labels=bool(known.labels),

@@ -1,4 +1,4 @@
-"""The filters of a list that a person has given names: saved, renamed and deleted by that person alone."""
+"""A person's named filters of a list: only that person can save, rename and delete them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from studio.views import StudioPage
 from versioning.domain.errors import NotFound
 
 MAX_FILTERS: Final = 30
-"""How many filters a person can save for a list."""
+"""The maximum number of saved filters of a person for a list."""
 MAX_NAME: Final = 80
 MAX_QUERY: Final = 2_000
 _KEY: Final = re.compile(r"[0-9]{1,15}")
@@ -28,11 +28,11 @@ class FiltersPage(StudioPage):
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them, to be renamed and deleted."""
+        """Show the filters, to rename and delete them."""
         return self._shown()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Save, rename or delete one."""
+        """Save, rename or delete a filter."""
         if "delete" in request.POST:
             one = self._one(request.POST["delete"])
             one.delete()
@@ -46,7 +46,7 @@ class FiltersPage(StudioPage):
         return self._save(name, request.POST.get("query", ""))
 
     def _save(self, name: str, query: str) -> HttpResponse:
-        """Save what narrows a list at the moment, without what narrows nothing, and go back to the list."""
+        """Save the current filter of the list, without empty values, and go back to the list."""
         form = FilterForm(QueryDict(query), kind=self.kind, caller=self.caller)
         form.is_valid()
         query = form.address()[1:]
@@ -83,7 +83,7 @@ class FiltersPage(StudioPage):
         return ""
 
     def _store(self, one: SavedFilter, *, name: str) -> str:
-        """Store a filter under this name; return what is wrong with that, if anything is."""
+        """Store a filter under this name; return the error, or empty."""
         one.name = name
         try:
             with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Where a star is set or taken away."""
+"""Sets or removes a star."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from studio.resources.base import ResourcePage
 
 
 class StarPage(ResourcePage):
-    """Where a star is set or taken away: a form without a page of its own."""
+    """Sets or removes a star: a form without its own page."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Lead to the resource, for people who come here after signing in."""
+        """Redirect to the resource, for people who come here after signing in."""
         return self.go(self.address("change"))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Set it with `starred=yes`, else take it away; answer a script, or lead back to the page."""
+        """Set it with `starred=yes`, otherwise remove it; answer a script, or redirect to the page."""
         change = (
             self.collection.favorite if request.POST.get("starred") == "yes" else self.collection.unfavorite
         )

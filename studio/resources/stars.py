@@ -1,4 +1,4 @@
-"""Stars: what a person wants at hand. In the API they are called favorites."""
+"""Stars: resources that a person wants at hand. The API calls them favorites."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from versioning.domain.access import Caller
 
 @dataclass(frozen=True, kw_only=True)
 class Star:
-    """The star of a resource, as one person sees it: what the tag `star_button` draws."""
+    """The star of a resource for one person, which the tag `star_button` renders."""
 
     address: str
-    """Where it is set and taken away."""
+    """The address to set and remove it."""
     is_set: bool
 
 

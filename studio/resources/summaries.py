@@ -15,7 +15,7 @@ from versioning.editor.catalog import Entry, Origin, ResourceState
 
 @dataclass(frozen=True, kw_only=True)
 class StateWords:
-    """A state in the words that editors know."""
+    """A state in the words of the studio."""
 
     word: Promise
     meaning: Promise
@@ -44,7 +44,7 @@ ORIGINS: Final[Mapping[Origin, Promise]] = {
     Origin.OVERRIDE: _("code + override"),
     Origin.GIT: _("Git"),
 }
-"""Where what is live comes from, where that is not the usual: what was saved here."""
+"""The origin of the live version, unless it is the usual one: saved here."""
 VISIBILITIES: Final[Mapping[str, Promise]] = {"private": _("private"), "public": _("public")}
 
 
@@ -56,16 +56,16 @@ class Summary:
     name: str
     state: StateWords
     origin: Promise | None
-    """Where what is live comes from, if that is not what was saved here."""
+    """The origin of the live version, unless it was saved here."""
     is_as_code_says: bool
-    """Whether an agent of the code is live without any override."""
+    """Whether an agent is live as defined in code, without an override."""
     workspace_id: str
     visibility: str | None
-    """`private` or `public`; None where the kind has none. `visibility_word` is for people."""
+    """`private` or `public`; None for a kind without visibility. `visibility_word` is for people."""
 
     @classmethod
     def of(cls, entry: Entry) -> Summary:
-        """Return an entry of the catalog in the words of a page."""
+        """Return a catalog entry in the words of a page."""
         return cls(
             resource_id=entry.id,
             name=shortened(entry.name),
@@ -78,12 +78,12 @@ class Summary:
 
     @property
     def visibility_word(self) -> Promise | None:
-        """Who may use what is published, in the language of the page."""
+        """Who may use the published version, in the language of the page."""
         return VISIBILITIES.get(self.visibility or "")
 
     @property
     def folder(self) -> str:
-        """The part of the id before the last `/`, with it; empty without one."""
+        """The part of the id up to and including the last `/`; empty without one."""
         return self.resource_id[: self.resource_id.rfind("/") + 1]
 
     @property

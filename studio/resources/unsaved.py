@@ -1,8 +1,8 @@
-"""Copies of unsaved text: the browser stores them, and the server only says which of them are obsolete.
+"""Copies of unsaved text: the browser stores them, and the server tells it which ones are obsolete.
 
-A page with a form gives its copy an id and sends the id along with the form. After a save, a cookie names
-the copy, and the next page of the studio deletes it. Restoring posts the copy as a form that is shown again
-and not saved; the text reaches the server in no other way.
+A page with a form gives its copy an id and sends the id with the form. After a save, a cookie names the copy,
+and the next studio page deletes it. Restoring posts the copy as a form that is shown again but not saved; the
+text reaches the server in no other way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.urls import reverse
 
 COOKIE: Final = "studio_saved"
 RESTORE: Final = "restore"
-"""What `then` says when a form is to be shown again with what was typed into it."""
+"""The value of `then` to show a form again with its typed values."""
 
 _ID: Final = re.compile(r"[a-z0-9]{1,40}")
 _MAX_COPIES: Final = 20
@@ -24,7 +24,7 @@ _MAX_DAYS: Final = 14
 
 
 def saved(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Return the answer to a form that was saved, with a cookie that says that its copy can be deleted."""
+    """Return the answer to a saved form, with a cookie that marks its copy as obsolete."""
     copy = request.POST.get("copy", "")
     if _ID.fullmatch(copy):
         before = _ID.findall(request.COOKIES.get(COOKIE, ""))

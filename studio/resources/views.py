@@ -73,7 +73,7 @@ class ListPage(StudioPage):
         )
 
     def _rows(self, entries: Sequence[Entry]) -> list[Row]:
-        """Return the rows of a page, with a star for what has a record, and what applications say of each."""
+        """Return the rows of a page, with stars for stored resources, and the applications' notes."""
         stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
         starred = stars_of(self.kind, list(stored), self.caller)
         notes = extensions.list_notes(self.caller, self.kind, stored)
@@ -82,7 +82,7 @@ class ListPage(StudioPage):
         ]
 
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
-        """Return the filters that the caller has saved, and whether this one can be."""
+        """Return the caller's saved filters, and whether the current one can be saved."""
         query = form.address()[1:]
         saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.slug))
         is_saved = any(one.query == query for one in saved)
@@ -95,7 +95,7 @@ class ListPage(StudioPage):
         }
 
     def _choosing(self, rows: list[Row], count: int) -> dict[str, Any]:
-        """Return what can be done with the resources that are chosen; nothing for who may change none."""
+        """Return the actions on chosen resources; none if the caller may change no resource."""
         if not any(row.chosen for row in rows):
             return {"choosing": []}
         publishes = self.kind.admin.has_publish_permission(self.request)

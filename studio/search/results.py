@@ -1,4 +1,4 @@
-"""What was found, as the search page and the suggestions show it."""
+"""Search results, as the search page and the suggestions show them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.catalog import Hit
 
 MAX_SPAN: Final = 80
-"""Up to this many characters, a result leads to all from its first hit to its last; else to one hit."""
+"""Up to so many characters, a result's link covers everything from its first hit to its last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Result:
     excerpt: Sequence[Piece]
     address: str
     is_in_live_only: bool
-    """Whether the draft, which the edit page shows, has it no more."""
+    """Whether only the live version matches, not the draft on the edit page."""
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -51,12 +51,12 @@ class Result:
 
     @property
     def shows_id(self) -> bool:
-        """Whether the id alone says why it was found."""
+        """Whether only the id matches."""
         return not any(piece.is_hit for piece in (*self.name, *self.excerpt))
 
 
 def _older_version(hit: Hit) -> Snapshot | None:
-    """Return the version of a hit unless it is the newest, which the page of the resource shows."""
+    """Return the version of a hit unless it is the newest, which the resource's page shows."""
     newest, found_in = hit.entry.version, hit.version
     if newest is None or found_in is None or found_in.version_id == newest.version_id:
         return None
@@ -64,7 +64,7 @@ def _older_version(hit: Hit) -> Snapshot | None:
 
 
 def text_to_find(excerpt: Sequence[Piece]) -> str:
-    """Return the hits as they stand in the prompt, for `find.js` to look for; empty without a hit."""
+    """Return the matched text in the prompt for `find.js`; empty without a hit."""
     hits = [number for number, piece in enumerate(excerpt) if piece.is_hit]
     if not hits:
         return ""

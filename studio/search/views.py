@@ -1,4 +1,4 @@
-"""The search over everything: its page, and what is suggested while a person types."""
+"""The search over everything: its page, and the suggestions while a person types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 20
 MAX_LISTED: Final = 1_000
-"""How many results have a place on a page; people who look further have to say more."""
+"""The maximum number of results on the pages; a longer list requires a more specific search."""
 SUGGESTED: Final = 8
 
 
@@ -54,17 +54,17 @@ class Results(Sequence[Result]):
 
 
 def text_of(request: HttpRequest) -> str:
-    """Return what is searched for."""
+    """Return the search text."""
     return request.GET.get("q", "").replace("\x00", "").strip()
 
 
 def search_for(text: str, caller: Caller) -> TextSearch:
-    """Return what the caller may read of both kinds and has the text; raises `Invalid` if it is too long."""
+    """Return the matching resources of both kinds; raises `Invalid` if the text is too long."""
     return TextSearch([kind.catalog(caller) for kind in KINDS], text)
 
 
 class SearchPage(StudioPage):
-    """Everything with the words that were typed."""
+    """Everything that matches the typed words."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show a page of the results, of both kinds or of one."""
@@ -94,7 +94,7 @@ class SuggestionsPage(StudioPage):
     """The first results, as options of the search field."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return them as a part of a page; none for a text that is too long."""
+        """Return them as part of a page; none for a text that is too long."""
         text = text_of(request)
         is_wanted = 0 < len(text) <= MAX_LENGTH
         hits = search_for(text, self.caller).hits(0, SUGGESTED) if is_wanted else []

@@ -1,4 +1,4 @@
-"""The lines of a difference as HTML. By hand: a template takes seconds for thousands of lines."""
+"""The lines of a difference as HTML, built without templates, which take seconds for thousands of lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOTHING = '<td class="diff-no"></td><td class="diff-nothing"></td>'
 
 @register.simple_tag
 def lines(section: Section) -> SafeString:
-    """Return a section as one text; what was removed and added is marked for screen readers too."""
+    """Return a section as one text; removed and added text is also marked for screen readers."""
     if section.folded:
         return SafeString(_fold(section, 1))  # every piece of text is escaped below
     return SafeString("".join(map(_row, section.rows)))
@@ -64,7 +64,7 @@ def _cell(cell: Cell | None, own: Op, other: Cell | None) -> str:
 
 
 def _fold(section: Section, copies: int) -> str:
-    """Return unchanged lines behind a count; side by side they are there twice, once for screen readers."""
+    """Return folded lines behind a count; side by side they occur twice, once for screen readers."""
     if not section.text:
         words = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", section.folded)
         return f'<p class="diff-none">{words % {"count": section.folded}}</p>'
@@ -86,7 +86,7 @@ def _break(op: Op) -> str:
 
 
 def marked(spans: Iterable[Span]) -> SafeString:
-    """Return a text with what was removed and added marked, for screen readers too."""
+    """Return a text with removed and added pieces marked, also for screen readers."""
     return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
 
 

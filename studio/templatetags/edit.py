@@ -15,7 +15,7 @@ from studio.forms.conditions import in_words, sentence
 from studio.forms.wording import ROWS, RowWords
 
 MAX_PIECES: Final = 4_000
-"""How many placeholders, and texts between them, are told apart on a page."""
+"""The maximum number of placeholders and texts between them that are marked on a page."""
 
 register = template.Library()
 
@@ -28,7 +28,7 @@ def member(mapping: Mapping[str, Any], key: str) -> Any:
 
 @register.filter
 def with_placeholders(text: str) -> SafeString:
-    """Return a text whose placeholders are marked, as far as a page can hold so many."""
+    """Return a text with its placeholders marked, up to the limit of a page."""
     pieces = split(text)
     marked = [
         format_html('<span class="prompt-variable">{}</span>', piece) if is_placeholder else escape(piece)
@@ -40,11 +40,11 @@ def with_placeholders(text: str) -> SafeString:
 
 @register.simple_tag
 def row_words(what: str) -> RowWords:
-    """Return what the buttons of a row are called; `what` is the sort of row."""
+    """Return the labels of a row's buttons; `what` is the type of row."""
     return ROWS[what]
 
 
 @register.simple_tag
 def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
-    """Return when something is `shown`, `used` or `offered`, as a sentence; nothing where it always is."""
+    """Return when something is `shown`, `used` or `offered`, as a sentence; empty if always."""
     return sentence(rules, what) if in_words(rules) else ""

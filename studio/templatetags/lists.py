@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.simple_tag
 def folder_address(form: FilterForm, folder: str) -> str:
-    """Return the address of a folder, narrowed as the list is."""
+    """Return the address of a folder, with the current filters of the list."""
     return form.address(folder=folder)
 
 
@@ -29,11 +29,11 @@ def folder_link(form: FilterForm, folder: str) -> SafeString:
 
 @register.simple_tag
 def choose_words(name: str) -> str:
-    """Return what the checkbox of a resource is called."""
+    """Return the label of a resource's checkbox."""
     return _("Choose %(name)s") % {"name": name}
 
 
 @register.simple_tag
 def tag_address(form: FilterForm, tag: str) -> str:
-    """Return the address of what has this tag, too; without the tag if the list is narrowed to it."""
+    """Return the address that adds a tag to the filters, or removes it if it is already there."""
     return tag_chip(form, tag).address

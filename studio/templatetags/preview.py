@@ -1,4 +1,4 @@
-"""Assembled instructions and answers as HTML. By hand: a template takes seconds for thousands of pieces."""
+"""Assembled instructions and answers as HTML, without templates, which would take seconds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ register = template.Library()
 
 @register.simple_tag
 def pieces(found: Iterable[Piece]) -> SafeString:
-    """Return the pieces of a text; those that stand for placeholders are marked, with the name as a title."""
+    """Return the pieces of a text; filled-in placeholders are marked, with their name as the title."""
     return SafeString("".join(map(_piece, found)))  # every piece of text is escaped below
 
 
 @register.simple_tag
 def answer(found: Iterable[Span]) -> SafeString:
-    """Return one of two answers; what only this one has is marked, for screen readers too."""
+    """Return one of two answers; text only in this one is marked, also for screen readers."""
     return marked(found)
 
 

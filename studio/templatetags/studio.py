@@ -1,4 +1,4 @@
-"""Tags and filters for every template of the studio."""
+"""Tags and filters for all templates of the studio."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 def version_link(
     context: template.Context, version: Snapshot | None, *, is_within: bool = False
 ) -> SafeString | str:
-    """Return the name of a version of the resource that the page is about, as a link to it.
+    """Return the name of a version of the page's resource, as a link to it.
 
-    `is_within` says that it stands within a sentence: "version 3" instead of "Version 3".
+    `is_within` is for use in a sentence: "version 3" instead of "Version 3".
     """
     if version is None:
         return ""
@@ -51,12 +51,12 @@ def version_link(
     return format_html('<a class="link" href="{}">{}</a>', address, name)
 
 
-# A list has the two below in every row, and an included template takes several times as long.
+# Lists have the two tags below in every row, and an included template takes several times as long.
 
 
 @register.simple_tag
 def state_chip(state: StateWords) -> SafeString:
-    """Return a state in the word that editors know."""
+    """Return a chip with the studio's word for a state."""
     return format_html(
         '<span class="chip {}" title="{}">{}</span>', state.chip, str(state.meaning), str(state.word)
     )
@@ -64,9 +64,9 @@ def state_chip(state: StateWords) -> SafeString:
 
 @register.simple_tag
 def star_button(star: Star, name: str) -> SafeString:
-    """Return the star of a resource, which has a name.
+    """Return the star button of a resource.
 
-    It sends the form `stars` of the frame, so it may stand within another form.
+    It submits the frame's form `stars`, so it may stand inside another form.
     """
     return format_html(
         '<button class="star" type="submit" form="stars" formaction="{}" name="starred" value="{}"'
@@ -82,7 +82,7 @@ def star_button(star: Star, name: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def panels(context: template.Context, slot: str, field: str = "") -> SafeString:
-    """Return what other applications show in a slot of the page; below a field, what belongs to it."""
+    """Return other applications' panels in a slot of the page; below a field, only that field's."""
     offered: Iterable[Panel] = context.get("panels") or ()
     found = [panel for panel in offered if (panel.slot, panel.field) == (slot, field)]
     return format_html_join("", "{}", ((panel.html,) for panel in found))
@@ -90,13 +90,13 @@ def panels(context: template.Context, slot: str, field: str = "") -> SafeString:
 
 @register.simple_tag
 def files_of(panels: Iterable[Panel], files: str) -> list[str]:
-    """Return the `stylesheets` or the `scripts` of panels, each once."""
+    """Return the `stylesheets` or the `scripts` of panels, without duplicates."""
     return list(dict.fromkeys(name for panel in panels for name in getattr(panel, files)))
 
 
 @register.simple_tag
 def when(moment: datetime.datetime) -> SafeString:
-    """Return how long ago a moment is, with the exact time in the title."""
+    """Return how long ago a time is, with the exact time in the title."""
     exact = moment.astimezone(datetime.UTC)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
@@ -108,7 +108,7 @@ def when(moment: datetime.datetime) -> SafeString:
 
 @register.simple_tag
 def moment(at: datetime.datetime) -> SafeString:
-    """Return the day and the time of a moment, with how long ago it is in the title."""
+    """Return the day and the time, with how long ago it is in the title."""
     exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', exact, spoken(at, timezone.now()), moment_in_words(at)
@@ -117,7 +117,7 @@ def moment(at: datetime.datetime) -> SafeString:
 
 @register.simple_tag
 def clock(at: datetime.datetime) -> SafeString:
-    """Return the time of day of a moment, where the day stands above it."""
+    """Return the time of day, for use below a heading with the day."""
     exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>', exact, moment_in_words(at), time_in_words(at)
@@ -125,7 +125,7 @@ def clock(at: datetime.datetime) -> SafeString:
 
 
 def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
-    """Return how long ago a moment is, and the date when that is a week or more."""
+    """Return how long ago a time is, or the date if that is a week or more."""
     seconds = int((now - moment).total_seconds())
     if seconds < MINUTE:
         return _("just now")

@@ -33,12 +33,12 @@ class AdministrationPage(StudioPage):
 
     @property
     def admin(self) -> EditorAdmin:
-        """The `ModelAdmin` that says who may do what about workspaces."""
+        """The `ModelAdmin` that decides about permissions on workspaces."""
         return cast("EditorAdmin", site.get_model_admin(Workspace))
 
     @property
     def verbs(self) -> Workspaces:
-        """The editor's methods for workspaces."""
+        """The editor's verbs for workspaces."""
         return self.editor.workspace
 
 
@@ -47,7 +47,7 @@ class WorkspacePage(AdministrationPage):
 
     tab = "members"
     right = Right.ADMINISTER
-    """What it takes to open the page: most are for admins alone."""
+    """The right required to open the page: most are for admins only."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the id of the workspace from the address."""
@@ -60,9 +60,9 @@ class WorkspacePage(AdministrationPage):
         return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
 
     def may(self, right: Right) -> bool:
-        """Say whether the caller has a right to what is in this workspace.
+        """Return whether the caller has a right in this workspace.
 
-        The permissions of the `ModelAdmin` are about the workspace itself: its name, members and keys.
+        The permissions of the `ModelAdmin` concern the workspace itself: its name, members and keys.
         """
         return self.caller.may(right, self.workspace.pk)
 
@@ -92,5 +92,5 @@ def address(page: str, workspace_id: str, *rest: str) -> str:
 
 
 def invitation_address(token: str) -> str:
-    """Return the address under which an invited person accepts."""
+    """Return the address where an invited person accepts."""
     return reverse(f"{ROUTE}invited", args=[token])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 FIRST_DAY: Final = datetime.date.min + datetime.timedelta(days=1)
-"""The first day that begins within the calendar in every time zone."""
+"""The first day that can be represented in every time zone."""
 LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
 """The last day whose end can be stored."""
 
@@ -39,5 +39,5 @@ def beginning_of(day: datetime.date) -> datetime.datetime:
 
 
 def end_of(day: datetime.date) -> datetime.datetime:
-    """Return the time at which a day that a `DayField` has accepted ends."""
+    """Return the end time of a day that a `DayField` has accepted."""
     return beginning_of(day + datetime.timedelta(days=1))

@@ -12,7 +12,7 @@ from versioning.domain.errors import Invalid
 
 
 class InviteForm(forms.Form):
-    """Whom to invite, and in which role."""
+    """The person to invite, and their role."""
 
     username = forms.CharField(
         label=_("User name"),
@@ -37,7 +37,7 @@ class NewWorkspaceForm(forms.Form):
 
 
 def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
-    """Add the errors to their fields; `names` says what the form calls a field, where that differs."""
+    """Add the errors to their fields; `names` maps a field to its name in the form, if different."""
     for issue in error.issues:
         field = names.get(issue.field, issue.field)
         form.add_error(field if field in form.fields else None, translated(issue.message))

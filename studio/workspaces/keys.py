@@ -1,4 +1,4 @@
-"""The pages about API keys: those of a workspace, and those that reach several."""
+"""The pages about API keys: those of a workspace, and unlimited ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KeyForm(forms.Form):
 
     @property
     def expires_at(self) -> datetime.datetime | None:
-        """The moment after the last day."""
+        """The time after the last day."""
         day: datetime.date | None = self.cleaned_data["last_day"]
         return None if day is None else end_of(day)
 
@@ -62,15 +62,15 @@ class KeyRow:
     role: str
     is_expired: bool
     expires: str
-    """When it expires or did, in words; empty if never."""
+    """When it expires or expired, in words; empty if never."""
     reaches: Sequence[tuple[str, str]] = ()
     """The workspaces that it reaches and the caller administers: (name, address of their keys)."""
     revoke_address: str = ""
-    """Where it is revoked; empty if the caller cannot."""
+    """The address to revoke it; empty if the caller cannot."""
 
 
 def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: datetime.datetime) -> KeyRow:
-    """Return a key as a list shows it; `revocable_in` is where the caller may revoke it, or empty."""
+    """Return a key as a list shows it; `revocable_in` is the workspace in which the caller may revoke it."""
     may_end = bool(revocable_in) and key.revoked_at is None
     return KeyRow(
         key=key,
@@ -83,12 +83,12 @@ def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: date
 
 
 class KeysPage(WorkspacePage):
-    """The keys of a workspace; all that is stored in plain text is the prefix."""
+    """The keys of a workspace, of which only the prefix is stored in plain text."""
 
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them, and the text of a key that was just made, this one time."""
+        """Show them and, once, the text of a key that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)
         return self.show(KeyForm(), made=shown_once.shown_now(request, self._waiting))
 
@@ -117,7 +117,7 @@ class KeysPage(WorkspacePage):
         return f"key of {self.workspace_id}"
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the list with the form to make one."""
+        """Return the list with the form to create a key."""
         reaching = self.verbs.keys(self.workspace_id, by=self.caller)
         page: Page[ApiKey] = Paginator(reaching.filter(workspace=self.workspace_id), PER_PAGE).get_page(
             self.request.GET.get("page")
@@ -141,10 +141,10 @@ class KeysPage(WorkspacePage):
 
 
 class UnlimitedKeysPage(AdministrationPage):
-    """The keys that reach every workspace of their owner, each once."""
+    """The keys that reach every workspace of their owner, without duplicates."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show those of the members of the workspaces that the caller administers."""
+        """Show the unlimited keys of members of the workspaces that the caller administers."""
         scope = self.caller.scope(Right.ADMINISTER)
         if scope is not None and not scope:
             raise Forbidden(_("You may not administer any workspace."))
@@ -183,10 +183,10 @@ class RevokePage(WorkspacePage):
         )
 
     def post(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
-        """Revoke it, and show the list."""
+        """Revoke the key, and show the list."""
         key = self.verbs.revoke_key(self.workspace_id, prefix, by=self.caller)
         return self.go(self._list_of(key), _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"})
 
     def _list_of(self, key: ApiKey) -> str:
-        """Return the address of the list that has the key."""
+        """Return the address of the list with the key."""
         return self.address("keys") if key.workspace_id else reverse(f"{ROUTE}unlimited_keys")

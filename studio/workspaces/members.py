@@ -1,4 +1,4 @@
-"""The pages about who is a member of a workspace, and who is invited."""
+"""The pages about the members of a workspace and its invitations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PER_PAGE: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A member in the list, with the URLs of the buttons."""
+    """A member in the list, with the addresses of the buttons."""
 
     membership: Membership
     role: str
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Pending:
-    """An invitation in the list, with the URLs of the buttons."""
+    """An invitation in the list, with the addresses of the buttons."""
 
     state: PendingInvitation
     role: str
@@ -52,12 +52,12 @@ class MembersPage(WorkspacePage):
     """The members with their roles, and the pending invitations."""
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them, and the link of an invitation that was just made, this one time."""
+        """Show them and, once, the link of an invitation that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)
         return self.show(InviteForm(), link=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Invite a person, and go back to the list, which shows the link to send once."""
+        """Invite a person, and go back to the list, which shows the link once."""
         form = InviteForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -70,7 +70,7 @@ class MembersPage(WorkspacePage):
         return self.show_link(*made)
 
     def show_link(self, invitation: Invitation, token: str) -> HttpResponse:
-        """Go to the list, which shows the link of an invitation once, and what it takes to accept it."""
+        """Go to the list, which shows the invitation's link once, and how to accept it."""
         response = self.go(self.address("members"))
         link = {
             "address": self.request.build_absolute_uri(invitation_address(token)),
@@ -135,19 +135,19 @@ class MemberPage(MembersPage):
         self.username = unquote(kwargs["member"])
 
     def refused(self, error: Invalid) -> HttpResponseRedirect:
-        """Go back to the list, which says why nothing was done."""
+        """Go back to the list, which shows why nothing was done."""
         problem = {"person": self.username, "problem": translated(error.issues[0].message)}
         message = _("Nothing was changed: %(person)s %(problem)s.") % problem
         return self.go(self.address("members"), message, level=messages.ERROR)
 
 
 class RolePage(MemberPage):
-    """Gives a member another role."""
+    """Changes the role of a member."""
 
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Do it, and show the list."""
+        """Change the role, and show the list."""
         asked = request.POST.get("role", "")
         if asked not in list(Role):
             return self.refused(Invalid.field("role", "needs one of the four roles"))
@@ -174,7 +174,7 @@ class RemovePage(MemberPage):
         )
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """End it, and show the list."""
+        """End the membership, and show the list."""
         try:
             self.verbs.remove(self.workspace_id, self.username, by=self.caller)
         except Invalid as error:
@@ -186,12 +186,12 @@ class RemovePage(MemberPage):
 
 
 class InvitationLinkPage(MemberPage):
-    """Makes a new link for a pending invitation; the old one becomes invalid."""
+    """Creates a new link for a pending invitation; the old one becomes invalid."""
 
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Show the link, this one time."""
+        """Show the new link, once."""
         return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
 
 
@@ -201,7 +201,7 @@ class WithdrawPage(MemberPage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Do it, and show the list."""
+        """Withdraw the invitation, and show the list."""
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
         said = _("%(person)s is not invited any more.") % {"person": self.username}
         return self.go(self.address("members"), said)

@@ -15,7 +15,7 @@ NAMES: Final[dict[str, Promise]] = {
     Role.PUBLISHER.value: _("publisher"),
     Role.ADMIN.value: _("admin"),
 }
-"""What the roles are called within a sentence."""
+"""The names of the roles for use in a sentence."""
 CHOICES: Final[list[tuple[str, Promise]]] = [
     (Role.VIEWER.value, _("Viewer: uses what is published")),
     (Role.EDITOR.value, _("Editor: also saves drafts")),
@@ -26,5 +26,5 @@ CHOICES: Final[list[tuple[str, Promise]]] = [
 
 
 def role_name(role: str | None) -> str:
-    """Return what a role is called; for a key without one, whose role counts."""
+    """Return the name of a role; for a key without one, that the owner's role counts."""
     return str(NAMES[role]) if role is not None else str(_("as its owner"))

@@ -1,4 +1,4 @@
-"""The pages about the workspaces themselves: the list, a new one, another name."""
+"""The pages about workspaces themselves: the list, creating and renaming."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WorkspacesPage(AdministrationPage):
     """The workspaces that the caller administers, and the roles in the others."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them."""
+        """Show the workspaces."""
         found = with_member_counts(self.verbs.list(by=self.caller))
         return self.page(
             "studio/workspaces/list.html",
@@ -48,7 +48,7 @@ class CreateWorkspacePage(AdministrationPage):
         return self._show(NewWorkspaceForm())
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Make it and go to its members; what cannot be made stays in the form."""
+        """Create the workspace and go to its members; after an error, show the form again."""
         form = NewWorkspaceForm(request.POST)
         if not form.is_valid():
             return self._show(form, status=400)
@@ -74,12 +74,12 @@ class CreateWorkspacePage(AdministrationPage):
 
 
 class RenamePage(WorkspacePage):
-    """Gives the workspace another name."""
+    """Renames the workspace."""
 
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Do it, and show the members."""
+        """Rename the workspace, and show the members."""
         try:
             renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
         except Invalid as error:

@@ -1,4 +1,4 @@
-"""What comments add to the studio."""
+"""The extension of the studio by comments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from versioning.serving.event_visibility import target_of
 def _open_comments(
     caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
 ) -> Mapping[tuple[str, str], Sequence[Action]]:
-    """Return how many threads on each resource are open, with the page of the version that shows them."""
+    """Return the number of open threads on each resource, with the page of the version that shows them."""
     code = get_editor().code
     about = {}
     for resource, version in versions:
@@ -53,7 +53,7 @@ def _link(kind: str, resource_id: str, version: Snapshot, number: int) -> Action
 
 
 def _of_event(kind: StudioKind, event: Event) -> str:
-    """Return the page of the thread that an event is about; empty if it is about none."""
+    """Return the page of an event's thread; empty for other events."""
     comment_id = event.detail.get("commentId")
     if not comment_id or not event.type.startswith("comment.") or event.type == "comment.deleted":
         return ""
@@ -61,7 +61,7 @@ def _of_event(kind: StudioKind, event: Event) -> str:
 
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the pages that the forms of the panels are sent to."""
+    """Yield the routes for the forms of the panels."""
     yield path("<str:resource>/comments/", CommentsPage.as_view(kind=kind), name=kind.url_name("comments"))
     yield path(
         "<str:resource>/comments/<str:comment>/",

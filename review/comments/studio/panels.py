@@ -1,4 +1,4 @@
-"""Comments beside the fields of a version, and at the side of the page."""
+"""Comments next to the fields of a version, and at the side of the page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from versioning.serving.event_visibility import target_of
 PAGES: Final = frozenset({"version", "compare", "edit", "review"})
 EDIT: Final = "edit"
 PARAMETER: Final = "comments"
-"""The parameter of an address that says which page of the threads is shown."""
+"""The query parameter with the page number of the threads."""
 FILES: Final[dict[str, Any]] = {"stylesheets": ["review/comments.css"], "scripts": ["review/comments.js"]}
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the threads below their fields, and all others with what is about the version as a whole.
+    """Yield the threads below their fields, and all others in the slot for the whole version.
 
-    On the edit page, whose fields are in a form, they are at the side, and a field says how many it has.
+    On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
     """
     workspace_id = shown.resource.workspace_id
     if shown.page not in PAGES or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
@@ -59,7 +59,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 def page_number(request: HttpRequest) -> int:
-    """Return which page of the threads is asked for, from 1."""
+    """Return the requested page of the threads, from 1."""
     given = request.GET.get(PARAMETER, "")
     return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else 1
 
@@ -88,7 +88,7 @@ def _open_in(threads: list[Thread]) -> int:
 
 
 def _pager(request: HttpRequest, page: ThreadPage) -> dict[str, str]:
-    """Return the URLs of the pages before and after; empty where there is none."""
+    """Return the URLs of the previous and the next page; empty if there is none."""
 
     def address(number: int) -> str:
         if not 1 <= number <= page.pages:

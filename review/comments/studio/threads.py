@@ -1,4 +1,4 @@
-"""The threads that a page about a version shows: its own, and those of earlier versions that are open."""
+"""The threads on the page of a version: its own, and open ones of earlier versions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from versioning.domain.snapshots import Snapshot, reference_to_id
 from versioning.models import VersionedResource
 
 THREADS: Final = 20
-"""How many threads a page shows at once."""
+"""How many threads a page shows."""
 REPLIES: Final = 5
 """How many replies of each, the newest."""
 MAX_SHOWN: Final = 1000
-"""How many characters of a comment, beside other comments."""
+"""The maximum length of a comment among others; more is left out."""
 _NOT_IN_ROWS: Final = ("git-", "file-")
-"""How the ids of versions begin that no row stores."""
+"""The prefixes of version ids that no row stores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,41 +40,41 @@ class ShownComment:
     comment: Comment
     text: str
     left_out: int
-    """How many characters of the text are not shown."""
+    """How many characters were left out."""
     is_own: bool
 
     @classmethod
     def of(cls, comment: Comment, caller: Caller, longest: int) -> ShownComment:
-        """Return a comment, with as much of its text as there is room for."""
+        """Return a comment with its text truncated to the limit."""
         left_out = max(len(comment.body) - longest, 0)
         text = shortened(comment.body, longest)
         return cls(comment=comment, text=text, left_out=left_out, is_own=is_own(comment, caller))
 
     @property
     def is_edited(self) -> bool:
-        """Whether the text is not the first one."""
+        """Whether the text was changed."""
         return self.comment.updated_at != self.comment.created_at
 
 
 @dataclass(frozen=True, kw_only=True)
 class Thread:
-    """A comment with its replies, beside the version that is looked at."""
+    """A comment with its replies, on the page of a version."""
 
     first: ShownComment
     replies: Sequence[ShownComment]
     earlier: int
-    """How many replies before those are not shown."""
+    """How many earlier replies are not shown."""
     field: str
-    """The name of the field that it is about; empty for the version as a whole."""
+    """The name of its field; empty for the version as a whole."""
     place: str
-    """Where it is about, in words."""
+    """The place in words."""
     is_outdated: bool
     version: str
-    """The version that it was written on, within a sentence; empty for the one that is looked at."""
+    """The version that it was written on, for use in a sentence; empty for the version on the page."""
     version_address: str
-    """Where that version is shown; empty if it has been deleted."""
+    """The address of that version; empty if it was deleted."""
     address: str
-    """The page of the thread."""
+    """The address of the thread's page."""
 
     @property
     def comment(self) -> Comment:
@@ -89,11 +89,11 @@ class Thread:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadPage:
-    """Some of the threads about a version: open ones first, each in the order in which they began."""
+    """Some of the threads about a version: open ones first, each in order of creation."""
 
     threads: Sequence[Thread]
     number: int
-    """The number of the page, from 1."""
+    """The page number, from 1."""
     pages: int
     open: int
     """How many threads are open."""
@@ -102,7 +102,7 @@ class ThreadPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Viewpoint:
-    """What threads are looked at beside, and who does."""
+    """The context in which threads are shown: the version, and the reader."""
 
     kind: StudioKind
     resource: VersionedResource | None
@@ -112,7 +112,7 @@ class Viewpoint:
     caller: Caller
 
     def page(self, target: Target, number: int = 1) -> ThreadPage:
-        """Return a page of the threads that concern the version; four queries, however many there are."""
+        """Return a page of the threads that concern the version; takes four queries."""
         rows = Comment.objects.about(target).filter(parent=None).filter(self._concerning())
         counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
         pages = max(-(-counted["all"] // THREADS), 1)
@@ -134,9 +134,9 @@ class Viewpoint:
         return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
 
     def _concerning(self) -> Q:
-        """Return the condition for what was said of the version, and what is open since earlier ones.
+        """Return the condition for threads on the version, and open ones on earlier versions.
 
-        The latest version has everything that was ever said of the resource.
+        The latest version includes all threads on the resource.
         """
         resource, version = self.resource, self.version
         if resource is None or version is None or version.version_id == resource.latest_id:
@@ -148,7 +148,7 @@ class Viewpoint:
         return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
 
     def _stored(self, comments: Sequence[Comment]) -> set[str]:
-        """Return which of the versions that comments were written on are still there; takes one query."""
+        """Return which versions with comments still exist; takes one query."""
         wanted = {comment.version_id for comment in comments}
         if self.resource is None or not wanted:
             return set()
@@ -184,7 +184,7 @@ class Viewpoint:
 
 
 def _newest_replies(threads: Sequence[Comment]) -> dict[Any, list[Any]]:
-    """Return the newest replies of threads, oldest first, with `total`, how many there are; one query."""
+    """Return the newest replies of threads, oldest first, with their number as `total`; one query."""
     if not threads:
         return {}
     newest_first = [F("created_at").desc(), F("pk").desc()]
@@ -199,20 +199,20 @@ def _newest_replies(threads: Sequence[Comment]) -> dict[Any, list[Any]]:
 
 
 def commentable(version: Snapshot) -> list[tuple[str, str]]:
-    """Return the names and titles of the fields that comments can be on: those that are set."""
+    """Return the names and titles of the fields that accept comments: those that are set."""
     names = in_reading_order(name for name, value in version.config.items() if value is not None)
     return [(name, words_of(name).title) for name in names]
 
 
 def version_in_words(comment: Comment) -> str:
-    """Return what the version that a comment was written on is called within a sentence."""
+    """Return the name of a comment's version for use in a sentence."""
     if comment.version_id.startswith(_NOT_IN_ROWS):
         return translated(reference_to_id(comment.version_id))
     return _("version {number}").format(number=comment.version_number)
 
 
 def place_in_words(comment: Comment) -> str:
-    """Return where in the version a comment is about: `Instructions, block 2, line 3`."""
+    """Return the place of a comment in the version: `Instructions, block 2, line 3`."""
     if not comment.field:
         return ""
     name, *path = comment.field.split(".")

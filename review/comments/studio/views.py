@@ -1,4 +1,4 @@
-"""Where comments are written without scripts: a new one, and a thread with all that can be done with it."""
+"""Pages to write comments without scripts: a new one, and a thread with all its actions."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE
 
 REPLIES: Final = 50
-"""How many replies the page of a thread shows at once."""
+"""How many replies the page of a thread shows."""
 
 
 class CommentingPage(ResourcePage):
-    """A page on which something is said of a version."""
+    """A page that accepts comments on a version."""
 
     tab = "history"
 
@@ -41,15 +41,15 @@ class CommentingPage(ResourcePage):
 
     @property
     def body(self) -> str:
-        """The text that was typed."""
+        """The typed text."""
         return typed_text(self.request, "body")
 
     def back_to(self, comment: Comment, otherwise: str) -> HttpResponse:
-        """Return to the page where the form was, at the comment."""
+        """Return to the page with the form, at the comment."""
         return self.go(f"{safe_next_url(self.request, otherwise)}#comment-{comment.parent_id or comment.pk}")
 
     def check_body(self) -> None:
-        """Raise `Invalid` for a text that is no comment, in the language of the page."""
+        """Raise `Invalid` for an invalid comment, in the language of the page."""
         if not self.body.strip():
             raise Invalid.field("body", _("Write something first."))
         if len(self.body) > MAX_BODY:
@@ -58,10 +58,10 @@ class CommentingPage(ResourcePage):
 
 
 class CommentsPage(CommentingPage):
-    """Takes a new comment on a version, and shows it again if something is wrong with it."""
+    """Accepts a new comment on a version, and shows it again after an error."""
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Write it and go back to where it was written."""
+        """Save it and go back to the page with the form."""
         self.require(Right.SAVE)
         found = self.collection.version(self.resource_id, request.POST.get("version", ""), by=self.caller)
         version: Snapshot = found.version
@@ -76,7 +76,7 @@ class CommentsPage(CommentingPage):
         return self.back_to(comment, self.address("version", version.version_id))
 
     def _place(self, version: Snapshot) -> dict[str, Any]:
-        """Return where in the version it is; raises `Invalid` for words that are not in the field."""
+        """Return the place in the version; raises `Invalid` if the words are not in the field."""
         name = self.request.POST.get("field", "")
         quote = typed_text(self.request, "quote").strip()
         if name and version.config.get(name) is None:
@@ -111,11 +111,11 @@ class CommentsPage(CommentingPage):
 
 
 class CommentPage(CommentingPage):
-    """A thread: everything that was said in it, and what can be done with it."""
+    """A thread with all its comments and actions."""
 
     @cached_property
     def comment(self) -> Comment:
-        """The comment that the address names; raises `NotFound` and `Forbidden` as the verbs do."""
+        """The comment in the address; raises `NotFound` and `Forbidden` as the verbs do."""
         found = self.comments.get(self.kwargs["comment"], by=self.caller)
         if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
             raise NotFound
@@ -126,7 +126,7 @@ class CommentPage(CommentingPage):
         return self._show()
 
     def post(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
-        """Do what the button says."""
+        """Perform the button's action."""
         self.require(Right.SAVE)
         found, key = self.comment, str(self.comment.pk)
         otherwise = self.address("comment", str(found.parent_id or found.pk))
@@ -158,7 +158,7 @@ class CommentPage(CommentingPage):
         return self.back_to(found, otherwise)
 
     def _after_deletion(self) -> str:
-        """Return the page where the form was, unless it was that of the comment itself."""
+        """Return the page with the form, unless it was that of the comment itself."""
         asked = safe_next_url(self.request, self.address("history"))
         own = self.address("comment", str(self.comment.pk))
         return self.address("history") if asked.startswith(own) else asked
