@@ -1,1 +1,1 @@
-"""What is measured rather than tested: `make bench`."""
+"""Measurements, as opposed to tests: `make bench`."""

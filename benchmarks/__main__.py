@@ -2,8 +2,8 @@
 
     python -m benchmarks [SECONDS]      # of each load, 5 when absent
 
-The real server on SQLite and on PostgreSQL comes first; then come the parts that are measured by
-programs of their own. Every ratio is of two loads that follow one another on the same machine.
+The real server on SQLite and on PostgreSQL comes first, followed by the parts that separate programs measure.
+Every ratio compares two loads that ran in succession on the same machine.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def database(name: str, folder: Path) -> Iterator[str]:
-    """Make an empty database and return its URL."""
+    """Create an empty database and return its URL."""
     if name == "SQLite":
         yield f"sqlite:///{folder / 'bench.sqlite3'}"
         return
-    # As an installation has it: what is committed survives a power failure.
+    # As in an installation: commits survive a power failure.
     with throwaway_postgres(fsync="on", full_page_writes="on") as url:
         yield url
 
@@ -52,7 +52,7 @@ def main(seconds: int) -> None:
 
 
 def part(program: str) -> str:
-    """Run one of the other programs and return what it prints."""
+    """Run one of the other programs and return its output."""
     sys.stderr.write(f"  … benchmarks.{program}\n")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

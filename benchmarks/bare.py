@@ -1,4 +1,4 @@
-"""The server's own limit: the settings and addresses of a bare Django view, without any middleware."""
+"""The server's own limit: the same settings with only a bare Django view, without any middleware."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from django.urls import path
 from editor_project.settings import *  # noqa: F403
 
 MIDDLEWARE: list[str] = []
-SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410"]  # the admin misses its middleware
+SILENCED_SYSTEM_CHECKS = [
+    "admin.E408",
+    "admin.E409",
+    "admin.E410",
+]  # the admin misses its middleware
 ROOT_URLCONF = "benchmarks.bare"
 
 

@@ -1,15 +1,15 @@
 # a script, and no package
-"""What the Python client costs: reads from its cache, reads that the server confirms, and following the log.
+"""The cost of the Python client: reads from its cache, reads that the server confirms, following the log.
 
     EDITOR_URL=http://127.0.0.1:8000 EDITOR_API_KEY=ek_… python -m benchmarks.client [REPETITIONS]
 
 The first is compared with a target of 20 µs. The second is compared with the same conditional
 request sent by httpx alone over the very same connection, which answers 304 as well; the target is
-a factor of at most 1.1. Both take turns in random order. Next to the time on the clock
-stands that of the processor, which other load does not distort.
+a factor of at most 1.1. Both take turns in random order. The processor time is shown next
+to the clock time, because other load does not distort it.
 
-Of a client that follows the log: a read of what is held, and the time from sending a publish until a read
-that is repeated without pause shows it.
+For a client that follows the log: a read from memory, and the time from sending a publish until continuous
+reads show it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TARGET_MICROSECONDS, TARGET_FACTOR = 20, 1.1
 
 
 def cached(url: str, key: str) -> None:
-    """Measure reads that the server is not asked for."""
+    """Measure reads without a request to the server."""
     with Client(url, api_key=key, max_age=3600) as client:
         client.get_agent(AGENT).details()
 
@@ -86,7 +86,7 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
 
 
 def held(url: str, key: str) -> None:
-    """Measure reads of a client that follows the log, in contexts that come again and in new ones."""
+    """Measure reads of a client that follows the log, in repeated contexts and in new ones."""
     numbers = count()
     block = {"type": "prompt_block", "content": "Hello {{ name || 'you' }}.", "rules": None}
     with Client(url, api_key=key, updates="stream") as client:
@@ -113,7 +113,7 @@ def _repeat(read: Callable[[], object], times: int) -> None:
 
 
 def heard(url: str, key: str, updates: Literal["poll", "stream"]) -> None:
-    """Measure how soon a publish is in the next read."""
+    """Measure the time until a publish shows in the next read."""
     with Client(url, api_key=key) as admin, Client(url, api_key=key, updates=updates) as client:
         created = admin.create_stored_agent(id=f"bench-{uuid.uuid4().hex}", name="Heard", instructions="0")
         agent, stored = client.get_agent(created.id), admin.get_stored_agent(created.id)

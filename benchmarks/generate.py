@@ -2,9 +2,9 @@
 
     python -m benchmarks.generate [REPETITIONS]
 
-Both ask the same model with the same instructions and the same tool, and take turns in random
-order. Next to the time on the clock stands that of the processor, which other load does not
-distort. The target is a factor of at most 2.
+Both ask the same model with the same instructions and the same tool, and take turns in random order. The
+processor time is shown next to the clock time, because other load does not distort it. The target is a factor
+of at most 2.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 # a script, and no package: it prints, and runs git
-"""What the history of an override file costs, next to what Git itself takes for it.
+"""The cost of reading an override file's history, compared with Git itself.
 
     python -m benchmarks.git_history [RUNS [COMMITS]]
 
 The repository has 5 000 commits of 200 override files, each commit changing one of them. Bare Git
-is one `git log --follow` and one `git cat-file --batch`, whose answers nobody looks at. Ours and
-Git's take turns in random order; next to the time on the clock stands that of the
-processor, children included, which other load distorts less. The
-targets are a factor of at most 1.1 for the first read after HEAD has moved, and 1 ms for the next one.
+is one `git log --follow` and one `git cat-file --batch`, whose output is not parsed. Ours and Git's
+take turns in random order; the processor time, children included, is shown next to the clock time,
+because other load distorts it less. The targets are a factor of at most 1.1 for the first read after
+HEAD has moved, and 1 ms for the next one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FACTOR = 1.1
 NEXT_READ_MS = 1.0
 SENTENCES = 20
 COMMITS: list[str] = []
-"""Where HEAD moves to."""
+"""The commits that HEAD moves to."""
 WHO = {
     "PATH": os.environ["PATH"],
     **{
@@ -47,14 +47,14 @@ WHO = {
 
 
 def content(number: int, commit: int) -> str:
-    """Return an override such as people write: the same but for a sentence from one commit to the next."""
+    """Return a realistic override that differs by one sentence from one commit to the next."""
     words = [f"Agent {number} knows the answer {number * SENTENCES + one}." for one in range(SENTENCES)]
     words[commit % SENTENCES] = f"Since change {commit} it says so."
     return json.dumps({"instructions": "\n".join(words), "tools": {"search": {}}}, indent=2) + "\n"
 
 
 def build(top: Path, commits: int) -> None:
-    """Make the repository, and say how far it is."""
+    """Create the repository, printing the progress."""
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", top], check=True)
     importer = subprocess.Popen(["git", "-C", top, "fast-import", "--quiet"], stdin=subprocess.PIPE)
     assert importer.stdin is not None
@@ -75,7 +75,7 @@ def build(top: Path, commits: int) -> None:
 
 
 def bare(top: Path) -> int:
-    """Let Git alone read the same commits and contents; return how many commits there are."""
+    """Let Git alone read the same commits and contents; return the number of commits."""
     git = ["git", "-C", str(top)]
     log = [*git, "log", "--follow", f"--max-count={DEPTH}", "--raw", "--no-abbrev", "--format=%H %at %an %s"]
     touched = subprocess.run([*log, "--", FILE], capture_output=True, check=True).stdout
@@ -87,14 +87,14 @@ def bare(top: Path) -> int:
 
 
 def moved(top: Path, source: OverrideSource) -> None:
-    """Move HEAD to a commit that nobody has seen, without a process, and read the history."""
+    """Move HEAD to a new commit, without a process, and read the history."""
     branch = top / ".git/refs/heads/main"
     branch.write_text(f"{COMMITS.pop()}\n")
     source.versions(AGENT)
 
 
 def commits_after(top: Path, number: int) -> list[str]:
-    """Make commits after HEAD that change nothing; HEAD stays."""
+    """Create commits after HEAD that change nothing; HEAD stays."""
     made = []
     for one in range(number):
         command = ["git", "-C", top, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", f"Nothing {one}"]

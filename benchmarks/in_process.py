@@ -1,4 +1,4 @@
-"""An API in this process, without a server: for what is measured per request."""
+"""An API in this process, without a server, for measurements per request."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ AGENTS: Final = "/api/stored/agents"
 
 @dataclass(frozen=True)
 class InProcess:
-    """Sends requests by a key of an admin; every write says something new."""
+    """Sends requests with an admin's key; every write has new content."""
 
     client: Client
     number: Iterator[int] = field(default_factory=count)
 
     @classmethod
     def ready(cls) -> InProcess:
-        """Migrate the database and make the key; the settings have to be configured."""
+        """Migrate the database and create the key; the settings must be configured."""
         from django.core.management import call_command  # noqa: PLC0415  settings come first
         from django.test import Client  # noqa: PLC0415
 
@@ -42,12 +42,12 @@ class InProcess:
         self.send("patch", f"{AGENTS}/{agent_id}", **fields)
 
     def send(self, method: str, path: str, **fields: Any) -> None:
-        """Write an agent, with instructions that it has not had."""
+        """Write an agent, with new instructions."""
         body = {"instructions": f"Be brief. {next(self.number)}", **fields}
         answer = getattr(self.client, method)(path, body, content_type="application/json")
         assert answer.status_code < 300, answer.content
 
     def read(self, path: str) -> None:
-        """Read something."""
+        """Send a read."""
         answer = self.client.get(path)
         assert answer.status_code == 200, answer.content

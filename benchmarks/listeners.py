@@ -1,4 +1,4 @@
-"""Many clients of `GET /events/stream` in one thread, which note when each event arrives."""
+"""Many clients of `GET /events/stream` in one thread, which record when each event arrives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEAD = (
     "GET /api/events/stream?type=agent.published HTTP/1.1\r\n"
     "Host: {host}\r\nAuthorization: Bearer {key}\r\n\r\n"
 )
-_AT_ONCE = 50  # that many open their streams at the same time
+_AT_ONCE = 50  # how many open their streams at the same time
 _DATA = b"data: "
 SECONDS = 60
 
@@ -25,11 +25,11 @@ class Listeners:
 
     def __init__(self) -> None:
         self.milliseconds: list[float] = []
-        """How long each event took to each client, from just before its commit."""
+        """How long each event took to reach each client, from just before its commit."""
         self.open = 0
 
     def wait_for(self, arrivals: int) -> None:
-        """Wait until so many events have arrived, all clients together; raises `RuntimeError` at last."""
+        """Wait until all clients together have received this many events; raises `RuntimeError`."""
         deadline = time.monotonic() + SECONDS
         while len(self.milliseconds) < arrivals:
             if time.monotonic() > deadline:
@@ -37,7 +37,7 @@ class Listeners:
             time.sleep(0.01)
 
     async def listen(self, address: str, keys: Sequence[str], number: int) -> None:
-        """Open so many streams, with one key as with another, and read them until cancelled."""
+        """Open this many streams, distributed over the keys, and read them until cancelled."""
         doors = asyncio.Semaphore(_AT_ONCE)
         await asyncio.gather(*(self._listen(address, key, doors) for key in islice(cycle(keys), number)))
 
@@ -63,7 +63,7 @@ class Listeners:
 
 @contextmanager
 def listening(url: str, keys: Sequence[str], number: int) -> Iterator[Listeners]:
-    """Have so many clients listen to the streams of a service, with the keys of several people."""
+    """Let this many clients listen to the streams of a service, with the keys of several people."""
     listeners = Listeners()
     loop = asyncio.new_event_loop()
     work = loop.create_task(listeners.listen(url.removeprefix("http://"), keys, number))

@@ -1,4 +1,4 @@
-"""What is measured: each function yields rows of the table."""
+"""The measurements: each function yields rows of the table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(statistics.median(once() for _ in range(5000)))
 
 @dataclass(frozen=True)
 class Row:
-    """One figure, and the target that it has."""
+    """One figure, and its target."""
 
     database: str
     measure: str
@@ -89,7 +89,7 @@ def python_call(bench: Bench) -> Iterator[Row]:
 
 
 def growth(bench: Bench) -> Iterator[Row]:
-    """What a large database costs."""
+    """The cost of a large database."""
     served, first_page = SERVED.format, "/api/stored/agents/{}0/versions".format
     dependents = "/api/stored/agents/{}0/dependents".format
     bench.fill("d", 2_000, 1)
@@ -116,7 +116,7 @@ def growth(bench: Bench) -> Iterator[Row]:
 
 
 def lists(bench: Bench) -> Iterator[Row]:
-    """What a list costs where there is much to list."""
+    """The cost of a list with many resources."""
     loads = []
     for workspace, agents in (("few", 100), ("many", MANY)):
         key = bench.manage("create_api_key", "bench", "--workspace", workspace, "--role", "admin")
@@ -131,7 +131,7 @@ def lists(bench: Bench) -> Iterator[Row]:
 
 
 def first_reads(bench: Bench) -> Iterator[Row]:
-    """Reads of agents in turn, of which the cache holds few: so every one of them is made."""
+    """Reads of agents in turn, of which the cache holds few, so that every answer is computed."""
     with bench.serving(EDITOR_CACHE_BYTES="100000") as service:
         rate = bench.rate(service, in_turn("/api/agents/d{}", 2_000))
         yield Row(bench.name, "first (uncached) published read", f"{rate:,.0f}/s", "≥ 2 500/s", rate >= 2500)
@@ -152,7 +152,7 @@ def override_files(bench: Bench) -> Iterator[Row]:
 
 
 def slower(bench: Bench, service: Service, one: Load, other: Load) -> float:
-    """Return how many times as long the other load takes, the median of some turns."""
+    """Return how many times as long the other load takes, as the median of some rounds."""
     turns = (bench.rate(service, one) / bench.rate(service, other) for _ in range(TURNS))
     return median(turns)
 

@@ -1,4 +1,4 @@
-"""The page that the benchmark writes."""
+"""The page with the results."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ PART = """
 
 
 def page(rows: Iterable[Row], parts: Iterable[tuple[str, str]], seconds: int, warm_up: int) -> str:
-    """Return the page; of each other program its name and what it printed."""
+    """Return the page; `parts` are the names of other programs and their output."""
     processors = Path("/proc/cpuinfo").read_text().split("model name\t: ")[1].split("\n")[0]
     memory = int(Path("/proc/meminfo").read_text().split()[1]) // 1024**2
     wrk = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout.split("\n")[0]
@@ -112,7 +112,7 @@ def page(rows: Iterable[Row], parts: Iterable[tuple[str, str]], seconds: int, wa
 
 
 def _part(program: str, printed: str) -> str:
-    """Return the part of the page about another program, which says itself what it does."""
+    """Return the section of another program, which explains itself."""
     about = ast.get_docstring(ast.parse((HERE / f"{program}.py").read_text())) or ""
     lines = "\n".join(f"    {line}".rstrip() for line in printed.strip("\n").splitlines())
     return PART.format(title=PARTS[program], text=about, printed=lines)

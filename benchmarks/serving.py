@@ -1,4 +1,4 @@
-"""Servers to measure: the editor's and, beside it, the same server with a bare Django view."""
+"""Servers to measure: the editor's and, for comparison, the same server with a bare Django view."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SETTINGS = "editor_project.settings"
 
 
 class MeasuredService(Service):
-    """A server in a process of its own: what tests start is a fork, with memory of all that tests use."""
+    """A server in a separate process: a fork of the tests would share the tests' memory."""
 
     def started(self, command: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Start a program as people do."""
+        """Start a program as in an installation."""
         return subprocess.Popen(
             [sys.executable, *command],
             cwd=ROOT,
@@ -51,7 +51,7 @@ class Bench:
         self.key = self.manage("create_api_key", "bench", "--workspace", "default", "--role", "admin")
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command and return what it prints."""
+        """Run a management command and return its output."""
         return self._service(SETTINGS).manage(*arguments)
 
     def fill(self, *arguments: object) -> None:
@@ -74,7 +74,7 @@ class Bench:
             service.stop()
 
     def rate(self, service: Service, load: Load, *, warm_up: int = WARM_UP) -> float:
-        """Return how many requests a second are answered, once the server is warm."""
+        """Return the answered requests per second, once the server is warm."""
         self.note(f"{self.name}: {load.path if not load.script else 'at random'}")
         load.rate(service.url, self.key, warm_up)
         return load.rate(service.url, self.key, self.seconds)
@@ -97,18 +97,18 @@ class Bench:
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
     def python(self, program: str) -> str:
-        """Run a program with the editor's settings, and return what it prints."""
+        """Run a program with the editor's settings, and return its output."""
         command = [sys.executable, "-c", program]
         return subprocess.run(
             command, cwd=ROOT, env=self.environment(), capture_output=True, text=True, check=True
         ).stdout
 
     def note(self, text: str) -> None:
-        """Say what is going on: it takes a while."""
+        """Print the progress, because it takes a while."""
         sys.stderr.write(f"  … {text}\n")
 
     def environment(self, settings: str = SETTINGS) -> dict[str, str]:
-        """Return what a program finds in its environment."""
+        """Return the environment for a program."""
         return {
             **os.environ,
             "DATABASE_URL": self.database_url,

@@ -1,10 +1,10 @@
-"""What each shortcut around Django's ORM saves of the request that it is there for.
+"""What each shortcut around Django's ORM saves of its request.
 
     python -m benchmarks.shortcuts [REPETITIONS]          # SQLite
     python -m tests.support.postgres -- python -m benchmarks.shortcuts
 
-Requests are made in this process, with a key and without a network, by turns with the shortcut and with what
-Django does without it. A shortcut that saves less than a fifth of a request is not worth its code.
+Requests are made in this process, with a key and without a network, alternately with the shortcut and with
+Django's ordinary code. A shortcut that saves less than a fifth of a request is not worth its code.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from benchmarks.timing import milliseconds
 REPETITIONS = 150
 WARM_UP = 20
 UNCACHED = 400
-"""So many agents are read in turn, of which the cache holds few."""
+"""How many agents are read in turn, of which the cache holds few."""
 
 Replacement = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Shortcut:
-    """What is replaced by what Django does."""
+    """The code that is replaced by Django's."""
 
     name: str
     replacements: Sequence[Replacement]
 
     @contextmanager
     def left_out(self) -> Iterator[None]:
-        """Do without it in this block."""
+        """Disable it in this block."""
         with ExitStack() as stack:
             for target, instead in self.replacements:
                 stack.enter_context(patch(target, instead))
@@ -121,7 +121,7 @@ def _get_values(query: Any, keys: Sequence[str]) -> list[Any]:
 
 
 def _keep_query_sets() -> None:
-    """Let compiled queries keep what they were compiled from."""
+    """Make compiled queries keep the query sets they were compiled from."""
     from versioning.models.compiled_queries import OneByKey  # noqa: PLC0415  settings come first
 
     compiled = OneByKey.__init__
@@ -134,7 +134,7 @@ def _keep_query_sets() -> None:
 
 
 def requests() -> Mapping[str, Callable[[], object]]:
-    """Return what is measured by its name."""
+    """Return the measured requests by name."""
     api = InProcess.ready()
     for number in range(UNCACHED):
         api.create(id=f"u{number}", autoPublish=True)

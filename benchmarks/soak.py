@@ -1,10 +1,10 @@
-"""How long reads take for minutes on end, beside people who save and agents that run.
+"""How long reads take over minutes, while people save and agents run.
 
     DATABASE_URL=… SECRET_KEY=… python -m benchmarks.soak [MINUTES]
 
-Two workers; four readers with 50 reads a second each, of any of 2 000 agents; three writers, each of whom
-saves drafts one after the other and publishes every fourth; and two runs at a time. Every reader is a process
-of its own, so that what is measured is not the measuring program. The target is a p99 of at most 15 ms.
+Two workers; four readers with 50 reads a second each, of 2 000 random agents; three writers, each of whom
+saves drafts in succession and publishes every fourth; and two concurrent runs. Every reader is a separate
+process, so that the measuring program does not limit the result. The target is a p99 of at most 15 ms.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ TARGET = 15.0  # milliseconds
 
 
 def api(url: str, key: str) -> RemoteApi:
-    """Return a caller with a connection of its own."""
+    """Return a caller with its own connection."""
     return RemoteApi(key=key, address=url.removeprefix("http://"))
 
 
 def read(url: str, key: str, until: float) -> list[float]:
-    """Read agents at random; return the milliseconds of each read after the warm-up."""
+    """Read random agents; return the milliseconds of each read after the warm-up."""
     caller, took = api(url, key), []
     measured = time.time() + WARM_UP
     while time.time() < until:
@@ -62,7 +62,7 @@ def write(url: str, key: str, until: float) -> list[float]:
 
 
 def run(url: str, key: str, until: float) -> list[float]:
-    """Run an agent again and again; return the milliseconds of each run."""
+    """Run an agent repeatedly; return the milliseconds of each run."""
     caller, took = api(url, key), []
     while time.time() < until:
         begun = time.perf_counter()
@@ -73,7 +73,7 @@ def run(url: str, key: str, until: float) -> list[float]:
 
 
 def lines(url: str, key: str, minutes: float) -> Iterator[str]:
-    """Yield a line for each sort of request."""
+    """Yield a line for each type of request."""
     until = time.time() + minutes * 60
     parts = {"reads": (read, READERS), "saves": (write, WRITERS), "runs": (run, RUNS)}
     with ProcessPoolExecutor(READERS + WRITERS + RUNS) as processes:

@@ -1,4 +1,4 @@
-"""Streams of events: how soon they have an event, and what they cost reads."""
+"""Streams of events: how soon they deliver an event, and their cost for reads."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tests.support.service import Service
 STREAMS = (1, 100, 1000)
 PUBLISHES = 40
 PAUSES = (0.05, 0.35)
-"""Seconds between two publishes, so that they come at any moment between two looks at the log."""
+"""Seconds between two publishes, random relative to the interval at which the log is checked."""
 
 READS = 2000
 BESIDE = 200
-"""The streams that `serve` itself has by default."""
+"""The number of streams that `serve` itself has by default."""
 PEOPLE = 10
-"""Whose keys the listeners have: each person may hold a tenth of the streams."""
+"""The number of people whose keys the listeners use: each person may have a tenth of the streams."""
 
 
 def streams(bench: Bench) -> Iterator[Row]:
-    """From a commit to an open stream, and reads beside a thousand of them."""
+    """The time from a commit to an open stream, and reads while a thousand are open."""
     bench.fill("e", 20, 1)
     limits = ("--workspace", "default", "--role", "admin")
     keys = [bench.manage("create_api_key", f"listener-{one}", *limits) for one in range(PEOPLE)]
@@ -51,7 +51,7 @@ def streams(bench: Bench) -> Iterator[Row]:
 def reads_beside(
     bench: Bench, service: Service, keys: Sequence[str], crowds: dict[str, tuple[Service, int]]
 ) -> Iterator[Row]:
-    """Measure reads without streams and then with them, while somebody publishes."""
+    """Measure reads without streams and then with them, while versions are published."""
     with publishing(service, bench.key):
         alone = figures(reads(service, bench.key))
     yield Row(bench.name, "a read beside publishes", shown(alone))
@@ -62,7 +62,7 @@ def reads_beside(
 
 
 def reads(service: Service, key: str) -> list[float]:
-    """Read a published agent over and over; return the milliseconds of each read."""
+    """Read a published agent repeatedly; return the milliseconds of each read."""
     connection = connect(service)
     took = []
     for _ in range(READS):
@@ -77,7 +77,7 @@ def reads(service: Service, key: str) -> list[float]:
 
 @contextmanager
 def publishing(service: Service, key: str) -> Iterator[None]:
-    """Publish all the while."""
+    """Publish continuously during the block."""
     over = Event()
 
     def run() -> None:
@@ -94,7 +94,7 @@ def publishing(service: Service, key: str) -> Iterator[None]:
 
 
 def publish(service: Service, key: str, times: int) -> None:
-    """Publish another version of some agent, with pauses; raises `RuntimeError` if that fails."""
+    """Publish new versions of an agent, with pauses; raises `RuntimeError` on failure."""
     with ExitStack() as stack:
         connection = connect(service)
         stack.callback(connection.close)
@@ -109,7 +109,7 @@ def publish(service: Service, key: str, times: int) -> None:
 
 
 def connect(service: Service) -> HTTPConnection:
-    """Return a connection, not opened yet."""
+    """Return an unopened connection."""
     return HTTPConnection(service.url.removeprefix("http://"))
 
 
@@ -119,5 +119,5 @@ def figures(milliseconds: list[float]) -> tuple[float, float]:
 
 
 def shown(found: tuple[float, float]) -> str:
-    """Return both as the table has them."""
+    """Return both formatted for the table."""
     return f"{found[0]:.2f} ms, p99 {found[1]:.2f} ms"

@@ -2,10 +2,10 @@
 
     SECRET_KEY=test python -m benchmarks.studio [REPETITIONS] [--database URL] [--only WORDS]
 
-Every page is asked for by a publisher, in this process, on an SQLite file of its own, or on the database of
-the address that is given: an empty one, or one that this program has filled before. Next to the time on the
-clock stands that of the processor, which other load does not distort; on PostgreSQL, the processor's time of
-the server is not in it. The target is 100 ms.
+A publisher requests every page, in this process, on a separate SQLite file, or on the given database: an
+empty one, or one that this program has filled before. The processor time is shown next to the clock time,
+because other load does not distort it; on PostgreSQL, it does not include the database server. The target is
+100 ms.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Ask = Callable[[Any], Any]
 
 
 def main() -> None:
-    """Fill a database, ask for every page, print the table."""
+    """Fill a database, request every page, print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("repetitions", nargs="?", type=int, default=REPETITIONS)
     parser.add_argument("--database", default="")
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def report(repetitions: int, only: str) -> None:
-    """Ask for every page and print how long it took."""
+    """Request every page and print its time."""
     from django.contrib.auth.models import User  # noqa: PLC0415  settings come first
     from django.core.management import call_command  # noqa: PLC0415
 
@@ -90,11 +90,11 @@ def measure(client: Any, ask: Ask, repetitions: int, name: str) -> tuple[int, fl
 
 
 FRESH = ", after a change"
-"""How the names of pages end before which something has changed, so that nothing held is of use."""
+"""The suffix of page names for requests after a change, when cached values are invalid."""
 
 
 def forget() -> None:
-    """Change a resource, as somebody else would in the meantime."""
+    """Change a resource, as another person would in the meantime."""
     from versioning.conf import get_editor  # noqa: PLC0415  settings come first
 
     for verbs in (get_editor().agent, get_editor().prompt):
@@ -222,7 +222,7 @@ def _by(client: Any, address: str) -> Ask:
 
 
 def client_of(name: str) -> Any:
-    """Return a client in the session of somebody."""
+    """Return a client with the session of a user."""
     from django.contrib.auth.models import User  # noqa: PLC0415  settings come first
     from django.test import Client  # noqa: PLC0415
 

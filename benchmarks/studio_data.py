@@ -1,4 +1,4 @@
-"""What the pages of the studio are measured among: resources as people have them, and a few extreme ones."""
+"""The data for measuring the studio: realistic resources, and a few extreme ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from versioning.models.text_search import following
 
 AGENTS_IN_ALL, BLOCKS_IN_ALL = 20_000, 5_000
 USERS_OF_ONE = 5_000
-"""How many agents show the prompt block `common`."""
+"""The number of agents that show the prompt block `common`."""
 VERSIONS_OF_ONE, REFERENCES_OF_ONE, LARGE = 10_000, 60, 200_000
 
 _AT_ONCE = 500
@@ -72,7 +72,7 @@ _PEOPLE = ("alice", "paula", "edgar")
 
 
 def fill() -> None:
-    """Migrate the database in use and make everything; the cast of the tests belongs to it."""
+    """Migrate the current database and create everything, including the users of the tests."""
     call_command("migrate", verbosity=0)
     make_cast()
     _resources(PROMPT_BLOCKS, ["common", *(f"{_folder(one)}block-{one}" for one in range(1, BLOCKS_IN_ALL))])
@@ -96,7 +96,7 @@ def _folder(number: int) -> str:
 
 def _resources(kind: Kind, names: Sequence[str], *, versions: int = 0, **config: Any) -> None:
     for first in range(0, len(names), _AT_ONCE):
-        with transaction.atomic():  # until whose end a pointer may name what is not there yet
+        with transaction.atomic():  # pointers may be dangling until it ends
             _some(kind, names[first : first + _AT_ONCE], first, versions, config)
 
 
@@ -148,7 +148,7 @@ def _some(kind: Kind, names: Sequence[str], first: int, versions: int, config: d
 
 
 def insert(made: Any) -> None:
-    """Insert rows of one model, past all that a manager may refuse."""
+    """Insert rows of one model, bypassing its manager's restrictions."""
     made = list(made)
     if made:
         models.QuerySet(type(made[0])).bulk_create(made, batch_size=2_000)
@@ -166,7 +166,7 @@ def _config(kind: Kind, place: int, number: int) -> dict[str, Any]:
 
 
 def _prose(seed: int, count: int) -> str:
-    """Return words, some of which are in most texts and some in a few."""
+    """Return words, some of which occur in most texts and some in a few."""
     chance = random.Random(seed)
     return " ".join(
         chance.choice(_COMMON) if chance.random() < 0.6 else _RARE[int(len(_RARE) * chance.random() ** 3)]
@@ -192,7 +192,7 @@ def _log(rows: Sequence[Any], versions: Sequence[Any]) -> None:
 
 
 def _entries(rows: Sequence[Any], versions: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield what saving and publishing would have written, as far as the pages read it."""
+    """Yield the log entries of saving and publishing, as far as the pages read them."""
     from versioning.conf import get_editor  # noqa: PLC0415  its registry is made from the settings
     from versioning.serving.event_visibility import target_of  # noqa: PLC0415
 

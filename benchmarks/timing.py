@@ -1,7 +1,6 @@
-"""How long something takes, by the clock and by the processor.
+"""How long work takes, by the clock and by the processor.
 
-The processor's time, that of children included, is what a machine that is busy with other things
-distorts least.
+The processor time, including children, is least affected by other load on the machine.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from time import perf_counter
 
 Work = Callable[[], object]
 Times = tuple[float, float]
-"""Milliseconds of the clock, and of the processor."""
+"""Milliseconds of clock time, and of processor time."""
 
 
 def milliseconds(work: Work, repetitions: int = 1) -> Times:
-    """Return how long the work takes, in the mean of some repetitions."""
+    """Return how long the work takes, as the mean of some repetitions."""
     start, start_cpu = perf_counter(), _processor()
     for _ in range(repetitions):
         work()

@@ -1,10 +1,10 @@
-"""What a write takes: its statements, and where the time of the processor goes.
+"""The cost of a write: its statements, and its processor time.
 
     python -m benchmarks.writes [REPETITIONS]
 
-Requests are made in this process, on a SQLite file of their own, with a key and without a network.
-The first table is measured without the profiler; the shares of the second one are the profiler's,
-and some lie within others.
+Requests are made in this process, on a separate SQLite file, with a key and without a network. The first
+table is measured without the profiler; the shares of the second one are the profiler's, and some lie within
+others.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ SHARES: Mapping[str, tuple[str, str]] = {
     "SQLite running statements": ("~", "SQLiteCursorWrapper.execute"),
     "SQLite committing, with its fsync": ("~", "'commit' of 'sqlite3.Connection'"),
 }
-"""What is looked for in the profile: a file and a function."""
+"""What to find in the profile: a file and a function."""
 
 
 def statements_of(work: Callable[[], object]) -> int:
-    """Return how many statements the work sends, beside the beginning and the end of transactions."""
+    """Return the number of statements of the work, excluding the start and the end of transactions."""
     from django.db import connection  # noqa: PLC0415  settings come first
 
     sent: list[str] = []
@@ -70,7 +70,7 @@ def main(repetitions: int) -> None:
 
 
 def shares(work: Callable[[], object], repetitions: int) -> None:
-    """Print how much of the work is whose."""
+    """Print the shares of the work."""
     profile = cProfile.Profile()
     profile.runcall(milliseconds, work, repetitions)
     found = cast("dict[tuple[str, int, str], tuple[Any, ...]]", pstats.Stats(profile).stats)  # type: ignore[attr-defined]

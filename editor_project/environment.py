@@ -1,4 +1,4 @@
-"""Settings from the environment; what cannot be read is refused in a sentence that names the variable."""
+"""Settings from the environment; an invalid value raises an error that names the variable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS: Final = {int: "a whole number", float: "a number"}
 
 
 class Environment(environ.Env):
-    """The environment of this process; raises `ImproperlyConfigured` for what cannot be read."""
+    """The environment of this process; raises `ImproperlyConfigured` for invalid values."""
 
     def get_value(self, var: str, cast: Any = None, *options: Any, **more: Any) -> Any:
         """Return the value of a variable, or its default, as `environ.Env` does."""
@@ -30,13 +30,13 @@ class Environment(environ.Env):
         return getattr(self, kind.__name__)(setting.name, default=setting.default)
 
     def database(self, var: str, default: str) -> dict[str, Any]:
-        """Return the database that a URL names, PostgreSQL or SQLite, as Django's settings have it."""
+        """Return Django's settings for the database of a URL, PostgreSQL or SQLite."""
         url = self.str(var, default=default)
         scheme = url.partition(":")[0]
         try:
-            # The scheme alone decides which database it is; without one there is nothing to read.
+            # The scheme alone determines the database; without one the URL is invalid.
             found: dict[str, Any] = self.db_url_config(url) if scheme in self.DB_SCHEMES else {}
-        except ValueError:  # such as a port that is none; the error might name the password
+        except ValueError:  # such as an invalid port; the error might contain the password
             found = {}
         if found.get("ENGINE") not in _DATABASES:
             raise ImproperlyConfigured(

@@ -27,7 +27,7 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
-# What the editor itself reads; docs/settings.md explains it. The settings of other applications are read when
+# The editor's own settings, explained in docs/settings.md. The settings of other applications are read when
 # these are loaded.
 _read = {one.name: env.setting(one) for one in SETTINGS}
 EDITOR_READ_SETTING = env.setting
@@ -36,7 +36,7 @@ EDITOR_API_PREFIX = _read["EDITOR_API_PREFIX"].strip("/")
 EDITOR_FRAMEWORK = env.str("EDITOR_FRAMEWORK", default="editor_project.framework.framework")
 EDITOR_HTTPS = _read["EDITOR_HTTPS"]
 
-# Without a proxy that writes it the header is anybody's to send, so then it is not believed.
+# Without a proxy that sets it, any client could send the header, so it is not trusted then.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
 
@@ -102,7 +102,7 @@ TEMPLATES = [
 
 def _database() -> dict[str, Any]:
     if "DATABASE_URL" not in os.environ:
-        with suppress(OSError):  # SQLite says what is wrong when it opens the file
+        with suppress(OSError):  # SQLite reports the error when it opens the file
             VAR.mkdir(mode=0o700, exist_ok=True)
     database = env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
     if database["ENGINE"] == "django.db.backends.sqlite3":
@@ -119,10 +119,10 @@ def _database() -> dict[str, Any]:
         }
         database["CONN_MAX_AGE"] = None
     else:
-        # Django's backend with a pool that finds out within seconds that the server is gone, or back.
+        # Django's backend with a pool that notices within seconds that the server is down, or back.
         database["ENGINE"] = "editor_project.database.postgresql"
         database["OPTIONS"] = {
-            # Without these the server never learns of packets that are dropped on the way.
+            # Without these the server never learns of packets dropped on the way.
             "connect_timeout": 2,
             "keepalives_idle": 10,
             "keepalives_interval": 2,
@@ -133,9 +133,10 @@ def _database() -> dict[str, Any]:
             # The pool's attempts become rarer the longer the server is away: they are given up early, and
             # the next request begins with new ones.
             "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},
-            "prepare_threshold": 0,  # of statements that are always the same: `models.statements`
+            "prepare_threshold": 0,  # for constant statements: `models.statements`
         }
-        # A pool is better than a connection per thread; it needs Django's persistent connections turned off.
+        # A pool is better than a connection per thread; it requires Django's persistent connections to be
+        # off.
         database["CONN_MAX_AGE"] = 0
     return database
 
@@ -155,13 +156,13 @@ AUTH_PASSWORD_VALIDATORS = [
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-# The studio alone is translated: `studio.preferences.language`.
+# Only the studio is translated: `studio.preferences.language`.
 USE_I18N = True
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_TZ = True
 
 STATIC_URL = "/static/"
-# Static files are served straight from the installed packages: there is no collect step to forget.
+# Static files are served straight from the installed packages: no collect step is needed.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 

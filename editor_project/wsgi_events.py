@@ -1,4 +1,4 @@
-"""The WSGI application that `manage.py serve_events` runs: that of `serve`, but with few URLs."""
+"""The WSGI application that `manage.py serve_events` runs: like that of `serve`, but with few URLs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from versioning.api.middleware import ExactWSGIRequest  # noqa: E402
 
 
 class StreamHandler(WSGIHandler):
-    """Serves the stream of events and the health checks; everything else is not found."""
+    """Serves the stream of events and the health checks; answers 404 for everything else."""
 
     request_class = ExactWSGIRequest
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
-        """Return the view for a request; raises `Http404` for those that other processes serve."""
+        """Return the view for a request; raises `Http404` for URLs that other processes serve."""
         found = super().resolve_request(request)
         if found.func in {health.alive, health.ready}:
             return found

@@ -1,1 +1,1 @@
-"""Which version is better with real people: rollouts, and what came of them."""
+"""Which version is better with real people: rollouts, and their results."""

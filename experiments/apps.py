@@ -1,4 +1,4 @@
-"""What the application declares."""
+"""The application's configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class ExperimentsConfig(EditorApp):
-    """Other versions for a share of the requests, to find out which is better with real people."""
+    """Serves other versions to a share of the requests, to find out which is better with real people."""
 
     name = "experiments"
     verbose_name = "Experiments"

@@ -1,7 +1,7 @@
-"""Plain intervals around what was counted. Pure.
+"""Simple confidence intervals of counts. Pure.
 
-They say how far a number can be trusted, and nothing about which version is better: whoever looks every day
-and stops when it looks good will find a difference where there is none.
+They show how far a number can be trusted, and not which version is better: checking every day and stopping
+when it looks good will find a difference where there is none.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from math import sqrt
 from typing import Final
 
 Z: Final = 1.96
-"""For intervals that hold the true value in 95 of 100 cases."""
+"""For intervals that contain the true value in 95 of 100 cases."""
 FEW: Final = 30
-"""Below so many, a rate says too little to be shown with an interval."""
+"""Below this number, a rate is too uncertain to be shown with an interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """How many of several were so, with the interval in which the true share lies in 95 of 100 cases."""
+    """A share of a total, with the interval that contains the true share in 95 of 100 cases."""
 
     count: int
     total: int
@@ -29,7 +29,7 @@ class Rate:
 
     @classmethod
     def of(cls, count: int, total: int) -> Rate | None:
-        """Return the rate with Wilson's interval, which also holds for rare cases; None of nothing.
+        """Return the rate with Wilson's interval, which also holds for rare cases; None for an empty total.
 
         Raises `ValueError` unless `count` lies between 0 and `total`.
         """
@@ -54,5 +54,5 @@ class Rate:
 
     @property
     def is_of_few(self) -> bool:
-        """Whether there are too few to tell."""
+        """Whether the total is too small to be meaningful."""
         return self.total < FEW

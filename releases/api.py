@@ -37,7 +37,7 @@ from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
 LENGTH: Final = ByteLength("description") + together(ReleaseItem.objects.all(), "release", Count("pk") * 500)
-"""About; an item is a few ids and words."""
+"""Approximate; an item is a few ids and words."""
 
 errors.STATUS[ReleaseChanged] = 412
 
@@ -91,14 +91,14 @@ class ReleaseViewSet(EditorViewSet):
         return self.page_of(page, found.order_by(*page.order), _views, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
-        """Make a release, a draft."""
+        """Create a draft release."""
         given = _cleared(ReleaseCreate.read(request))
         workspace = given.pop("workspaceId")
         made = self._releases.create(workspace, **given, by=self.caller)
         return self._answer(request, made, status=201, headers={"Location": _address(made)})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Read a release, and what is live now of what it names."""
+        """Read a release, and what is currently live for its items."""
         return self._answer(request, self._releases.find(id, by=self.caller))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -114,7 +114,7 @@ class ReleaseViewSet(EditorViewSet):
         return Response(self.dump(f"The release {id} is deleted."))
 
     def check(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Say what keeps a release from being published now."""
+        """Check what prevents a release from being published now."""
         return Response(self.dump(self._releases.check(id, by=self.caller)))
 
     def publish(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -124,7 +124,7 @@ class ReleaseViewSet(EditorViewSet):
         return self._answer(request, published)
 
     def revert(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Make a draft release back to what was live before."""
+        """Create a draft release that goes back to the versions that were live before."""
         Nothing.read(request)
         made = self._releases.revert(id, by=self.caller)
         headers = {"Location": _address(made.release)}
@@ -139,13 +139,13 @@ class ReleaseViewSet(EditorViewSet):
     ) -> Response:
         [view] = _views([release], conflicts)
         body = self.dump(view)
-        # `If-Match` reads what is before the hyphen, so a draft of an item that is saved meanwhile does not
-        # keep anybody from changing the release; for `If-None-Match` all of it counts.
+        # `If-Match` uses the part before the hyphen, so saving a draft of an item in the meantime does not
+        # prevent changes of the release; for `If-None-Match` the whole tag counts.
         return with_etag(request, body, etag=f"{etag_of(release)}-{content_etag(body)}", **response)
 
 
 def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ()) -> list[ReleaseView]:
-    """Return what is shown of releases; the number of queries does not depend on how many they are."""
+    """Return the views of releases; the number of queries does not depend on the number of releases."""
     rows = ReleaseItem.objects.filter(release__in=[release.pk for release in releases])
     found: dict[Any, list[items.ItemNow]] = {release.pk: [] for release in releases}
     for one in items.now(get_editor(), rows.select_related("release").order_by("place")):
@@ -156,7 +156,7 @@ def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ())
 
 
 def _cleared(body: Json) -> Json:
-    """Return a body with an empty text for a description that is null."""
+    """Return a body with an empty text in place of a null description."""
     return {**body, "description": body["description"] or ""} if "description" in body else body
 
 

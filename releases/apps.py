@@ -1,4 +1,4 @@
-"""What the application declares."""
+"""The application's configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class ReleasesConfig(EditorApp):
-    """Publishing several resources together."""
+    """Publishes several resources together."""
 
     name = "releases"
     verbose_name = "Releases"

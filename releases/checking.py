@@ -1,4 +1,4 @@
-"""What keeps a release from being published, computed at the moment of asking."""
+"""What prevents a release from being published, computed on request."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from versioning.verbs import Verbs
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What a release would meet if it were published now."""
+    """The result of a check whether a release could be published now."""
 
     problems: Sequence[Problem]
-    """Each keeps it from being published."""
+    """The reasons that prevent publishing."""
     warnings: Sequence[Problem]
-    """None of them does."""
+    """Warnings, which do not prevent it."""
 
     @property
     def ok(self) -> bool:
@@ -34,7 +34,7 @@ class Check:
 
 
 def check(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Check:
-    """Return what the caller would meet who publishes the release now; nothing is stored or locked.
+    """Return the problems and warnings if the caller published the release now; stores and locks nothing.
 
     Blocks that the release itself publishes count as published, and those that it unpublishes do not.
     """
@@ -65,9 +65,9 @@ def problems_of(
     *,
     options: gate.Options = gate.NO_OPTIONS,
 ) -> list[Problem]:
-    """Return what keeps the caller from publishing a release with these items, as they are stored now.
+    """Return what prevents the caller from publishing a release with these items, as stored now.
 
-    Raises `OptionRefused` if the caller may not use an option, and `Invalid` for a value that is none.
+    Raises `OptionRefused` if the caller may not use an option, and `Invalid` for an invalid value.
     """
     attempt = Attempt(release=release, items=items, by=by, options=options)
     [found] = problems_of_several(editor, [attempt])
@@ -75,7 +75,7 @@ def problems_of(
 
 
 def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
-    """Return what `problems_of` does for several releases, in as many statements as `gate.refusals` takes."""
+    """Return `problems_of` for several releases, in as many statements as `gate.refusals` takes."""
     requests = {
         (number, one.item.pk): request
         for number, attempt in enumerate(attempts)
@@ -94,7 +94,7 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
 
 
 def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.PublishRequest]]:
-    """Yield what the gate is asked: about all items that publish a version."""
+    """Yield the requests to the gate: for all items that publish a version."""
     blocks = moves_of_blocks(one.item for one in attempt.items)
     for one in attempt.items:
         if one.resource is not None and one.version is not None and not one.is_file:
@@ -119,7 +119,7 @@ def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -
         yield rules.gone(one, is_version=True)
     elif refusal is not None:
         if isinstance(refusal, gate.OptionRefused) or refusal.code == Invalid.code:
-            raise refusal  # the fault is in the request, and not in the release
+            raise refusal  # the request is at fault, not the release
         yield rules.problem_of(one, refusal)
     else:
         try:

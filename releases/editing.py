@@ -1,7 +1,7 @@
-"""Make, read, change and delete releases; what they hold is published in `publishing`.
+"""Create, read, change and delete releases; `publishing` publishes them.
 
-Every function takes the caller as `by`, and raises `NotFound` where the caller may not read the workspace,
-`Forbidden` where it may read the workspace but not its drafts, or lacks the right to save.
+Every function takes the caller as `by`, and raises `NotFound` if the caller may not read the workspace,
+`Forbidden` if they may read the workspace but not its drafts, or lack the right to save.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def create(
     items: Items = (),
     by: Who = APPLICATION,
 ) -> Release:
-    """Make a release; an item without a version pins the latest one of its resource."""
+    """Create a release; an item without a version pins the latest one of its resource."""
     caller = caller_of(by)
     releases.editor.workspace.find(workspace, right=Right.SAVE, by=caller)
     release = Release(
@@ -79,10 +79,10 @@ def change(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Release:
-    """Change a draft release: what is None stays, `items` replaces all of them.
+    """Change a draft release; None leaves a value unchanged, `items` replaces all items.
 
-    Raises `ReleaseChanged` if none of the ETags in `expect` is its own, `Conflict` once it is published,
-    and `Forbidden` while it goes live by itself, without the right to publish.
+    Raises `ReleaseChanged` if none of the ETags in `expect` matches, `Conflict` once it is published, and
+    `Forbidden` without the right to publish if it will be published automatically.
     """
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
@@ -108,9 +108,9 @@ def add_items(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Release:
-    """Add items to a draft release; one whose resource is in it already takes the place of the earlier one.
+    """Add items to a draft release; each replaces an earlier item with the same resource.
 
-    What else is in the release stays, also where it is gone by now. Raises as `change` does.
+    Other items stay, even if their resource was deleted. Raises as `change` does.
     """
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
@@ -130,7 +130,7 @@ def remove_item(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
 ) -> Release:
-    """Take a resource out of a draft release, also one that is gone; raises as `change` does.
+    """Remove a resource, even a deleted one, from a draft release; raises as `change` does.
 
     Raises `NotFound` if it is not in the release.
     """
@@ -156,7 +156,7 @@ def delete(release_id: str, *, by: Who = APPLICATION, expect: Collection[str] | 
 def changing(
     release_id: str, right: Right, by: Caller, expect: Collection[str] | None = None
 ) -> Iterator[Release]:
-    """Lock a draft release for a transaction, and save it at the end if it has another revision.
+    """Lock a draft release for a transaction, and save it at the end if its revision changed.
 
     Raises `NotFound`, `Forbidden` without the right, `ReleaseChanged` and `Conflict` as `change` does.
     """
@@ -175,7 +175,7 @@ def changing(
 def _editing(
     release_id: str, by: Caller, expect: Collection[str] | None
 ) -> Iterator[tuple[Release, list[str]]]:
-    """Lock a release that the caller may change, and record the change of the fields that are then named."""
+    """Lock a release that the caller may change, and record the change of the fields added to the list."""
     with changing(release_id, Right.SAVE, by, expect) as release:
         require_right_to_change(release, by)
         changed: list[str] = []
@@ -188,7 +188,7 @@ def _editing(
 
 
 def _replaced(release: Release, items: Sequence[ReleaseItem]) -> list[str]:
-    """Give a release these items, in this order; return the name of the field if that changes it."""
+    """Replace the items of a release, in this order; return the field name if that changes them."""
     if [_content(one) for one in items] == [_content(one) for one in release.items.all()]:
         return []
     release.items.all().delete()
@@ -199,7 +199,7 @@ def _replaced(release: Release, items: Sequence[ReleaseItem]) -> list[str]:
 
 
 def _content(item: ReleaseItem) -> tuple[object, ...]:
-    """Return what makes an item another one, but for its place."""
+    """Return the content of an item without its position, for comparison."""
     return item.kind, item.resource_id, item.identity, item.action, item.version_id
 
 
@@ -209,7 +209,7 @@ def etag_of(release: Release) -> str:
 
 
 def refuse_published(release: Release) -> None:
-    """Raise `Conflict` for a release that is no draft any more."""
+    """Raise `Conflict` for a release that is not a draft."""
     if release.state != State.DRAFT:
         raise Conflict(NOT_CHANGED_ANY_MORE, code="release_published")
 

@@ -1,4 +1,4 @@
-"""The events of releases, and the sentences in which people are told of them."""
+"""The events of releases, and the sentences that describe them to people."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
         gettext_lazy("{who} deleted a release"),
     ),
 }
-"""By type: the sentence that names the release, and the one for a release that is not there any more."""
+"""By type: the sentence that names the release, and the form for a release that was deleted."""
 
 
 def _of_release(event: Event, names: Names) -> Sentence:

@@ -1,4 +1,4 @@
-"""What the items of releases name: their resources and versions as they are now."""
+"""The current state of the resources and versions in releases."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from versioning.editor import Collection, Editor
 from versioning.models import AgentVersion, Version, VersionedResource
 
 AT_ONCE: Final = 500
-"""How many rows one statement asks for by their keys."""
+"""The maximum number of rows that one statement reads by key."""
 
 _POINTERS: Final = ("active_version", "latest_version")
 _TEXTS: Final = tuple(
     f"{pointer}__{text}" for pointer in _POINTERS for text in ("config_json", "search_text", "excerpt")
 )
-# Columns that come after the texts in a row of SQLite, which reads all of these on the way.
+# Columns after the texts in a row of SQLite, which reads through all of these on the way.
 _ALL_BUT_NUMBERS: Final = tuple(
     f"{pointer}__{field.name}"
     for pointer in _POINTERS
@@ -35,15 +35,15 @@ Versions = Mapping[UUID, Version]
 
 @dataclass(frozen=True, kw_only=True)
 class ItemNow:
-    """An item, and what is stored of what it names."""
+    """An item, and the current state of its resource and version."""
 
     item: ReleaseItem
     resource: Any = None
     """The resource with its two versions, without their texts; None if it is gone."""
     version: Any = None
-    """The version to publish; None if it was deleted, or none is to be published."""
+    """The version to publish; None if it was deleted, or the item unpublishes."""
     is_file: bool = False
-    """Whether it is an override that is kept as a file."""
+    """Whether it is an override stored as a file."""
 
     @property
     def kind(self) -> str:
@@ -57,12 +57,12 @@ class ItemNow:
 
     @property
     def active_version_id(self) -> UUID | None:
-        """The version that is live now."""
+        """The current live version."""
         return self.resource.active_version_id if self.resource is not None else None
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether what is live is what the item asks for."""
+        """Whether the live version is already what the item wants."""
         return self.resource is not None and self.active_version_id == self.item.version_id
 
     @property
@@ -74,13 +74,13 @@ class ItemNow:
 
     @property
     def newer(self) -> bool:
-        """Whether a version was saved after the one that the release publishes."""
+        """Whether a newer version than the one to publish was saved."""
         pinned = self.item.version_number
         return self.resource is not None and pinned is not None and self.resource.latest.number > pinned
 
 
 def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = False) -> list[ItemNow]:
-    """Return what is stored of items, in their order; a few statements for each kind.
+    """Return the current state of items, in their order; a few statements for each kind.
 
     `with_texts` reads the configurations of the versions to publish, which takes long for many large ones.
     """
@@ -95,9 +95,9 @@ def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = Fals
 
 
 def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
-    """Return the versions that items publish, for `locked`; reading large ones takes long.
+    """Return the versions of items, for `locked`; reading large ones takes long.
 
-    Versions never change. So no request has to wait for a transaction in which they are read.
+    Versions never change, so they need not be read inside a transaction that others wait for.
     """
     found: dict[UUID, Version] = {}
     for kind, own in _by_kind(items):
@@ -108,11 +108,10 @@ def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
 
 
 def locked(editor: Editor, items: Iterable[ReleaseItem], versions: Versions | None = None) -> list[ItemNow]:
-    """Lock the resources of items for this transaction, and return what is stored of them, in that order.
+    """Lock the resources of items for this transaction, and return their state, in that order.
 
-    Of `versions`, which were read before, those count that are still there; what is missing is read now.
-    Without them the items have none. Of the versions that a resource points at, the numbers are read and
-    nothing else.
+    `versions`, which were read before, are used if they still exist; missing ones are read now. Without
+    `versions` the items have none. For the versions that a resource points at, only the numbers are read.
     """
     wanted = in_order(items)
     for kind, own in _by_kind(wanted):
@@ -147,14 +146,14 @@ def moves_of_blocks(items: Iterable[ReleaseItem]) -> dict[str, bool]:
 
 
 def is_file(editor: Editor, resource: VersionedResource) -> bool:
-    """Say whether a resource is an override that is kept as a file."""
+    """Return whether a resource is an override stored as a file."""
     if editor.source != "code" or not resource.kind.in_code:
         return False
     return editor.code.overridden_by(resource.pk, resource.workspace_id) is not None
 
 
 def _by_kind(items: Iterable[ReleaseItem]) -> Iterator[tuple[ResourceKind, list[ReleaseItem]]]:
-    """Yield the kinds of the items, those first that are locked first, each with its items in their order."""
+    """Yield the kinds of the items in locking order, each with its items in their order."""
     wanted = list(items)
     for slug in dict.fromkeys(item.kind for item in in_order(wanted)):
         yield KINDS_BY_SLUG[slug], [item for item in wanted if item.kind == slug]
@@ -185,7 +184,7 @@ def _item_now(
 def rows_of(
     collection: Collection[Any], ids: Iterable[str], *, without: Sequence[str] = _TEXTS
 ) -> dict[str, Any]:
-    """Return rows by their ids, each with its two versions, without their texts, or what else is left out."""
+    """Return rows by their ids, each with its two versions, without texts or the deferred fields."""
     rows = collection.all.select_related(*_POINTERS).defer(*without)
     return {one.pk: one for one in _by_key(rows, ids)}
 
@@ -193,7 +192,7 @@ def rows_of(
 def versions_of(
     collection: Collection[Any], ids: Iterable[UUID], *, with_texts: bool = False, keys_only: bool = False
 ) -> dict[UUID, Any]:
-    """Return versions by their ids, with their configurations if those are wanted, or with nothing else."""
+    """Return versions by their ids, with their configurations or without, or with only their keys."""
     rows = collection.model.version_model.objects.order_by()
     if keys_only:
         rows = rows.only("pk")

@@ -1,4 +1,4 @@
-"""The items of a release, as callers name them, with the exact versions that it stores."""
+"""The items of a release: from the caller's form to the exact versions that are stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Versions = Mapping[tuple[str, str, UUID], int]
 
 
 def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
-    """Return the items to store; one that names no version gets the latest of its resource.
+    """Return the items to store; an item without a version gets the latest one of its resource.
 
     Takes two statements for each kind. Raises `Invalid` naming each item that has a problem.
     """
@@ -66,7 +66,7 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
 
 
 def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem]) -> _Resources:
-    """Return the resources that the items name in the workspace of the release."""
+    """Return the resources of the items, in the workspace of the release."""
     found: dict[tuple[str, str], VersionedResource] = {}
     for slug in KINDS_BY_SLUG:
         named = [item.resource_id for item in items if item.kind == slug]
@@ -92,7 +92,7 @@ def _versions(editor: Editor, resources: _Resources, items: Items) -> _Versions:
 def _pin(
     item: ReleaseItem, resource: VersionedResource, version_id: str | None, versions: _Versions
 ) -> Iterator[Issue]:
-    """Set the version of an item; yield what is wrong with it."""
+    """Set the version of an item; yield its problem, if any."""
     field = f"items.{item.place}.versionId"
     if item.action == Action.UNPUBLISH:
         if version_id is not None:
@@ -107,13 +107,13 @@ def _pin(
 
 
 def _uuid(text: str | None) -> UUID | None:
-    """Return the UUID of a version; None for a text that names none."""
+    """Return the UUID of a version; None for any other text."""
     with suppress(NotFound):
         return uuid_of(text or "")
     return None
 
 
 def refuse_too_many(number: int) -> None:
-    """Raise `Invalid` for more items than a release has."""
+    """Raise `Invalid` if there are more items than a release may have."""
     if number > MAX_ITEMS:
         raise Invalid.field("items", Message("must not be more than {limit}", limit=MAX_ITEMS))

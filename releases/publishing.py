@@ -24,7 +24,7 @@ from versioning.models.statements import update
 from versioning.verbs import Verbs
 
 _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if field.name != "active_before")
-"""What publishing does not change of an item."""
+"""The columns of an item that publishing does not change."""
 
 
 @retry_on_conflict
@@ -37,13 +37,14 @@ def publish(
     versions: Versions | None = None,
     **options: Any,
 ) -> Release:
-    """Publish or unpublish every item; a reader gets all of it afterwards, and nothing before.
+    """Publish or unpublish every item; readers see either all changes or none.
 
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
     Everything is recorded at one position of the log. The configurations, which take longest, are read before
-    anything is locked, for on SQLite no other can save meanwhile: `versions` are those that `read_ahead` has
-    returned to a caller who has begun a transaction already. Raises `ReleaseBlocked` if the gate refuses any
-    item, `Conflict` if the release is published already, and `ReleaseChanged` as `editing.change` does.
+    anything is locked, because a transaction on SQLite blocks other saves: `versions` are those that
+    `read_ahead` returned to a caller who already began a transaction. Raises `ReleaseBlocked` if the gate
+    refuses any item, `Conflict` if the release is already published, and `ReleaseChanged` as `editing.change`
+    does.
     """
     caller, editor, given = caller_of(by), releases.editor, gate.only_options(options)
     if versions is None:
@@ -79,7 +80,7 @@ def _publish_items(
 
 
 def _note_reverted(reverted: Release, by_release: Release, by: Caller) -> None:
-    """Note that a release was taken back, unless another one has done so."""
+    """Mark a release as reverted, unless another one already has."""
     still = Release.objects.filter(pk=reverted.pk, state=State.PUBLISHED)
     if still.update(state=State.REVERTED, revision=F("revision") + 1):
         reverted.record("reverted", by, revertedBy=str(by_release.pk))

@@ -1,4 +1,4 @@
-"""Take a release back: a new release with what was live before it."""
+"""Revert a release: create a new release with the versions that were live before it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from versioning.verbs import Verbs
 
 @dataclass(frozen=True, kw_only=True)
 class Reverting:
-    """A draft release that takes another one back, and what it leaves alone."""
+    """A draft release that reverts another one, and the items that it leaves out."""
 
     release: Release
     conflicts: Sequence[ItemNow]
-    """The items of the other release whose live version is no longer that release's."""
+    """The items of the other release whose live version has changed since."""
 
 
 @retry_on_conflict
 def revert(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Reverting:
-    """Make a draft release back to what was live before a published one; nothing is moved.
+    """Create a draft release that goes back to what was live before a published one; moves nothing.
 
-    An item is left out where something else has gone live since, such as a hotfix, and where the release
-    changed nothing. Raises `Conflict` for a release that is not published.
+    An item is left out if another version has gone live since, such as a hotfix, or if the release did not
+    change it. Raises `Conflict` for a release that is not published.
     """
     caller, editor = caller_of(by), releases.editor
     with events.transaction():

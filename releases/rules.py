@@ -11,7 +11,7 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 
 
 class Named(Protocol):
-    """What names a resource."""
+    """The identification of a resource."""
 
     @property
     def kind(self) -> str:
@@ -27,14 +27,14 @@ N = TypeVar("N", bound=Named)
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Why a release cannot be published, or what is worth knowing before it is."""
+    """A reason why a release cannot be published, or a warning."""
 
     resource: Named | None
-    """The resource that it is about; None for the release itself."""
+    """Its resource; None for the release itself."""
     code: str
     message: str
     error: VersioningError | None = None
-    """What the gate refuses the item with; None for what releases find themselves."""
+    """The gate's refusal of the item; None for problems found by releases themselves."""
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Problem:
 
 
 class ReleaseBlocked(Conflict):
-    """A release cannot be published as it is; nothing was moved."""
+    """A release cannot be published; nothing was moved."""
 
     code = "release_blocked"
 
@@ -74,9 +74,8 @@ class ReleaseChanged(VersioningError):
 def in_order(items: Iterable[N]) -> list[N]:
     """Return the items in the order in which every release locks and publishes them.
 
-    What others show comes first, so that a prompt block is live before the agents that refer to it are looked
-    at; within a kind they are ordered by id. All releases take their locks in this order, so no two wait for
-    each other.
+    Prompt blocks come first, so that they are live before the agents that refer to them are checked; within a
+    kind they are ordered by id. All releases take their locks in this order, so no two wait for each other.
     """
     return sorted(
         items, key=lambda item: (not KINDS_BY_SLUG[item.kind].is_shown, item.kind, item.resource_id)
@@ -84,7 +83,7 @@ def in_order(items: Iterable[N]) -> list[N]:
 
 
 def problem_of(item: Named, error: VersioningError) -> Problem:
-    """Return the problem for an error with which the gate refuses an item."""
+    """Return the problem for the gate's refusal of an item."""
     if isinstance(error, Invalid):
         said = "; ".join(f"{issue.field}: {issue.message}" for issue in error.issues)
         message = f"{title_of(item)} cannot be published: {said}."
@@ -100,7 +99,7 @@ def gone(item: Named, *, is_version: bool) -> Problem:
 
 
 def in_a_file(item: Named) -> Problem:
-    """Return the problem of an item whose override is a file by now."""
+    """Return the problem of an item whose override is now a file."""
     message = f"{title_of(item)}: Its override is kept as a file, which no transaction can move."
     return Problem(resource=item, code="code_source", message=message)
 
@@ -122,7 +121,7 @@ def unchanged(item: Named) -> Problem:
 
 
 def refuse_twice(items: Sequence[Named]) -> None:
-    """Raise `Invalid` naming each item whose resource an earlier one has named."""
+    """Raise `Invalid` naming each item that repeats an earlier one's resource."""
     seen: set[tuple[str, str]] = set()
     issues = []
     for number, item in enumerate(items):
@@ -134,6 +133,6 @@ def refuse_twice(items: Sequence[Named]) -> None:
 
 
 def title_of(item: Named) -> str:
-    """Return what messages call the resource of an item: `Agent 'writer'`."""
+    """Return the name of an item's resource in messages: `Agent 'writer'`."""
     singular = KINDS_BY_SLUG[item.kind].singular
     return f"{singular.capitalize()} {item.resource_id!r}"

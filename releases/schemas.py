@@ -35,12 +35,12 @@ _DESCRIPTION = Annotated[str, Field(json_schema_extra={"maxLength": MAX_DESCRIPT
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseView:
-    """A release, with what is stored now of what its items name."""
+    """A release with the current state of its items."""
 
     release: Release
     items: Sequence[ItemNow]
     conflicts: Sequence[ItemNow] = ()
-    """What the release that it takes back has not left live."""
+    """The items that the reverted release no longer has live."""
 
 
 class Reference(RequestSchema):
@@ -51,7 +51,7 @@ class Reference(RequestSchema):
 
 
 class NewReleaseItem(RequestSchema):
-    """A resource to publish in this version, the latest one without `versionId`; or to unpublish."""
+    """A resource to publish in this version, by default the latest one, or to unpublish."""
 
     resource: Reference
     action: ReleaseAction = "publish"
@@ -62,7 +62,7 @@ _ITEMS = Annotated[list[NewReleaseItem], Field(json_schema_extra={"maxItems": MA
 
 
 class ReleaseCreate(RequestSchema):
-    """A new release, a draft."""
+    """A new draft release."""
 
     workspace_id: NotBlank
     title: _TITLE
@@ -98,7 +98,7 @@ def _id(value: Any) -> str | None:
 
 
 class ReleaseItemAnswer(ResponseSchema):
-    """What becomes of a resource. `newer` says that a version was saved after the one to publish."""
+    """A resource and its action. `newer` means that a version was saved after the one to publish."""
 
     resource: Annotated[ReleasedResource, Source(lambda item: item)]
     action: Annotated[ReleaseAction, Source("item.action")]
@@ -134,7 +134,7 @@ class ReleasePage(PageOf):
 
 
 class ReleaseConflict(ResponseSchema):
-    """A resource that a release cannot take back, because something else is live by now."""
+    """A resource that cannot be reverted, because another version is now live."""
 
     resource: Annotated[ReleasedResource, Source(lambda item: item)]
     version_id: Annotated[Uuid | None, Source(lambda one: _id(one.item.version_id))]
@@ -142,7 +142,7 @@ class ReleaseConflict(ResponseSchema):
 
 
 class RevertAnswer(ReleaseAnswer):
-    """A draft that takes a release back, and what it leaves alone."""
+    """A draft that reverts a release, and the items that it leaves out."""
 
     conflicts: list[ReleaseConflict]
 

@@ -1,4 +1,4 @@
-"""What other parts of the editor ask of releases: the selector `release`, and the versions to keep."""
+"""The selector `release`, and the versions that releases protect from pruning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNPUBLISHED: Final = Notice(
 
 
 def open_release(release_id: str, caller: Caller) -> Overlay:
-    """Return the versions that a draft release holds; raises `NotFound` for one that is published."""
+    """Return the versions of a draft release; raises `NotFound` for one that is published."""
     release = find(release_id, by=caller)
     if release.state != State.DRAFT:
         raise NotFound("The release is published: only a draft can be selected.")
@@ -47,7 +47,7 @@ SELECTOR: Final = OverlaySelector(
 
 
 def versions_to_publish(resource: VersionedResource) -> Iterable[UUID]:
-    """Return the versions of a resource that draft releases hold."""
+    """Return the versions of a resource in draft releases."""
     items = ReleaseItem.objects.filter(
         resource_id=resource.pk,
         kind=resource.kind.slug,

@@ -14,7 +14,7 @@ class Releases(Verbs):
         )
         editor.releases.publish(str(release.pk), by=user)
 
-    `by` is who acts, with their rights; the default is the application.
+    `by` is the caller, with their rights; the default is the application.
     """
 
     list = staticmethod(editing.list_readable)

@@ -1,1 +1,1 @@
-"""What goes live later: schedules of versions and of releases."""
+"""Schedules: publishing versions and releases later."""

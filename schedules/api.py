@@ -31,7 +31,7 @@ _ARGUMENTS: Final = {
 
 
 class ScheduleViewSet(EditorViewSet):
-    """What is to go live later."""
+    """Scheduled versions and releases."""
 
     subject = "schedule"
     created = frozenset({"create"})
@@ -100,7 +100,7 @@ class ScheduleViewSet(EditorViewSet):
         return self._answer(request, self.schedules.find(id, by=self.caller))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Give it another time."""
+        """Change the time of a schedule."""
         times = _times(ScheduleUpdate.read(request))
         return self._answer(request, self.schedules.change(id, times, by=self.caller))
 
@@ -114,7 +114,7 @@ class ScheduleViewSet(EditorViewSet):
         return with_etag(request, self.dump(judged))
 
     def _judged(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
-        """Return schedules with what would keep them from happening now."""
+        """Return schedules with what would prevent them from running now."""
         problems = self.schedules.problems(schedules)
         for one in schedules:
             one.problems = problems.get(one.pk, ())
@@ -126,7 +126,7 @@ def _times(given: Json) -> Times:
 
 
 def _refuse_for_releases(given: Json) -> None:
-    """Raise `Invalid` for what a schedule of a release cannot have: the release says it itself."""
+    """Raise `Invalid` for members that a schedule of a release cannot have: the release determines them."""
     pointless = [name for name in ("versionId", "until", "then", "expects") if given.get(name) is not None]
     if given.get("action", Action.PUBLISH) != Action.PUBLISH:
         pointless.append("action")

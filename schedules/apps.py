@@ -1,4 +1,4 @@
-"""What the application declares."""
+"""The application's configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from versioning.capabilities import EditorApp
 
 
 class SchedulesConfig(EditorApp):
-    """Publishing and unpublishing at a time that people choose."""
+    """Publishes and unpublishes at a chosen time."""
 
     name = "schedules"
     verbose_name = "Schedules"

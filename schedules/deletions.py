@@ -1,4 +1,4 @@
-"""What becomes of schedules when what they are about is deleted or changed, and what of it may not change."""
+"""Updates schedules when their subjects are deleted or changed, and prevents some deletions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from versioning.models.followers import Follower
 from versioning.serving.event_visibility import target_of
 
 GONE: Final = "gone"
-"""The code of a schedule of what was deleted."""
+"""The code of a schedule whose resource, version or release was deleted."""
 
 
 def _end_with_resource(
@@ -52,7 +52,7 @@ def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
 
 
 def _take_over(release: Release, by: Caller) -> None:
-    """Run the schedules of a release as the caller, who has changed what is in it."""
+    """Run the schedules of a release as the caller, who has changed its items."""
     for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
         if (schedule.author_id, schedule.author_name) != (by.user_id, by.username or ""):
             schedule.author_id, schedule.author_name = by.user_id, by.username or ""

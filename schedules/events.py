@@ -1,6 +1,6 @@
-"""The events of schedules, and the sentences in which people are told of them.
+"""The events of schedules, and the sentences that describe them to people.
 
-Each sentence leads to the calendar. A schedule of a release names no resource.
+Each sentence links to the calendar. A schedule of a release names no resource.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REASONS: Final = {
     "rollout_running": gettext_lazy("a rollout was running"),
     "unpublished_blocks": gettext_lazy("prompt blocks were not published"),
 }
-"""Why a schedule failed, by its code; others are told as they are."""
+"""Why a schedule failed, by its code; other codes are shown unchanged."""
 PROBLEMS: Final = {
     **REASONS,
     "edit_conflict": gettext_lazy("something else is live, or will be by then"),
@@ -35,7 +35,7 @@ PROBLEMS: Final = {
     "rollout_running": gettext_lazy("a rollout is running"),
     "unpublished_blocks": gettext_lazy("prompt blocks are not published"),
 }
-"""Why a schedule would fail as things stand."""
+"""Why a schedule would currently fail."""
 
 
 def _sentence(
@@ -46,10 +46,10 @@ def _sentence(
     release: tuple[str, str],
     **more: str,
 ) -> Sentence:
-    """Return the sentence about a version, about a resource that goes off, or about a release.
+    """Return the sentence about a version, about a resource that is taken offline, or about a release.
 
-    Of the pairs, the first names the resource or the release. The second is for a page about the resource,
-    or for a release that is not there any more.
+    The first of each pair names the resource or the release. The second is for the resource's own page, or
+    for a release that was deleted.
     """
     if not event.resource_id:
         named_release = names.named.get((event.position, event.ordinal))
@@ -97,7 +97,7 @@ def _changed(event: Event, names: Names) -> Sentence:
 
 
 def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
-    """Return what would keep a schedule from happening now, or that nothing would any more."""
+    """Return the sentence about what would now prevent a schedule, or that nothing does any more."""
     if not reasons:
         return _sentence(
             event,

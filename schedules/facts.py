@@ -1,4 +1,4 @@
-"""What is stored of what schedules are about, and as whom they run: for many in a few statements."""
+"""The stored facts about schedules: their subjects and authors, for many in a few statements."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from versioning.models.workspaces import caller_with
 from versioning.serving.event_visibility import target_of
 
 _BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
-"""As whom the schedules of the application itself run."""
+"""The caller of schedules made by the application itself."""
 
 
 def person(schedule: Schedule) -> Caller:
-    """Return who made the schedule, with the rights of this moment; raises `Forbidden` if they are gone."""
+    """Return the author of a schedule, with current rights; raises `Forbidden` if the account is gone."""
     if not schedule.author_name:
         return _BY_ITSELF
     author = schedule.author
@@ -41,7 +41,7 @@ def person(schedule: Schedule) -> Caller:
 
 
 def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
-    """Return who made schedules, as `person` does, by their ids; None for who is gone. Two statements."""
+    """Return the authors of schedules by id, as `person` does, or None if gone. Takes two statements."""
     authors = {one.author_id for one in schedules if one.author_name}
     users = get_user_model()._default_manager.in_bulk(authors - {None})
     roles: defaultdict[Any, dict[str, Role]] = defaultdict(dict)
@@ -65,32 +65,32 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What schedules are about, as it is stored now."""
+    """The stored state of what schedules are about."""
 
     people: Mapping[UUID, Caller | None]
-    """Who made them, by the ids of the schedules; None for who is gone."""
+    """The authors, by the ids of the schedules; None if gone."""
     releases: Mapping[UUID, Release]
     items: Mapping[UUID, Sequence[ItemNow]]
-    """Those of the releases, in the order in which they are published."""
+    """The items of the releases, in publishing order."""
     resources: Mapping[str, VersionedResource]
-    """By what `Schedule.expects` calls them."""
+    """By their references in `Schedule.expects`."""
     versions: Mapping[str, Any]
     """Versions in rows, by their ids."""
     live: Mapping[str, tuple[Target, str | None]]
-    """The resources, those in releases too, with what is live of each."""
+    """The resources, including those in releases, each with its live version."""
 
     def references(self, schedule: Schedule) -> Sequence[str]:
-        """Return the resources that a schedule moves."""
+        """Return the references of the resources that a schedule moves."""
         if schedule.release_id is None:
             return [schedule.reference]
         return [f"{one.kind}/{one.resource_id}" for one in self.items[schedule.release_id]]
 
     def resource(self, schedule: Schedule) -> VersionedResource:
-        """Return the resource of a schedule that is about one; it is there."""
+        """Return the resource of a schedule about one; it must exist."""
         return self.resources[schedule.reference]
 
     def is_gone(self, schedule: Schedule) -> bool:
-        """Say whether what a schedule is about was deleted, or a release published otherwise."""
+        """Return whether the subject of a schedule was deleted, or its release was published otherwise."""
         if schedule.release_id is not None:
             release = self.releases.get(schedule.release_id)
             return release is None or release.state != ReleaseState.DRAFT
@@ -100,7 +100,7 @@ class Facts:
         return schedule.action == Action.PUBLISH and self.version(schedule, schedule.version_id) is None
 
     def version(self, schedule: Schedule, version_id: str | None) -> Snapshot | None:
-        """Return a version of the resource of a schedule; None if it is not there."""
+        """Return a version of a schedule's resource; None if it does not exist."""
         resource = self.resource(schedule)
         unstored = resource.pointers.find(version_id) if resource.pointers and version_id else None
         row = self.versions.get(version_id or "")
@@ -109,7 +109,7 @@ class Facts:
 
 
 def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
-    """Return what schedules are about; the number of statements does not depend on how many they are."""
+    """Return the facts about schedules; the number of statements is constant."""
     releases = Release.objects.in_bulk({one.release_id for one in schedules if one.release_id is not None})
     items: defaultdict[UUID, list[ItemNow]] = defaultdict(list)
     rows = ReleaseItem.objects.filter(release__in=releases).select_related("release")
@@ -138,7 +138,7 @@ def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
 
 
 def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, VersionedResource]:
-    """Return resources by what `Schedule.expects` calls them; each override in a file takes a statement."""
+    """Return resources by their names in `Schedule.expects`; each override file takes a statement."""
     collection: Any = editor.collection(kind)
     found = rows_of(collection, ids)
     if editor.source == "code" and kind.in_code:

@@ -1,6 +1,6 @@
-"""What is live when the turn of each schedule comes, and which will fail, if nothing else is published.
+"""Forecast what is live when each schedule runs, and which will fail, if nothing else is published.
 
-So the end of a pair is judged in the state that its beginning leaves, and not in that of today.
+So the end of a pair is judged in the state that its beginning leaves, and not in the current one.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from schedules.models import Schedule
 from versioning.domain.events import Target
 
 ItemsByRelease = Mapping[UUID, ReleaseItem]
-"""What releases do with one resource, by the ids of the releases."""
+"""The actions of releases on one resource, by the ids of the releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one schedule is to do with a resource; versions are ids, None stands for nothing."""
+    """What one schedule does with a resource; versions are ids, None stands for none."""
 
     expects: str | None
-    """What has to be live by then."""
+    """The version that must be live by then."""
     makes_live: str | None
     is_forced: bool = False
-    """Whether it happens with anything else live by then."""
+    """Whether it runs even if another version is live by then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What comes of a step."""
+    """The outcome of a step."""
 
     fails: bool
     before: str | None
-    """What is live when its turn comes."""
+    """The version that is live when it runs."""
     live: str | None
-    """What is live afterwards."""
+    """The version that is live afterwards."""
 
 
 def is_unexpected(live: str | None, *, expects: str | None, is_forced: bool) -> bool:
-    """Say whether something else is live than what a schedule expects, so that it does not happen."""
+    """Return whether another version is live than expected, so that the schedule does not run."""
     return not is_forced and expects != live
 
 
 def forecast(live: str | None, steps: Iterable[Step]) -> Iterator[Outcome]:
-    """Yield what comes of each step, in the order of their times; `live` is what is live now."""
+    """Yield the outcome of each step, in order of time; `live` is the current live version."""
     for step in steps:
         before = live
         fails = is_unexpected(live, expects=step.expects, is_forced=step.is_forced)
@@ -56,23 +56,23 @@ def forecast(live: str | None, steps: Iterable[Step]) -> Iterator[Outcome]:
 
 
 def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
-    """Return schedules in the order in which they run: at the same time, single versions before releases."""
+    """Return schedules in running order: at the same time, single versions before releases."""
     return sorted(schedules, key=lambda one: (one.run_at, one.release_id is not None, one.pk))
 
 
 def outcomes_of(
     reference: str, live: str | None, waiting: Sequence[Schedule], items: ItemsByRelease
 ) -> list[tuple[Step, Outcome]]:
-    """Return what each of the schedules does with a resource, and what comes of it; they are by time."""
+    """Return each schedule's step on a resource with its outcome; they are ordered by time."""
     steps = [_step(one, reference, items) for one in waiting]
     return list(zip(steps, forecast(live, steps), strict=True))
 
 
 def expected(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUID, str], Outcome]:
-    """Return what comes of all schedules that concern resources, by schedule and resource.
+    """Return the outcomes of all schedules on resources, by schedule and resource.
 
-    `live` are the resources by what `Schedule.expects` calls them, with what is live of each now. However
-    many they are, it takes three statements at most.
+    `live` are the resources by their references in `Schedule.expects`, each with its live version. Takes at
+    most three statements.
     """
     known = {(target.kind, target.id, target.identity) for target, _ in live.values()}
     ids, identities = {one[1] for one in known}, {one[2] for one in known}

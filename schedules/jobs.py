@@ -1,4 +1,4 @@
-"""What workers do for schedules."""
+"""The jobs of workers for schedules."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from schedules.times import instant
 from versioning.worker.jobs import Periodic
 
 SECONDS: Final = 1.0
-"""How often each worker looks whether something is due."""
+"""How often each worker checks for due schedules."""
 LOOK: Final = 5.0
-"""How often each worker looks whether the authors of schedules have to be told something."""
+"""How often each worker checks whether to notify the authors of schedules."""
 HOUR: Final = 3600.0
 
 
 def follow_time_zones() -> None:
-    """Move schedules for a local time to when that is by the rules of their time zones that are known now.
+    """Update schedules with a local time to the current rules of their time zones.
 
-    Nine o'clock in Berlin stays nine o'clock, also when a law changes the clocks after it was scheduled. A
-    local time that does not exist any more keeps its time in UTC.
+    Nine o'clock in Berlin stays nine o'clock, even if a law changes the clocks after it was scheduled. A
+    local time that no longer exists keeps its time in UTC.
     """
     for schedule in Schedule.objects.waiting().exclude(time_zone=""):
         now = instant(schedule.local_time, schedule.time_zone)

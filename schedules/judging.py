@@ -1,9 +1,9 @@
-"""What would keep schedules from happening if they ran now: the answer of the gate that they have to pass.
+"""What would prevent schedules from running now: the gate's refusals.
 
-It is asked as the person who made the schedule, with the rights and the policy of this moment. Schedules of
-the same resource that are due before are taken as done, so that the end of a pair is judged in the state that
-its beginning leaves. What else is to happen until then, such as a prompt block that another schedule
-publishes, counts when it has happened.
+The gate is asked as the author of the schedule, with the current rights and policy. Earlier schedules of the
+same resource are assumed done, so that the end of a pair is judged in the state that its beginning leaves.
+Other coming changes, such as a prompt block that another schedule publishes, count only once they have
+happened.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from versioning.verbs import Verbs
 UNEXPECTED: Final = "Something else is live, or will be by then, than this was scheduled for."
 
 Problems = Mapping[UUID, Sequence[Problem]]
-"""By the ids of schedules."""
+"""By schedule id."""
 _Outcomes = Mapping[tuple[UUID, str], Outcome]
 
 
 def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
-    """Return what would keep schedules from happening if they ran now, by their ids.
+    """Return what would prevent schedules from running now, by their ids.
 
-    There are none of those that are over. The number of statements does not depend on how many schedules
-    there are; people with different rights take one more for each, where versions refer to prompt blocks.
+    Ended schedules have no problems. The number of statements does not depend on the number of schedules;
+    authors with different rights take one more each, where versions refer to prompt blocks.
     """
     waiting = {one.pk: one for one in some if one.state == State.SCHEDULED}
     if not waiting:
@@ -54,7 +54,7 @@ def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
 
 
 def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iterator[Problem]:
-    """Yield what no gate is needed for: what is gone, the right to publish, and what else is live."""
+    """Yield problems found without the gate: deleted subjects, missing rights, unexpected live versions."""
     if facts.is_gone(schedule):
         yield Problem(code=GONE, message=Message("What was scheduled is not there any more."))
     elif not _may(schedule, facts):
@@ -65,12 +65,12 @@ def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iter
 
 
 def _fails(outcome: Outcome | None) -> bool:
-    """Say whether something else is live by then; None stands for what has run at this moment."""
+    """Return whether another version is live by then; None stands for a schedule that just ran."""
     return outcome is not None and outcome.fails
 
 
 def _may(schedule: Schedule, facts: Facts) -> bool:
-    """Say whether it is there, and who made it may publish it."""
+    """Return whether the subject exists, and the author may publish it."""
     person = facts.people[schedule.pk]
     return (
         not facts.is_gone(schedule)
@@ -82,7 +82,7 @@ def _may(schedule: Schedule, facts: Facts) -> bool:
 def _of_the_gate(
     editor: Editor, some: Sequence[Schedule], facts: Facts, outcomes: _Outcomes
 ) -> Iterator[tuple[UUID, list[Problem]]]:
-    """Yield what the gate has against the versions, and against the items of releases."""
+    """Yield the gate's refusals of the versions, and of the items of releases."""
     requests = {}
     for one in some:
         request = _request(one, facts, outcomes) if one.release_id is None else None
@@ -104,7 +104,7 @@ def _of_the_gate(
 
 
 def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.PublishRequest | None:
-    """Return what the gate is asked about a version; None for what asks no gate."""
+    """Return the request to the gate about a version; None if the gate is not involved."""
     resource, outcome = facts.resource(schedule), outcomes.get((schedule.pk, schedule.reference))
     before = resource.active_id if outcome is None else outcome.before
     version = facts.version(schedule, schedule.version_id)
@@ -115,7 +115,7 @@ def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.Publ
 
 
 def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:
-    """Return a resource as it is when something else is live; as it is now if that is not known."""
+    """Return a resource as if another version were live; unchanged if that is unknown."""
     if live_id == resource.active_id or (live_id is not None and live is None):
         return resource
     then = copy(resource)
@@ -133,6 +133,6 @@ def _person(schedule: Schedule, facts: Facts) -> Caller:
 
 
 def _of_item(problem: ReleaseProblem) -> Problem:
-    """Return a problem of a release as one of its schedule, for everybody who may read that."""
+    """Return a problem of a release as one of its schedule, for everyone who may read the schedule."""
     code = problem.code if problem.error is None else code_of(problem.error)
     return Problem(code=code, message=message_of_item(problem), error=problem.error, item=problem)

@@ -23,11 +23,11 @@ from versioning.models.due_work import Owner
 
 MAX_ZONE: Final = 64
 SHOWN_FOR: Final = datetime.timedelta(days=7)
-"""How long pages say that something failed."""
+"""How long pages show failures."""
 
 
 class State(models.TextChoices):
-    """What has become of a schedule."""
+    """The state of a schedule."""
 
     SCHEDULED = "scheduled"
     DONE = "done"
@@ -37,28 +37,28 @@ class State(models.TextChoices):
 
 
 class Action(models.TextChoices):
-    """What is to happen."""
+    """The action of a schedule."""
 
     PUBLISH = "publish"
     UNPUBLISH = "unpublish"
 
 
 class NotWaiting(Exception):
-    """A schedule is over already, or for another time."""
+    """A schedule has already ended, or has another time."""
 
 
 class PinnedVersion(NamedTuple):
-    """The version that a schedule is about, which may have been deleted since."""
+    """The version of a schedule, which may have been deleted since."""
 
     version_id: str
     number: int | None
 
 
 class MessageField(models.TextField):  # type: ignore[type-arg]
-    """A message; one with values is stored as its template and them, so that pages can translate it."""
+    """A message; one with values is stored as template and values, so that pages can translate it."""
 
     def deconstruct(self) -> Any:
-        """Return it as the text that it is in the database, so that it needs no migration."""
+        """Return the arguments of the plain text column, so that it needs no migration."""
         name, _path, args, kwargs = super().deconstruct()
         return name, "django.db.models.TextField", args, kwargs
 
@@ -69,7 +69,7 @@ class MessageField(models.TextField):  # type: ignore[type-arg]
         return json.dumps(_parts_of(value))
 
     def from_db_value(self, value: str | None, *_of: Any) -> str | None:
-        """Return what was stored; earlier releases stored every message as plain text."""
+        """Return the stored message; earlier releases stored every message as plain text."""
         if value is None or not value.startswith('{"template": '):
             return value
         found: str = _message_of(json.loads(value))
@@ -95,40 +95,40 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
     """Queries for schedules."""
 
     def waiting(self) -> Self:
-        """Filter those that are still to run."""
+        """Filter waiting schedules."""
         return self.filter(state=State.SCHEDULED)
 
     def due(self) -> Self:
-        """Return those that are to run now, in the order of their times."""
+        """Return the schedules to run now, in order of their times."""
         return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
 
     def failed_lately(self) -> Self:
-        """Filter those that did not happen in the last days, of which pages still tell."""
+        """Filter schedules that failed in the last days, which pages still show."""
         since = timezone.now() - SHOWN_FOR
         return self.filter(state__in=(State.FAILED, State.MISSED), executed_at__gte=since)
 
     def of_resources(self) -> Self:
-        """Filter those about a single resource."""
+        """Filter schedules of a single resource."""
         return self.filter(release_id=None)
 
     def of_releases(self) -> Self:
-        """Filter those about a release."""
+        """Filter schedules of a release."""
         return self.exclude(release_id=None)
 
     def workspaces(self) -> list[Owner]:
-        """Return the workspaces of the schedules, each once, in the order of their first times."""
+        """Return the workspaces of the schedules, without duplicates, in the order of their first times."""
         first = self.order_by().values_list("workspace").annotate(first=Min("run_at"))
         return list(first.order_by("first", "workspace").values_list("workspace"))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction.
 
-        A beginning is locked before its end, so that no two transactions wait for each other.
+        A beginning is locked before its end, to prevent deadlocks.
         """
         return self.select_for_update(of=("self",)).order_by("run_at", "pk")
 
     def with_pairs(self) -> Self:
-        """Select each with the schedule that ends what it begins."""
+        """Select each with the schedule that ends its pair."""
         return self.select_related("followed_by")
 
     def about(self, resource: Target) -> Self:
@@ -137,9 +137,9 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
 
 
 class Schedule(models.Model):
-    """Something that is to go live, or to go off, at a time. The record stays when that is over.
+    """Something to publish or unpublish at a time. The record stays afterwards.
 
-    It is about a resource, told apart from a later one with the same id as in the log, or about a release.
+    It is about a resource, distinguished from a later one with the same id as in the log, or about a release.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -153,37 +153,37 @@ class Schedule(models.Model):
     version_id = models.CharField(max_length=80, blank=True)
     version_number = models.PositiveIntegerField(null=True)
     expects = models.JSONField(default=dict)
-    """What is live, or is to be live, until then: version ids, or null for nothing, by `<kind>/<id>`."""
+    """The expected live versions at that time: version ids, or null for none, by `<kind>/<id>`."""
     force = models.BooleanField(default=False)
-    """Whether it runs with anything else live by then."""
+    """Whether it runs even if other versions are live by then."""
     run_at = models.DateTimeField()
     due_at = models.DateTimeField(null=True, db_index=True)
-    """When a worker is to look at it next: at that time, or later after a fault; null when it is over."""
+    """When a worker processes it next: at its time, or later after a fault; null after the end."""
     local_time = models.CharField(max_length=16, blank=True)
-    """The local time that was named; empty if it was named in UTC."""
+    """The given local time; empty if it was given in UTC."""
     time_zone = models.CharField(max_length=MAX_ZONE, blank=True)
     is_ambiguous = models.BooleanField(default=False)
     """Whether the local time exists twice, so that this is the first of the two."""
     follows = models.OneToOneField("self", null=True, on_delete=models.SET_NULL, related_name="followed_by")
-    """The schedule that begins what this one ends."""
+    """The schedule that begins the pair which this one ends."""
     state = models.CharField(max_length=16, choices=State, default=State.SCHEDULED)
     code = models.CharField(max_length=64, blank=True)
     """Why it failed, for programs."""
     problem = MessageField(blank=True)
     """Why it failed, in a sentence."""
     known_problems = models.TextField(blank=True, default="", db_default="")
-    """The codes of what would keep it from happening, as its author was told last: sorted, with blanks."""
+    """The codes of the problems in its author's last notification: sorted, separated by blanks."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    """Who made it, and as whom it runs."""
+    """The author, and the caller it runs as."""
     author_name = models.TextField(blank=True)
-    """The user name at the time: it outlives the account. Empty for the application."""
+    """The user name at the time, which outlives the account. Empty for the application."""
     created_at = models.DateTimeField(default=timezone.now)
     executed_at = models.DateTimeField(null=True)
 
     problems: Sequence[Problem] = ()
-    """What would keep it from happening now, once `judging` was asked."""
+    """What would prevent it from running now, after a call of `judging`."""
 
     objects = ScheduleQuerySet.as_manager()
 
@@ -230,13 +230,13 @@ class Schedule(models.Model):
 
     @property
     def expected_version_id(self) -> str | None:
-        """The version of the resource that it expects to be live; None for none, and for a release."""
+        """The resource's version that it expects to be live; None for none, and for a release."""
         found: str | None = self.expects.get(self.reference)
         return found
 
     @property
     def reference(self) -> str:
-        """The resource, as `expects` names it."""
+        """The resource as named in `expects`."""
         return f"{self.kind}/{self.resource_id}"
 
     @property
@@ -253,7 +253,7 @@ class Schedule(models.Model):
 
     @property
     def end_of_pair(self) -> Schedule | None:
-        """The schedule that ends what this one begins; lists select it with the row."""
+        """The schedule that ends the pair which this one begins; lists select it with the row."""
         try:
             return self.followed_by
         except Schedule.DoesNotExist:
@@ -266,9 +266,9 @@ class Schedule(models.Model):
         self.is_ambiguous = when.is_ambiguous
 
     def end(self, state: State, **changes: Any) -> None:
-        """Store that it is over; raises `NotWaiting` if it is over, or has another time or author by now.
+        """Store that it ended; raises `NotWaiting` if it already ended, or has another time or author now.
 
-        In the transaction of what it does, this makes it happen once, whatever other workers try.
+        In the same transaction as its action, this makes it run once, whatever other workers try.
         """
         self.state, self.due_at, self.executed_at = state, None, timezone.now()
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
@@ -276,7 +276,7 @@ class Schedule(models.Model):
             raise NotWaiting
 
     def refuse_ended(self) -> None:
-        """Raise `NotWaiting` as `end` would, before anything is done in vain."""
+        """Raise `NotWaiting` as `end` would, before doing work in vain."""
         if not self._still_waiting().exists():
             raise NotWaiting
 
@@ -285,7 +285,7 @@ class Schedule(models.Model):
         return type(self).objects.waiting().filter(pk=self.pk, **same)
 
     def postpone(self, wait: datetime.timedelta) -> None:
-        """Let workers look at it again after a while, unless it is for another time now."""
+        """Let workers try it again after a while, unless it has another time now."""
         self._still_waiting().update(due_at=timezone.now() + wait)
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:

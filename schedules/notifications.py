@@ -1,4 +1,4 @@
-"""Tell the authors of schedules when what would keep them from happening changes, and when they failed."""
+"""Notify the authors of schedules when the problems of their schedules change, and when they failed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from versioning.verbs import Verbs
 AT_ONCE: Final = 100
 """How many schedules are judged with the same statements."""
 REST: Final = 10
-"""How many times as long as looking took it is not done again."""
+"""The pause after a check, as a multiple of its duration."""
 LONGEST_WAIT: Final = 600.0
-"""Seconds after which all are judged although the log has not moved: it does not record everything."""
+"""Seconds after which all are judged even if the log has not moved: it does not record everything."""
 
 
 def _of_own_schedules(caller: Caller) -> Q:
-    """Return the condition that an event is about a schedule of the person that did not just happen."""
+    """Return the condition that an event is about the person's schedule, except that it just ran."""
     types = ("schedule.changed", "schedule.cancelled", "schedule.failed")
     return Q(type__in=types, detail__createdBy=caller.username)
 
@@ -43,7 +43,7 @@ NOTIFICATIONS: Final = (
 
 
 def remember(schedules: Verbs, made: Sequence[Schedule]) -> None:
-    """Set the problems of schedules that were just made: their author sees these, and is told of changes."""
+    """Store the problems of new schedules: their author sees these, and is notified of changes."""
     found = problems_of(schedules, made)
     for one in made:
         one.problems = found.get(one.pk, ())
@@ -53,16 +53,16 @@ def remember(schedules: Verbs, made: Sequence[Schedule]) -> None:
 
 
 class Watch:
-    """Looks whether what keeps schedules from happening has changed since their authors were told."""
+    """Checks whether the problems of schedules have changed since their authors were notified."""
 
     def __init__(self) -> None:
         self._position = -1
         self._began = self._ended = -LONGEST_WAIT
 
     def look_if_moved(self) -> None:
-        """Look if the log has moved since the last time: nearly everything that matters is in it.
+        """Check if the log has moved since the last check: it contains nearly everything that matters.
 
-        Where very much is scheduled, most of the time is left to other work.
+        With very many schedules, most of the time is left to other work.
         """
         now = time.monotonic()
         if now < self._ended + REST * (self._ended - self._began):
@@ -74,7 +74,7 @@ class Watch:
 
 
 def look() -> None:
-    """Tell the authors of schedules that wait what has changed; several workers may do so at once."""
+    """Notify the authors of waiting schedules of changes; several workers may do so at once."""
     schedules: Verbs = get_editor().schedules
     for some in _waiting():
         found = problems_of(schedules, some)
@@ -85,7 +85,7 @@ def look() -> None:
 
 
 def _tell(schedule: Schedule, before: str) -> None:
-    """Record the codes of what keeps a schedule from happening now, unless another worker has done so."""
+    """Record the codes of a schedule's problems, unless another worker has done so."""
     with events.transaction():
         still = Schedule.objects.waiting().filter(pk=schedule.pk, known_problems=before)
         if still.update(known_problems=_codes(schedule)):

@@ -1,4 +1,4 @@
-"""Why schedules fail: codes, and what they are called for those who read them."""
+"""Why schedules fail: codes, and messages for their readers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from versioning.serving.reference_checks import UnpublishedBlocks
 
 NOT_ALLOWED: Final = "not_allowed"
 MAX_NAMED: Final = 20
-"""How many prompt blocks a message names."""
+"""The maximum number of prompt blocks in a message."""
 
 
 class SomethingElseIsLive(VersioningError):
-    """Something else is live than what the schedule expects."""
+    """Another version is live than the schedule expects."""
 
     code = EditConflict.code
 
@@ -27,32 +27,32 @@ class SomethingElseIsLive(VersioningError):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What would keep a schedule from happening."""
+    """A problem that would prevent a schedule."""
 
     code: str
-    """That of a schedule that fails; of a release, those of its check."""
+    """The code of the failed schedule; for a release, the code of its check."""
     message: str
-    """A sentence for everybody who may read the schedule."""
+    """A sentence for everyone who may read the schedule."""
     error: VersioningError | None = None
-    """What the gate raises; None for what schedules and releases find themselves."""
+    """The gate's error; None for problems found by schedules and releases themselves."""
     item: ReleaseProblem | None = None
-    """The problem of the release that it is; None for one of a resource."""
+    """The release's own problem; None for a resource."""
 
 
 def code_of(error: VersioningError) -> str:
-    """Return the code of a schedule that an error keeps from happening.
+    """Return the code of a schedule that an error prevents.
 
-    With the resource its schedules end, so what is not found is what the person may not read any more.
+    Schedules end with their resource, so anything not found is not readable for the person any more.
     """
     is_refused = error.code in {Forbidden.code, NotFound.code, Unauthorized.code}
     return NOT_ALLOWED if is_refused else error.code
 
 
 def message_of(error: VersioningError) -> str:
-    """Return an error of the gate for everybody who may read the schedule.
+    """Return an error of the gate for everyone who may read the schedule.
 
-    The gate was asked as another person, who may know of other prompt blocks: so it does not say whether a
-    block that is not published exists.
+    The gate was asked as another person, who may know of other prompt blocks: so the message does not reveal
+    whether an unpublished block exists.
     """
     if isinstance(error, UnpublishedBlocks):
         return blocks_in_words(error.blocks)
@@ -69,7 +69,7 @@ def message_of_item(problem: ReleaseProblem) -> str:
 
 
 def blocks_in_words(blocks: Sequence[str]) -> str:
-    """Return that prompt blocks are not published, as a sentence."""
+    """Return the sentence that prompt blocks are not published."""
     named = ", ".join(map(repr, blocks[:MAX_NAMED]))
     if len(blocks) == 1:
         return Message("The prompt block {id} is not published.", id=named)

@@ -1,7 +1,7 @@
-"""Run what is due: as the person who scheduled it, with the rights, the policy and the gate of this moment.
+"""Run due schedules as their authors, with the current rights, policy and gate.
 
-What goes live and the state of the schedule change in one transaction, so a schedule runs exactly once,
-however many workers there are and whenever one is killed.
+The change and the state of the schedule are stored in one transaction, so a schedule runs exactly once, with
+any number of workers and even if one is killed.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from versioning.serving.resolution import find_version
 
 MISSED: Final = "missed"
 AGAIN: Final = datetime.timedelta(seconds=30)
-"""How long a schedule waits that cannot be run because of a fault."""
+"""How long a schedule waits after a fault."""
 SOON: Final = datetime.timedelta(seconds=2)
-"""How long after an error of the database, which may be over in a moment."""
+"""How long it waits after an error of the database, which may be over soon."""
 
 logger = logging.getLogger(__name__)
 
 
 class Runner:
-    """Runs what is due in one worker; the workspaces take turns.
+    """Runs due schedules in one worker; the workspaces take turns.
 
-    Every worker does this every second, so a killed one delays nothing: what it had begun was rolled back.
+    Every worker does this every second, so a killed one delays nothing: its transaction was rolled back.
     """
 
     def __init__(self) -> None:
         self._versions, self._releases = Turns(), Turns()
 
     def run_versions(self) -> None:
-        """Run everything that is due of single resources."""
+        """Run all due schedules of single resources."""
         while _run_next(Schedule.objects.due().of_resources(), self._versions):
             pass
 
     def run_releases(self) -> None:
-        """Run the releases that are due, until something is due of a single resource.
+        """Run due releases, until a schedule of a single resource is due.
 
-        A thread of its own does this. A release may take a second, and on SQLite nothing else is written
-        meanwhile: so what else comes due goes first, and the releases go on afterwards.
+        This has its own thread. A release may take a second, and blocks other writes on SQLite: so single
+        resources go first, and the releases continue afterwards.
         """
         while not Schedule.objects.due().of_resources().exists():
             if not _run_next(Schedule.objects.due().of_releases(), self._releases):
@@ -75,7 +75,7 @@ def _run_next(due: ScheduleQuerySet, turns: Turns) -> bool:
         return False
     turns.begin(owner)
     try:
-        # At random among those of one moment, so that several workers seldom try the same.
+        # Random among schedules for the same time, so that several workers seldom try the same.
         mine = due.filter(workspace=owner[0]).order_by("run_at", "?")
         schedule = mine.select_related("author").first()
         if schedule is not None:
@@ -89,10 +89,10 @@ def _run_or_postpone(schedule: Schedule) -> None:
     try:
         run(schedule)
     except NotWaiting:
-        return  # another worker was faster, or it was cancelled at this moment
+        return  # another worker was faster, or it was just cancelled
     except (OperationalError, InterfaceError):
-        # The database is away, and then this fails as well. Or a lock is held, or a statement was too
-        # slow: then it is this schedule's, and what else is due must not wait for it.
+        # If the database is unavailable, this fails as well. But if a lock is held, or a statement was too
+        # slow, the fault is this schedule's, and must not delay others.
         schedule.postpone(SOON)
         raise
     except Exception:
@@ -101,7 +101,7 @@ def _run_or_postpone(schedule: Schedule) -> None:
 
 
 def run(schedule: Schedule) -> None:
-    """Run a schedule, and record what came of it; raises `NotWaiting` if it is over, or cancelled by now."""
+    """Run a schedule, and record the result; raises `NotWaiting` if it ended or was cancelled."""
     grace = datetime.timedelta(seconds=settings.EDITOR_SCHEDULE_GRACE)
     if timezone.now() > schedule.run_at + grace:
         _fail(schedule, State.MISSED, MISSED, Message("No worker was running then, nor for long afterwards."))
@@ -114,14 +114,14 @@ def run(schedule: Schedule) -> None:
 
 @retry_on_conflict
 def _act(schedule: Schedule, *, by: Caller) -> None:
-    """Do it, and finish the schedule with it, in one transaction."""
-    # Before the transaction, in which no other can write on SQLite.
+    """Perform the action and finish the schedule, in one transaction."""
+    # Before the transaction, which blocks other writes on SQLite.
     items = ReleaseItem.objects.none()
     if schedule.release_id is not None:
         items = ReleaseItem.objects.filter(release=schedule.release_id)
     versions = read_ahead(get_editor(), items)
     with events.transaction():
-        schedule.refuse_ended()  # on SQLite another worker has waited for the one that did it
+        schedule.refuse_ended()  # on SQLite, another worker waited for the one that ran it
         if schedule.release_id is not None:
             _publish_release(schedule, str(schedule.release_id), versions, by)
         else:
@@ -133,7 +133,7 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
 def _move_resource(schedule: Schedule, by: Caller) -> None:
     """Publish or unpublish a resource.
 
-    Raises what the gate raises, and `SomethingElseIsLive` if that is not what the schedule expects.
+    Raises what the gate raises, and `SomethingElseIsLive` if the live version is not the expected one.
     """
     with locked_resource(get_editor(), schedule.kind, schedule.resource_id, by) as subject:
         resource, collection = subject.resource, subject.collection

@@ -53,7 +53,7 @@ class Then(RequestSchema):
 
 
 class ScheduleCreate(RequestSchema):
-    """What is to happen to a resource, or to a release, and when."""
+    """The action on a resource or a release, and its time."""
 
     resource: ReferencedResource = UNCHANGED
     release_id: Annotated[NotEmpty, Field(description="Instead of `resource`.")] = UNCHANGED
@@ -78,7 +78,7 @@ class ScheduleCreate(RequestSchema):
 
 
 class ScheduleUpdate(RequestSchema):
-    """Another time."""
+    """A new time."""
 
     run_at: _RUN_AT = UNCHANGED
     local_time: _LOCAL_TIME = UNCHANGED
@@ -92,14 +92,14 @@ class ThenAnswer(ResponseSchema):
 
 
 class ScheduleProblem(ResponseSchema):
-    """What would keep a schedule from happening if it ran now."""
+    """A problem that would prevent a schedule if it ran now."""
 
     code: str
     message: str
 
 
 class ScheduleAnswer(ResponseSchema):
-    """What is to happen, or what came of it."""
+    """A schedule, with its result once it ended."""
 
     id: Annotated[Uuid, Source(lambda schedule: str(schedule.pk))]
     workspace_id: str
@@ -159,7 +159,7 @@ class SchedulePage(PageOf):
 
 
 class _Reference:
-    """The resource of a schedule, as events name theirs."""
+    """The resource of a schedule, in the form of events."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.resource_kind, self.resource_id = schedule.kind, schedule.resource_id

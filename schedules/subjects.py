@@ -1,4 +1,4 @@
-"""What a schedule is about, as stored now: a resource or a release, and what is live of it."""
+"""The subject of a schedule, as stored now: a resource or a release, and its live versions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from versioning.serving.resolution import find_version
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What is to go live, locked for this transaction."""
+    """The subject of a schedule, locked for this transaction."""
 
     columns: Mapping[str, Any]
-    """What a schedule stores of it."""
+    """The columns of the schedule about it."""
     live: Mapping[str, str | None]
-    """What is live of it, or is to be live until the schedule runs, as `Schedule.expects` has it."""
+    """The live versions, or those to expect when the schedule runs, in the form of `Schedule.expects`."""
 
     def expecting(self, version_id: str | None) -> Self:
-        """Return it with another version as the one that is to be live; None for nothing."""
+        """Return it with another expected version; None for none."""
         return replace(self, live=dict.fromkeys(self.live, version_id))
 
 
@@ -44,7 +44,7 @@ class ResourceSubject(Subject):
     collection: Collection[Any]
 
     def pinned(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
-        """Return the columns of the version that an action needs; raises `Invalid`."""
+        """Return the columns for the version of an action; raises `Invalid`."""
         if action == Action.UNPUBLISH:
             if version_id is not None:
                 raise Invalid.field(field, "must not be given: nothing is live after unpublishing")
@@ -82,7 +82,7 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
     """Lock a release and its resources for this transaction.
 
     Raises `NotFound` if the caller may not read it, `Forbidden` without the right to publish it, and
-    `Conflict` if it is published already.
+    `Conflict` if it is already published.
     """
     with events.transaction():
         events.acts(by)
@@ -101,5 +101,5 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
 
 
 def _reference(kind: str, resource_id: str) -> str:
-    """Return a resource as `Schedule.expects` names it."""
+    """Return a resource's reference for `Schedule.expects`."""
     return f"{kind}/{resource_id}"

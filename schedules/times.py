@@ -1,4 +1,4 @@
-"""Points in time that people name: in UTC, or as a local time in a time zone. Pure.
+"""Points in time as people give them: in UTC, or as a local time in a time zone. Pure.
 
 A schedule is for a whole minute, in the future, and at most five years away. A local time that does not
 exist, because clocks are put forward over it, is refused; one that exists twice is the first of the two.
@@ -21,20 +21,20 @@ _LOCAL: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
 
 @dataclass(frozen=True, kw_only=True)
 class When:
-    """A point in time, as it was named."""
+    """A point in time, as it was given."""
 
     run_at: datetime.datetime
     """In UTC."""
     local_time: str = ""
-    """The local time that was named, such as `2026-12-24T09:00`; empty if it was named in UTC."""
+    """The given local time, such as `2026-12-24T09:00`; empty if it was given in UTC."""
     time_zone: str = ""
-    """The IANA name of its time zone; empty if it was named in UTC."""
+    """The IANA name of its time zone; empty if it was given in UTC."""
     is_ambiguous: bool = False
     """Whether the local time exists twice; this is the first of the two."""
 
 
 def in_utc(text: str, *, field: str, now: datetime.datetime) -> When:
-    """Return the point in time that an ISO 8601 text with an offset names; raises `Invalid`."""
+    """Return the point in time of an ISO 8601 text with an offset; raises `Invalid`."""
     try:
         named = datetime.datetime.fromisoformat(text)
         run_at = named.astimezone(datetime.UTC) if named.tzinfo is not None else None
@@ -46,9 +46,9 @@ def in_utc(text: str, *, field: str, now: datetime.datetime) -> When:
 
 
 def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.datetime) -> When:
-    """Return the point in time that a local time in a time zone names; raises `Invalid`.
+    """Return the point in time of a local time in a time zone; raises `Invalid`.
 
-    `field` is what the local time is called in the problem.
+    `field` is the name of the local time in the problem.
     """
     if time_zone not in known_zones():
         raise Invalid.field(
@@ -76,9 +76,9 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
 
 
 def instant(local_time: str, time_zone: str) -> datetime.datetime | None:
-    """Return when a stored local time is by the rules for time zones that are known now, in UTC.
+    """Return the UTC time of a stored local time, by the current rules for time zones.
 
-    None if it does not exist any more, or its time zone does not.
+    None if the time or its time zone no longer exists.
     """
     if time_zone not in known_zones():
         return None
@@ -88,9 +88,9 @@ def instant(local_time: str, time_zone: str) -> datetime.datetime | None:
 
 
 def _utc(local: datetime.datetime, time_zone: str, fold: int) -> datetime.datetime | None:
-    """Return a local time in UTC; `fold` says which, of one that exists twice.
+    """Return a local time in UTC; `fold` chooses if it exists twice.
 
-    Of one that does not exist, the later offset counts for fold 0, so that it comes after that of fold 1.
+    For a time that does not exist, fold 0 uses the later offset, so that it comes after fold 1.
     """
     try:
         return local.replace(fold=fold, tzinfo=ZoneInfo(time_zone)).astimezone(datetime.UTC)
@@ -99,7 +99,7 @@ def _utc(local: datetime.datetime, time_zone: str, fold: int) -> datetime.dateti
 
 
 def _checked(run_at: datetime.datetime, field: str, now: datetime.datetime) -> datetime.datetime:
-    """Return the point in time; raises `Invalid` unless a schedule may be for it."""
+    """Return the point in time; raises `Invalid` unless it is valid for a schedule."""
     if run_at.second or run_at.microsecond:
         raise Invalid.field(field, "must be a whole minute")
     if run_at <= now:
@@ -111,10 +111,10 @@ def _checked(run_at: datetime.datetime, field: str, now: datetime.datetime) -> d
 
 @cache
 def known_zones() -> frozenset[str]:
-    """Return the names of all time zones; finding them takes a walk through the files of the machine."""
+    """Return the names of all time zones; finding them reads the files of the machine."""
     return frozenset(available_timezones())
 
 
 def is_local(text: str) -> bool:
-    """Say whether a text is a local time, without an offset."""
+    """Return whether a text is a local time, without an offset."""
     return _LOCAL.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""The verbs of schedules: find, make (one, or a beginning with its end), move to another time, cancel."""
+"""The verbs of schedules: find, create (one, or a beginning with its end), change the time, cancel."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from versioning.models.querysets import within
 from versioning.verbs import Verbs
 
 CURRENT: Final = "\0current"
-"""Stands for the version that is live when the schedule is made."""
+"""Stands for the version that is live when the schedule is created."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """When something is to happen, as it was named: in UTC, or as a local time in a time zone."""
+    """A given time: in UTC, or as a local time in a time zone."""
 
     run_at: str | None = None
     local_time: str | None = None
@@ -39,11 +39,11 @@ class Times:
 
     @property
     def field(self) -> str:
-        """What the time is called in problems."""
+        """The name of the time in problems."""
         return "localTime" if self.run_at is None else "runAt"
 
     def begin(self) -> When:
-        """Return when it begins; raises `Invalid`."""
+        """Return the beginning; raises `Invalid`."""
         now = timezone.now()
         if self.run_at is not None:
             if self.local_time is not None or self.time_zone is not None:
@@ -56,7 +56,7 @@ class Times:
         return in_zone(self.local_time, self.time_zone, field="localTime", now=now)
 
     def end(self, until: str, begin: When) -> When:
-        """Return when it ends, which is after its beginning; without an offset it is in the same time zone.
+        """Return the end, which is after the beginning; without an offset it is in the same time zone.
 
         Raises `Invalid`.
         """
@@ -84,8 +84,8 @@ class ScheduleEnded(Conflict):
 def find(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
     """Return a schedule.
 
-    Raises `NotFound` if there is none or the caller may not read what it is about, and `Forbidden` if the
-    caller may read that but not its drafts.
+    Raises `NotFound` if there is none or the caller may not read its subject, and `Forbidden` if the caller
+    may read that but not its drafts.
     """
     by = caller_of(by)
     found = Schedule.objects.filter(pk=uuid_of(schedule_id)).first()
@@ -120,16 +120,16 @@ def list_readable(
 
 
 def refuse_unreadable(schedules: Verbs, schedule: Schedule, by: Caller) -> None:
-    """Raise unless the caller may read the drafts that a schedule is about.
+    """Raise unless the caller may read the drafts of a schedule's subject.
 
-    That is `Forbidden` for who may read the resource, or for a release the workspace, and `NotFound` for all
-    others.
+    Raises `Forbidden` if the caller may read the resource, or a release's workspace, and `NotFound`
+    otherwise.
     """
     if by.may(Right.READ_DRAFTS, schedule.workspace_id):
         return
     if schedule.release_id is None:
         collection = schedules.editor.collection(KINDS_BY_SLUG[schedule.kind])
-        collection.versions(schedule.resource_id, by=by)  # refuses, in either way
+        collection.versions(schedule.resource_id, by=by)  # raises in either case
     elif by.may(Right.READ, schedule.workspace_id):
         by.require(Right.READ_DRAFTS, schedule.workspace_id)
     raise NotFound
@@ -150,12 +150,12 @@ def create(
     force: bool = False,
     by: Who = APPLICATION,
 ) -> Schedule:
-    """Schedule a version of a resource for a time; needs the right to publish.
+    """Schedule a version of a resource for a time; requires the right to publish.
 
-    With `until` and the version `then` there are two schedules: the second makes that version live again.
-    What is live now, or what `expects` names, has to be live by then, unless `force` is set. The gate refuses
-    nothing before then; what it has against the version now is in `problems` of the schedule. Raises
-    `Invalid`, `NotFound` and `Forbidden`.
+    With `until` and the version `then` there are two schedules: the second makes that version live again. The
+    current live version, or the one in `expects`, must still be live by then, unless `force` is set. The gate
+    decides only then; its current refusals are in `problems` of the schedule. Raises `Invalid`, `NotFound`
+    and `Forbidden`.
     """
     by = caller_of(by)
     begin = times.begin()
@@ -180,10 +180,10 @@ def create(
 def create_for_release(
     schedules: Verbs, release_id: str, times: Times, *, force: bool = False, by: Who = APPLICATION
 ) -> Schedule:
-    """Schedule a release for a time; needs the right to publish.
+    """Schedule a release for a time; requires the right to publish.
 
-    What is live now of all that is in the release has to be live by then, unless `force` is set. Raises
-    `Invalid`, `NotFound`, `Forbidden`, and `Conflict` for a release that is published already.
+    The current live versions of all its resources must still be live by then, unless `force` is set. Raises
+    `Invalid`, `NotFound`, `Forbidden`, and `Conflict` for a release that is already published.
     """
     by = caller_of(by)
     begin = times.begin()
@@ -195,9 +195,9 @@ def create_for_release(
 
 @retry_on_conflict
 def change(schedules: Verbs, schedule_id: str, times: Times, *, by: Who = APPLICATION) -> Schedule:
-    """Give a schedule another time; raises `ScheduleEnded` if it is not waiting any more.
+    """Change the time of a schedule; raises `ScheduleEnded` if it is not waiting any more.
 
-    The two of a pair stay in their order: raises `Invalid` otherwise.
+    A pair must stay in order: raises `Invalid` otherwise.
     """
     by = caller_of(by)
     when = times.begin()
@@ -232,12 +232,12 @@ def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
 
 
 class Schedules(Verbs):
-    """What is to go live later.
+    """Scheduled versions and releases.
 
         noon = Times(local_time="2026-12-24T12:00", time_zone="Europe/Berlin")
         editor.schedules.create("agent", "writer", noon, version_id=version_id, by=user)
 
-    `by` is who acts, with their rights; the default is the application.
+    `by` is the caller, with their rights; the default is the application.
     """
 
     create = create
@@ -265,7 +265,7 @@ def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedul
 
 
 def _known(subject: ResourceSubject, version_id: str | None) -> str | None:
-    """Return the id of a version of the resource, or None for nothing; raises `Invalid` for any other."""
+    """Return the id of a version of the resource, or None for none; raises `Invalid` for any other."""
     if version_id is not None:
         subject.pinned(version_id, Action.PUBLISH, field="expects")
     return version_id
@@ -273,7 +273,7 @@ def _known(subject: ResourceSubject, version_id: str | None) -> str | None:
 
 @contextmanager
 def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedule]:
-    """Lock a schedule that is waiting, and the other one of its pair, for this transaction."""
+    """Lock a waiting schedule and the other one of its pair for this transaction."""
     with events.transaction():
         pk = uuid_of(schedule_id)
         pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).locked()

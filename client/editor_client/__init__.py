@@ -1,6 +1,6 @@
 """The Python client of the editor: typed, cached, and usable while the server is down.
 
-It needs httpx and nothing of the server.
+It requires only httpx, and nothing of the server.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """The command line: `python -m editor_client get | pull | push | diff | events | lock`.
 
-Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` has found differences; 2 if
-something could not be done, with the reason on standard error.
+Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` found differences; 2 for an error,
+with the reason on standard error.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _lock(client: Client, given: argparse.Namespace) -> int:
 
 
 def _events(client: Client, given: argparse.Namespace) -> int:
-    """Print the events that the arguments ask for; Ctrl-C and a reader that leaves end it."""
+    """Print the requested events, until Ctrl-C or until the reader of the output exits."""
     try:
         for event in _wanted(client, given):
             sys.stdout.write(f"{_json(event) if given.json else _line(event)}\n")
@@ -110,7 +110,7 @@ def _events(client: Client, given: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:
-        # What is still in the buffer would be written, and fail, when Python ends.
+        # Otherwise Python would try to flush the buffer at exit, and fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE
 
@@ -157,7 +157,7 @@ def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
 
 @contextmanager
 def _telling(work: PullPush) -> Iterator[None]:
-    """Print what was done, however far it went."""
+    """Print what was done, even if it was interrupted."""
     try:
         yield
     finally:

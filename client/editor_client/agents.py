@@ -47,7 +47,7 @@ class RunArguments(TypedDict, total=False):
 
 
 class Agent(Handle[D_co]):
-    """An agent as applications use it, stored or defined in code, in the version that was selected."""
+    """An agent as applications use it, stored or defined in code, in the selected version."""
 
     def __init__(self, client: D_co, agent_id: str, **selector: Unpack[Selector]) -> None:
         super().__init__(client, agent_id, f"/agents/{id_segment(agent_id)}")
@@ -62,8 +62,8 @@ class Agent(Handle[D_co]):
     ) -> Call[ServedAgent]:
         """Read the agent with everything resolved; `request_context` fills templates and rules.
 
-        `fallback` has the fields of an agent as it is to be used, such as `{"instructions": "…"}`. It is
-        returned, with `stale=True` and `source="fallback"`, if nothing is cached and no server answers.
+        `fallback` has the fields of a replacement agent, such as `{"instructions": "…"}`. It is returned,
+        with `stale=True` and `source="fallback"`, if nothing is cached and no server answers.
         """
         call = self._details(request_context)
         return call if fallback is None else replace(call, fallback=_fallback(self.id, fallback))
@@ -91,8 +91,8 @@ class Agent(Handle[D_co]):
         return Run(self._run("stream", messages, run))
 
     def _details(self, request_context: Mapping[str, Any] | None = None) -> Call[ServedAgent]:
-        # An application makes the same few reads all the time, so that describing one is remembered.
-        # With a context there may be as many as there are users.
+        # Applications repeat the same few reads, so their descriptions are cached. With a context there may
+        # be as many as there are users.
         describe = _details if request_context is None else _details.__wrapped__
         call: Call[ServedAgent] = describe(self.id, self._selector, request_context)
         return call
@@ -123,7 +123,7 @@ class AgentMethods(Driver):
     ) -> Call[dict[str, Any]]:
         """Return a lock of agents and prompt blocks, for the `versions` of runs: plain JSON for a file.
 
-        The selector names the version of each; without one it is what is published.
+        The selector names the version of each; by default the published ones.
         """
         named = (("agent", agents), ("promptBlock", prompt_blocks))
         body: dict[str, Any] = {
@@ -173,7 +173,7 @@ def _evaluated(
 
 
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
-    """Return an agent that the application itself describes; raises `ValidationFailed` if it is none."""
+    """Return the application's own description of an agent; raises `ValidationFailed` if it is invalid."""
     described = with_json_names(fields)
     known = [member.json_name for member in members(ServedAgent)]
     for name in described:

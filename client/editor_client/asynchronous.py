@@ -1,4 +1,4 @@
-"""The client for coroutines: it performs what the flows yield, and decides nothing."""
+"""The client for coroutines: it performs the effects of the flows, and decides nothing."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class OpenedStream:
 class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
     """The client for coroutines: any number of them may share one, in one event loop.
 
-    Its methods have the names and arguments of `Client`, and are awaited.
-    `async with AsyncClient(…) as client:` closes its connections, as `await client.close()` does.
+    Its methods have the same names and arguments as those of `Client`, and are awaited. `async with
+    AsyncClient(…) as client:` closes its connections, as `await client.close()` does.
     """
 
     _http_class = httpx.AsyncClient
@@ -114,7 +114,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
     ) -> list[Any]:
         """Read what the application will need and return it, in the same order.
 
-        A text is the id of an agent, as for `get_agent`. All are read before the first error is raised.
+        A string is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
         return await self._run(self._flows.prefetch(self._reads(wanted)))
 
@@ -125,9 +125,9 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections; what goes on in the background ends, as do iterators over events.
+        """Close the connections; background work and iterators over events end.
 
-        Usage that has not been reported yet is reported before that.
+        Unreported usage is reported first.
         """
         if not self._is_closed:
             await self._run(self._flows.report_usage())
@@ -144,7 +144,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
         self._is_closed = False
         self._background: set[asyncio.Task[None]] = set()
         self._waiting: set[asyncio.Task[Any]] = set()
-        """What iterators over events wait for."""
+        """The pending waits of iterators over events."""
 
     async def _run(self, flow: Flow[T]) -> T:
         try:

@@ -1,4 +1,4 @@
-"""What both clients share: their methods, validated settings, and requests in the form that httpx takes."""
+"""The common part of both clients: their methods, validated settings, and requests in httpx's form."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class BaseClient(
                             once, while the server is asked in the background
     cache_dir               a folder for the last good answers, for the time after a restart
     api_prefix              where the server has its API
-    updates                 how a publish is heard of: every read asks (`ask`), one request a second asks for
-                            all reads (`poll`), or a stream tells (`stream`)
-    on_unauthorized         what a refused key (401) means for what it has read: `forget` it, or `keep`
-                            serving it as stale
+    updates                 how to detect changes: every read asks (`ask`), one request a second asks for all
+                            reads (`poll`), or a stream reports them (`stream`)
+    on_unauthorized         what to do with cached answers if the key is refused (401): `forget` them, or
+                            `keep` serving them as stale
     report_usage            whether each agent that is read is reported, in the background, as a run of its
-                            version; for applications that ask the model themselves
+                            version; for applications that call the model themselves
     http_client             an httpx client of the application's own, with its transport, proxies and
                             hooks; it is never closed here
 
@@ -76,7 +76,7 @@ class BaseClient(
     """
 
     _http_class: ClassVar[Any]
-    """The kind of httpx client that the driver uses."""
+    """The class of httpx clients that the driver uses."""
 
     def __init__(
         self,
@@ -141,9 +141,9 @@ class BaseClient(
         return self._root
 
     def add_usage(self, agent: ServedAgent, **used: Unpack[UsedByRun]) -> None:
-        """Add what a run of an agent has used to what is reported of it; returns at once, in both clients.
+        """Add usage of a run to the report of an agent; returns at once, in both clients.
 
-        `agent` is what `details()` returned, which has been counted as a run. Raises `RuntimeError` for a
+        `agent` is the result of `details()`, which was already counted as a run. Raises `RuntimeError` for a
         client without `report_usage`, and `ValueError` for a number below 0.
         """
         reports = self._flows.reports
@@ -169,12 +169,12 @@ class BaseClient(
         """Run a flow in the background."""
 
     def _reads(self, wanted: Iterable[Any]) -> list[Call[Any]]:
-        """Return the calls that read what `prefetch` is given."""
+        """Return the calls for the arguments of `prefetch`."""
         handles = (Agent(self, one) if isinstance(one, str) else one for one in wanted)
         return [one._details() for one in handles]  # noqa: SLF001
 
     def _new_http(self) -> Http:
-        """Return the httpx client of the application, or else one of our own."""
+        """Return the httpx client of the application, or a new one."""
         return self._http_class() if self._given is None else self._given
 
     def _as_sent(
@@ -183,7 +183,7 @@ class BaseClient(
         """Return a request as the arguments of `httpx.Client.request`."""
         headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
         if accept is not None:
-            # A proxy that compresses a stream keeps parts of it back.
+            # A proxy that compresses a stream delays parts of it.
             headers |= {"Accept": accept, "Accept-Encoding": "identity"}
         if request.body is not None:
             headers["Content-Type"] = "application/json"
@@ -210,7 +210,7 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
 
 
 def _hint(url: str, api_prefix: str) -> str:
-    """Return what may be wrong if nothing is found; empty if nothing seems to be."""
+    """Return the likely cause if nothing is found; empty if unknown."""
     prefix = api_prefix.strip("/")
     if not prefix or not url.rstrip("/").endswith(f"/{prefix}"):
         return ""
@@ -230,13 +230,13 @@ def answer_of(response: httpx.Response) -> Answer:
 
 
 def is_stream(response: httpx.Response) -> bool:
-    """Say whether an answer is a stream of events."""
+    """Return whether an answer is a stream of events."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return response.status_code == httpx.codes.OK and kind == "text/event-stream"
 
 
 def no_answer(error: httpx.RequestError) -> NoAnswer:
-    """Return why there was no response, or only a part of one."""
+    """Return the error for a missing or partial response."""
     late = isinstance(error, httpx.TimeoutException)
     reason = "it took too long" if late else str(error) or type(error).__name__
     sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)

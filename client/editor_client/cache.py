@@ -32,7 +32,7 @@ class Scope(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What an answer is the answer to."""
+    """Identifies what an answer is about."""
 
     scope: Scope
     resource: Resource
@@ -46,7 +46,7 @@ class Ticket(NamedTuple):
     number: int
     time: float
     changes: int
-    """How many changes this client had made by then."""
+    """How many changes this client had made before."""
 
 
 OLDEST = Ticket(number=-1, time=float("-inf"), changes=-1)
@@ -59,11 +59,11 @@ class Entry:
     ticket: Ticket
     answer: Answer
     value: Any
-    """What the answer says, read once for all who ask."""
+    """The content of the answer, parsed once for all readers."""
     stored: float = float("-inf")
     """When it was last written to the disk."""
     concerns: tuple[Resource, ...] = ()
-    """What it is about and what it shows: an event about any of them makes it stale."""
+    """The resources in it: an event about any of them makes it stale."""
 
 
 class Cache:
@@ -71,7 +71,7 @@ class Cache:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        # A ticket without an answer is that of a refusal.
+        # A ticket without an answer belongs to a refusal.
         self._entries: OrderedDict[Key, Entry | Ticket] = OrderedDict()
         self._numbers = count()
         self._changes = 0
@@ -93,7 +93,7 @@ class Cache:
         return next(self._numbers)
 
     def changed_since(self, entry: Entry) -> bool:
-        """Say whether this client has changed something since the request for the answer."""
+        """Return whether this client has changed something since the request for the answer."""
         return entry.ticket.changes != self._changes
 
     def get(self, key: Key) -> Entry | None:
@@ -102,7 +102,7 @@ class Cache:
         return found if isinstance(found, Entry) else None
 
     def knows(self, key: Key) -> bool:
-        """Say whether there is an entry, including that the last answer was a refusal."""
+        """Return whether there is an entry, even if the last answer was a refusal."""
         return key in self._entries
 
     def age(self, entry: Entry) -> float:
@@ -125,14 +125,14 @@ class Cache:
             self._changes += 1
 
     def forget(self, resource: Resource | None = None) -> None:
-        """Remove everything, or everything about one resource, including answers that are still awaited."""
+        """Remove everything, or everything about one resource, including pending answers."""
         with self._lock:
             self._barrier = next(self._numbers)
             for key in [key for key in self._entries if resource in {None, key.resource}]:
                 del self._entries[key]
 
     def begin_refresh(self, key: Key) -> bool:
-        """Return whether the caller is to refresh this entry, and then call `end_refresh`."""
+        """Return whether the caller should refresh this entry, and then call `end_refresh`."""
         with self._lock:
             if key in self._refreshing:
                 return False
@@ -140,7 +140,7 @@ class Cache:
             return True
 
     def end_refresh(self, key: Key) -> None:
-        """Let others refresh the entry again."""
+        """Allow others to refresh the entry again."""
         with self._lock:
             self._refreshing.discard(key)
 

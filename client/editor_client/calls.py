@@ -1,4 +1,4 @@
-"""A call as a value: its request, and how to read the answer. Without any input or output."""
+"""A call as a value: its request, and how to read the answer. Performs no I/O."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Query = tuple[tuple[str, str], ...]
 CONTEXT = "requestContext"
 
 Base = CachedResult | str | None
-"""What a change builds on: a record as it was read, or its entity tag; None for any state."""
+"""The base of a change: a record as it was read, or its entity tag; None for any state."""
 
 
 class Selector(TypedDict, total=False):
@@ -74,24 +74,24 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call(Generic[T_co]):
-    """A call of the server, which returns a `T_co`."""
+    """A call of the server that returns a `T_co`."""
 
     request: Request
     read: Callable[[Answer], T_co]
-    """Returns the result; raises `ServerError` for an answer that holds none."""
+    """Returns the result; raises `ServerError` for an invalid answer."""
     about: Resource | None = None
     cached: bool = False
     """Whether the answer is cached."""
     changes: bool = False
-    """Whether anything read before may be different afterwards."""
+    """Whether earlier reads may be outdated afterwards."""
     removes: bool = False
-    """Whether something that was served of the resource is gone afterwards."""
+    """Whether a version that was served may be gone afterwards."""
     runs: bool = False
-    """Whether a model is asked, which takes longer than looking something up."""
+    """Whether a model is called, which takes longer than a read."""
     fallback: T_co | None = None
     """The result if nothing is cached and no server answers."""
     local: Local[T_co] | None = None
-    """How to find the result without this request."""
+    """How to compute the result without this request."""
 
     @classmethod
     def to(
@@ -107,30 +107,31 @@ class Call(Generic[T_co]):
     ) -> Call[T_co]:
         """Return the call of an address; `body` is sent as JSON, `base` as `If-Match`.
 
-        `about` are other members of a call. Raises `ValidationFailed` for a body that JSON cannot represent.
+        `about` are other attributes of the call. Raises `ValidationFailed` for a body that JSON cannot
+        represent.
         """
         content = None if body is None else encoded(body)
         return cls(request=Request(method, path, query, content, entity_tag(base)), read=read, **about)
 
 
 class Source(Generic[T_co]):
-    """What an iterator yields: the pages of a list, the events of a run, or those of the log."""
+    """The source of an iterator: the pages of a list, the events of a run, or those of the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Local(Generic[T_co]):
-    """How to find a result in the answer to another call, which answers this one in every context."""
+    """How to compute a result from the answer to another call, which covers every context."""
 
     parts: Call[Any]
     evaluate: Callable[[Any], T_co]
-    """Returns the result; raises `CannotEvaluate`, and what the server would."""
+    """Returns the result; raises `CannotEvaluate`, and the server's errors."""
     evaluate_offline: Callable[[Any], T_co]
-    """The same for when no server answers: evaluates what it can."""
+    """The same while no server answers: evaluates as much as possible."""
 
 
 @lru_cache(maxsize=4096)
 def id_segment(resource_id: str) -> str:
-    """Return an id as one segment of a path; raises `ValidationFailed` if it is no id."""
+    """Return an id as one segment of a path; raises `ValidationFailed` if it is invalid."""
     problem = ids.problem(resource_id)
     if problem is not None:
         raise ValidationFailed.field("id", problem)
@@ -154,7 +155,7 @@ def query(**parameters: Any) -> Query:
 
 
 def encoded(body: Any, field: str = "body") -> bytes:
-    """Return the JSON of a value; raises `ValidationFailed` for what JSON cannot represent."""
+    """Return the JSON of a value; raises `ValidationFailed` for values that JSON cannot represent."""
     try:
         return canonical.dump(body).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -198,8 +199,8 @@ def cached_read(
     result: type[R], about: Resource, path: str, query: Query, *expected: tuple[str, str | None]
 ) -> Call[R]:
     """Return the call that reads a resource and caches the answer."""
-    # An application makes the same few reads all the time, so that describing one is remembered.
-    # With a context there may be as many as there are users.
+    # Applications repeat the same few reads, so their descriptions are cached. With a context there may be as
+    # many as there are users.
     describe = _cached_read.__wrapped__ if CONTEXT in dict(query) else _cached_read
     return cast("Call[R]", describe(result, about, path, query, expected))
 

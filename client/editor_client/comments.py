@@ -24,20 +24,20 @@ class CommentRecord(Result):
     version_id: str
     version_number: int
     field: str | None = None
-    """Where in the version, such as `instructions.2.content`."""
+    """The place in the version, such as `instructions.2.content`."""
     line: int | None = None
     quote: str | None = None
-    """The words that it is about, as they were."""
+    """The quoted words, as they were."""
     body: str
     parent: str | None = None
-    """The comment that begins the thread; None for that one."""
+    """The first comment of the thread; None for that comment itself."""
     author: str | None = None
     resolved: bool
     resolved_by: str | None = None
     resolved_at: datetime.datetime | None = None
     created_at: datetime.datetime
     updated_at: datetime.datetime
-    """When its text was changed last."""
+    """When its text was last changed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,11 +48,11 @@ class CommentPage(Page[CommentRecord]):
 
 
 class CommentFilters(Ordering, total=False):
-    """Which comments are wanted."""
+    """The filters of a list of comments."""
 
     kind: ResourceKind
     id: str
-    """That of the resource."""
+    """The id of the resource."""
     version_id: str
     resolved: bool
 
@@ -62,7 +62,7 @@ class CommentList(CommentFilters, PageNumber, total=False):
 
 
 class CommentArguments(TypedDict, total=False):
-    """What a comment is about within its version."""
+    """The place of a comment in its version."""
 
     field: str
     line: int
@@ -75,7 +75,7 @@ class CommentChanges(TypedDict, total=False):
     """A change of a comment."""
 
     body: str
-    """Only of a comment of one's own."""
+    """Only for one's own comments."""
     resolved: bool
 
 
@@ -92,13 +92,13 @@ class Comment(Handle[D_co]):
 
     @method
     def update(self, **changes: Unpack[CommentChanges]) -> Call[CommentRecord]:
-        """Resolve or reopen its thread; change the text of one's own."""
+        """Resolve or reopen its thread; change the text of one's own comment."""
         read = reading(CommentRecord, id=self.id)
         return Call.to("PATCH", self._path, read, body=with_json_names(changes))
 
     @method
     def delete(self) -> Call[Success]:
-        """Delete a comment of one's own; replies stay."""
+        """Delete one's own comment; replies stay."""
         return Call.to("DELETE", self._path, reading(Success))
 
 
@@ -107,12 +107,12 @@ class CommentMethods(Driver):
 
     @method
     def list_comments(self, **filters: Unpack[CommentList]) -> Call[CommentPage]:
-        """List the comments on what the key may read the drafts of, oldest first."""
+        """List the comments on resources whose drafts the key may read, oldest first."""
         return listing("/comments", CommentPage, filters)
 
     @iterator
     def iter_comments(self, **filters: Unpack[CommentFilters]) -> Pages[CommentRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all comments, page by page."""
         return Pages.of("/comments", CommentPage, filters)
 
     @method

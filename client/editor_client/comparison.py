@@ -22,7 +22,7 @@ class State(Enum):
 
     SAME = "same"
     DRAFT = "the latest draft"
-    """The file is what was saved last, and something else, or nothing, is published."""
+    """The file is the newest version, and another one, or none, is published."""
     EDITED = "edited here"
     NEW = "new here"
     BEHIND = "changed on the server"
@@ -33,7 +33,7 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Remote:
-    """A resource as the server has it."""
+    """A resource as it is on the server."""
 
     record: Record
     published: Config | None
@@ -51,19 +51,19 @@ class Remote:
         return self.draft or self.published or {}
 
     def has_other_draft(self, agreement: Agreement | None) -> bool:
-        """Say whether there is a draft that the file has never contained."""
+        """Return whether there is a draft that the file never contained."""
         if self.draft is None or _same(self.draft, self.published):
             return False
         return agreement is None or agreement.digest != canonical.digest(self.draft)
 
     def agreement(self, config: Config) -> Agreement:
-        """Return the note that this content of the file equals what the server has now."""
+        """Return the agreement that this content of the file equals the server's current state."""
         active, latest = self.pointers
         return Agreement(digest=canonical.digest(config), active=active, latest=latest)
 
 
 def handle(client: Client, place: Place) -> Stored[Client, Any, Any, Any, Any]:
-    """Return the resource that a file is about."""
+    """Return the resource of a file."""
     return Stored(client, KINDS[place.kind], place.id)
 
 

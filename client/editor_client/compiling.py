@@ -46,7 +46,7 @@ def compile_prompt(
 
 
 def referenced_blocks(prompt: Prompt) -> list[str]:
-    """Return the ids of the prompt blocks that the instructions of an agent refer to, each once."""
+    """Return the ids of the prompt blocks in an agent's instructions, without duplicates."""
     ids = (block_id for _, block_id in instructions.referenced_blocks(prompt))
     return list(dict.fromkeys(ids))
 

@@ -1,8 +1,8 @@
-"""Check a request context against a `requestContextSchema` as the server does, as far as that is plain.
+"""Check a request context against a `requestContextSchema` like the server, as far as possible.
 
-The server has a library for all of JSON Schema, and the client has httpx alone. So here are the keywords
-that most schemas consist of, with the very sentences of the server; a test compares both. For a schema with
-any other keyword, such as `pattern`, only the server can tell.
+The server has a library for all of JSON Schema, and the client only httpx. So this module implements the
+keywords of most schemas, with exactly the messages of the server; a test compares both. A schema with any
+other keyword, such as `pattern`, can be checked only by the server.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from editor_client.shared.errors import Issue
 
 MAX_ISSUES: Final = 20
 MAX_CHECKS: Final = 10_000
-"""How many keywords are checked here; the server stops after a time, which no client can foresee."""
+"""The maximum number of keywords checked here; the server has a time limit, which clients cannot predict."""
 MAX_DEPTH: Final = 100
-"""How deep references may lead."""
+"""The maximum depth of references."""
 MAX_SCHEMA: Final = 256 * 1024
 _LONGEST_MESSAGE: Final = 300
 _FIELD: Final = "requestContext"
@@ -74,7 +74,7 @@ def refusals(schema: Mapping[str, Any], context: Mapping[str, Any]) -> list[Issu
 
 
 class _Check:
-    """One check of a context."""
+    """A check of a context."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
@@ -82,7 +82,7 @@ class _Check:
         self.depth = 0
 
     def problems(self, schema: Any, value: Any, path: Path) -> Iterator[Problem]:
-        """Yield the problems of a value, in the order in which the server finds them."""
+        """Yield the problems of a value, in the order of the server."""
         if schema is False:
             yield path, f"False schema does not allow {value!r}"
             return
@@ -210,12 +210,12 @@ _SIMPLE: Final[Mapping[str, Callable[[Any, Any], str | None]]] = {
 }
 
 
-# Which schemas are plain. The server refuses to save a malformed one, but a file may hold any.
+# Which schemas are supported. The server refuses to save a malformed one, but a file may contain any.
 
 
 @lru_cache(maxsize=256)
 def _usable(text: str) -> Any:
-    """Return the schema of a canonical text; raises `CannotEvaluate` unless every keyword is known here."""
+    """Return the schema for a canonical text; raises `CannotEvaluate` for unsupported keywords."""
     root = canonical.parse(text)
     pending, keywords = [root], set()
     while pending:
@@ -245,7 +245,7 @@ def _schemas_in(keyword: str, value: Any) -> list[Any]:
 
 
 def _target(root: Any, reference: str) -> Any:
-    """Return the schema that is referred to; raises `CannotEvaluate` unless it is one of the `$defs`."""
+    """Return the referenced schema; raises `CannotEvaluate` unless it is one of the `$defs`."""
     place, _, name = reference.removeprefix("#/").partition("/")
     schemas = root.get(place) if place in {"$defs", "definitions"} else None
     found = schemas.get(name) if isinstance(schemas, dict) else None

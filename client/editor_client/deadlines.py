@@ -1,7 +1,7 @@
 """A deadline for a whole request.
 
-httpx limits each wait separately, so a server that sends a byte now and then could occupy a caller for
-ever. Only this module uses what is below httpx, where the waits happen.
+httpx limits each wait separately, so a server that sends a byte now and then could occupy a caller forever.
+Only this module accesses the layer below httpx, where the waits happen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Deadline(threading.local):
         self.time: float | None = None
 
     def at(self, moment: float) -> Self:
-        """Let the requests of this thread be over at this moment of the clock, within a `with` block."""
+        """Set the deadline for requests of this thread within a `with` block."""
         self.time = moment
         return self
 
@@ -51,7 +51,7 @@ class Deadline(threading.local):
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Connects as another backend does, within the deadline."""
+    """Connects like another backend, within the deadline."""
 
     def __init__(self, inner: httpcore.NetworkBackend, deadline: Deadline) -> None:
         self._inner = inner
@@ -74,7 +74,7 @@ class _Backend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection whose every wait is within the deadline."""
+    """A connection whose waits are all within the deadline."""
 
     def __init__(self, inner: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._inner = inner

@@ -32,8 +32,8 @@ class DiskCache:
         self.after_fork()
 
     def after_fork(self) -> None:
-        """Start again in a forked process, where no other thread writes."""
-        # Nothing is written after it has been dropped, in any order of threads.
+        """Start over in a forked process, where no other thread writes."""
+        # Nothing is written after it was dropped, in any order of threads.
         self._lock = Lock()
 
     def load(self, key: Key) -> Answer | None:
@@ -49,7 +49,7 @@ class DiskCache:
             return None
 
     def store(self, key: Key, answer: Answer, is_current: Callable[[], bool]) -> None:
-        """Store an answer if it is still current; a failure is logged only: the caller has the answer."""
+        """Store an answer if it is still current; failures are only logged."""
         with self._lock:
             if not is_current():
                 return
@@ -59,7 +59,7 @@ class DiskCache:
                 logger.warning("an answer cannot be stored in %s: %s", self._folder, error)
 
     def drop(self, key: Key) -> None:
-        """Remove the answer to one question."""
+        """Remove the answer to one request."""
         with self._lock:
             _remove([self._path(key)])
 
@@ -74,7 +74,7 @@ class DiskCache:
     def _write(self, path: Path, text: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_new = not path.exists()
-        # Made for this process and its owner alone, then renamed, so that no reader sees half of it.
+        # Created only for this process and its owner, then renamed, so that no reader sees half of it.
         descriptor, temporary = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -87,7 +87,7 @@ class DiskCache:
             self._trim()
 
     def _trim(self) -> None:
-        """Remove the answers written longest ago; contexts of templates can give any number of them."""
+        """Remove the oldest answers; contexts of templates can produce any number of them."""
         files = sorted(self._folder.iterdir(), key=_written)
         _remove(files[:-MAX_ENTRIES])
 
@@ -102,7 +102,7 @@ def _document(key: Key, answer: Answer) -> dict[str, Any]:
 
 
 def _answer(document: Any, key: Key) -> Answer:
-    """Return the answer in a document; raises `ValueError` and others unless it is whole and this key's."""
+    """Return the answer in a document; raises `ValueError` and others if it is damaged or another key's."""
     body, etag = str(document["body"]), document["etag"]
     if document["question"] != _question(key) or document["digest"] != _body_digest(body):
         raise ValueError

@@ -14,46 +14,46 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """To be done: send a request and return the `Answer`, or raise `NoAnswer`, by the deadline."""
+    """Send a request and return the `Answer`, or raise `NoAnswer`, by the deadline."""
 
     request: Request
     deadline: float
     etag: str | None = None
     while_closing: bool = False
-    """Whether it is sent by a client that is being closed, too."""
+    """Whether it may be sent while the client is being closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """To be done: wait; a client that is closed waits no longer."""
+    """Wait; closing the client ends the wait."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class DiskWork:
-    """To be done: call a function that uses the disk, and return what it returns."""
+    """Call a function that uses the disk, and return its result."""
 
     function: Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class InBackground:
-    """To be done: start a flow in the background and go on."""
+    """Start a flow in the background and continue."""
 
     flow: Flow[None]
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """To be done: start the flow that goes on until the client is closed, unless it has been started."""
+    """Start the flow that runs until the client is closed, unless it was already started."""
 
     flow: Flow[None]
 
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """To be done: wait until another caller has done something, or until the deadline."""
+    """Wait until another caller has finished something, or until the deadline."""
 
     future: Future[None]
     deadline: float
@@ -61,9 +61,9 @@ class WaitFor:
 
 @dataclass(frozen=True, slots=True)
 class OpenStream:
-    """To be done: open a stream of events by the deadline, or raise `NoAnswer`.
+    """Open a stream of events by the deadline, or raise `NoAnswer`.
 
-    The result is the stream, as the driver has it, or an `Answer` that is none.
+    The result is the driver's stream, or an `Answer` that is not a stream.
     """
 
     request: Request
@@ -72,16 +72,16 @@ class OpenStream:
 
 @dataclass(frozen=True, slots=True)
 class ReadStream:
-    """To be done: return the next bytes of a stream, none at its end, or raise `NoAnswer` at the deadline."""
+    """Return the next bytes of a stream, empty at its end, or raise `NoAnswer` at the deadline."""
 
     stream: Any
-    """What the driver has returned for `OpenStream`."""
+    """The driver's result for `OpenStream`."""
     deadline: float
 
 
 @dataclass(frozen=True, slots=True)
 class CloseStream:
-    """To be done: close a stream."""
+    """Close a stream."""
 
     stream: Any
 
@@ -91,15 +91,15 @@ Flow = Generator[Effect, Any, T]
 
 
 class NoAnswer(Exception):
-    """There was no response, or only a part of one."""
+    """There was no response, or only a partial one."""
 
     def __init__(self, reason: str, *, in_time: bool = True, sent: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
         self.in_time = in_time
-        """Whether the time did not run out."""
+        """Whether it failed before the time ran out."""
         self.sent = sent
-        """Whether the server may have got the request."""
+        """Whether the server may have received the request."""
 
 
 class ClientClosed(RuntimeError):

@@ -1,4 +1,4 @@
-"""The errors of the client; each has what the server said.
+"""The errors of the client, with the server's details.
 
 EditorError            anything below; itself for statuses that have no name here
   ValidationFailed     400  `issues` names every problem
@@ -45,14 +45,14 @@ __all__ = [
 
 
 class CannotEvaluate(Exception):
-    """The client cannot evaluate an agent by itself; the server can. No answer of the server is at fault."""
+    """The client cannot evaluate an agent by itself; only the server can. No answer is at fault."""
 
 
 class EditorError(Exception):
     """The base class.
 
-    `status` is that of the answer (None if there was none), `code` is stable and meant for programs,
-    `issues` are the problems of single fields, `details` is everything that the answer said.
+    `status` is that of the answer (None if there was none), `code` is stable and meant for programs, `issues`
+    are the problems of single fields, `details` is the whole body of the answer.
     """
 
     code = "error"
@@ -75,11 +75,11 @@ class EditorError(Exception):
         self.issues = tuple(issues)
         self.details = dict(details or {})
         self.retry_after = retry_after
-        """Seconds after which the server wants to be asked again, when it says so."""
+        """Seconds after which the server accepts another request, if it says so."""
         self.request_id = request_id
-        """What the server's log calls the request, when there was an answer."""
+        """The id of the request in the server's log, if there was an answer."""
         self.asked: str | None = None
-        """The method and the address of the request, if one was sent; without its parameters."""
+        """The method and the address of the request without parameters, if one was sent."""
         self.hint = ""
         """What the application may have to change."""
 
@@ -88,7 +88,7 @@ class EditorError(Exception):
         return " ".join(filter(None, (self.message, about and f"({about})", self.hint)))
 
     def _about(self) -> list[str | None]:
-        """Return what the error is about, for people."""
+        """Return the subject of the error, for people."""
         return [self.asked, self.request_id and f"request {self.request_id}"]
 
 
@@ -99,12 +99,12 @@ class ValidationFailed(EditorError):
 
     @classmethod
     def field(cls, field: str, message: str) -> ValidationFailed:
-        """Return the error for a single problem that is found before a request is sent."""
+        """Return the error for a single problem found before a request is sent."""
         return cls(f"{field}: {message}", issues=[Issue(field, message)])
 
 
 class Unauthorized(EditorError):
-    """There is no key, or it is not valid any more."""
+    """There is no key, or it is no longer valid."""
 
     code = "unauthorized"
 
@@ -122,13 +122,13 @@ class NotFound(EditorError):
 
 
 class Conflict(EditorError):
-    """What is stored stands in the way; `code` says what, such as `id_taken`, `in_use`, `review_open`."""
+    """The stored state conflicts; `code` identifies how, such as `id_taken`, `in_use`, `review_open`."""
 
     code = "conflict"
 
     @property
     def review_id(self) -> str | None:
-        """The review that is open already, of `review_open`."""
+        """The open review, for `review_open`."""
         found = self.details.get("reviewId")
         return found if isinstance(found, str) else None
 
@@ -137,7 +137,7 @@ class Conflict(EditorError):
 
 
 class CursorExpired(EditorError):
-    """Events after the position have been removed from the log, so they are lost to the client."""
+    """Events after the position have been removed from the log and cannot be read any more."""
 
     code = "cursor_expired"
 
@@ -149,7 +149,7 @@ class CursorExpired(EditorError):
 
 
 class CursorAhead(EditorError):
-    """The log ends before the position: an earlier state was restored, and what was read is stale."""
+    """The log ends before the position: an earlier state was restored, and everything read is stale."""
 
     code = "cursor_ahead"
 
@@ -173,7 +173,7 @@ class EditConflict(EditorError):
 
 
 class LockBroken(EditorError):
-    """Something that a lock names is gone, or may not be read with this key."""
+    """A part of a lock is gone, or not readable with this key."""
 
     code = "lock_broken"
 
@@ -196,7 +196,7 @@ class ServerError(EditorError):
 
 
 class Unreachable(EditorError):
-    """There was no answer in time. After a write it is not known whether it was done."""
+    """There was no answer in time. After a write, the change may or may not have been made."""
 
     code = "unreachable"
 
@@ -212,18 +212,18 @@ _BY_STATUS: dict[int, type[EditorError]] = {
     429: RateLimited,
 }
 _BY_CODE: dict[str, type[EditorError]] = {LockBroken.code: LockBroken, CursorAhead.code: CursorAhead}
-"""Errors whose status has others as well."""
+"""Errors whose status is shared with others."""
 
 
 def malformed(reason: str, status: int = 200) -> ServerError:
-    """Return the error for an answer that is not as expected."""
+    """Return the error for an unexpected answer."""
     return ServerError(f"The answer cannot be used: {reason}.", status=status, code="malformed_answer")
 
 
 def from_answer(
     status: int, content: bytes, retry_after: float | None = None, request_id: str | None = None
 ) -> EditorError:
-    """Return the error for an answer other than success, for any body."""
+    """Return the error for an unsuccessful answer with any body."""
     body = _object(content)
     sentence, code = body.get("error"), body.get("code")
     kind: type[EditorError] = ServerError

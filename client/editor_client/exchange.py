@@ -14,13 +14,13 @@ from editor_client.errors import EditorError, Unreachable, from_answer
 
 TOO_MANY = 429
 DOWN = {502, 503, 504}
-"""What stands in front of a server answers so when the server does not."""
+"""A proxy answers with these if the server does not."""
 
 BACK_OFF_SECONDS = 0.1
 
 
 class Exchange:
-    """What the requests of one client share.
+    """The shared state of one client's requests.
 
     While the server is `down`, nothing is sent twice, and of the callers that have a cached answer only one
     at a time checks whether it is back; the others do not wait.
@@ -33,12 +33,12 @@ class Exchange:
         self._probing = Lock()
 
     def after_fork(self) -> None:
-        """Start afresh in a forked process, where other threads are gone."""
+        """Start over in a forked process, where other threads are gone."""
         self._probing = Lock()
 
     @contextmanager
     def probe(self) -> Iterator[bool]:
-        """Return whether the caller is to send a request to a server that is down."""
+        """Return whether the caller should send a request to a server that is down."""
         mine = self._probing.acquire(blocking=False)
         try:
             yield mine
@@ -52,7 +52,7 @@ class Exchange:
         """Send a request and return the answer of any status; only reads are retried.
 
         All attempts together take at most `timeout` seconds. A caller with a cached answer does not `wait`
-        as long as the server asks for. Raises `Unreachable`.
+        for the pause that the server requests. Raises `Unreachable`.
         """
         is_read = request.method == "GET"
         deadline = self._clock() + timeout
@@ -74,14 +74,14 @@ class Exchange:
 
 
 def failure(answer: Answer) -> EditorError:
-    """Return the error for an answer other than success."""
+    """Return the error for an unsuccessful answer."""
     return from_answer(
         answer.status, answer.content, _retry_after(answer), answer.headers.get("x-request-id")
     )
 
 
 def unreachable(problem: NoAnswer, *, is_read: bool = True) -> Unreachable:
-    """Return the error for no answer."""
+    """Return the error for a missing answer."""
     doubt = "" if is_read or not problem.sent else " Nobody knows whether it was done."
     code = "unreachable" if problem.in_time else "timeout"
     return Unreachable(f"The server did not answer: {problem.reason}.{doubt}", code=code)
@@ -109,10 +109,10 @@ def _is_busy(outcome: Answer | NoAnswer) -> bool:
 
 
 def _wanted_pause(outcome: Answer | NoAnswer) -> float | None:
-    """Return the seconds after which the server wants the next request, if it says so."""
+    """Return the pause in seconds that the server requests, if any."""
     return _retry_after(outcome) if isinstance(outcome, Answer) else None
 
 
 def _back_off(attempt: int) -> float:
-    # Random, so that many clients that lost the server at once do not come back at once.
+    # Random, so that many clients that lost the server together do not return at the same time.
     return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret

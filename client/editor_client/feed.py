@@ -1,4 +1,4 @@
-"""Following the log from a position: every event once and in order, over a stream or by asking."""
+"""Following the log from a position: every event once and in order, by a stream or by polling."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from editor_client.streams import WholePositions
 logger = logging.getLogger("editor_client")
 
 POLL_SECONDS = 0.95
-"""Between two requests that ask for events: a change is then heard of within a second."""
+"""The interval of polling: a change is then seen within a second."""
 POLL_HOLDS_SECONDS = 2.0
-"""For how long nothing is missed after one of them, even if the next is not sent."""
+"""How long after a poll an answer counts as complete, even if the next poll is not sent."""
 ANSWER_SECONDS = 5.0
-"""What such a request may take, and the opening of a stream."""
+"""The time limit of a poll, and of opening a stream."""
 FIRST_BYTE_SECONDS = 5.0
-"""The server says something at once. After this time without a word a proxy keeps it back."""
+"""A server sends something at once. After this time without a byte, a proxy is buffering."""
 SILENCE_SECONDS = 20.0
-"""After which a stream is broken: the server says something every 15 seconds."""
+"""A stream that is silent for longer is broken: the server sends something every 15 seconds."""
 RETRY_STREAM_SECONDS = 60.0
-"""After which a stream is tried again that could not be had."""
+"""The pause before another attempt at a stream that could not be opened."""
 PAGE = 1000
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 0.8
-"""Between attempts to reach a server that is down."""
+"""The pauses between attempts to reach a server that is down."""
 MAX_WAIT_SECONDS = 60.0
 """The longest wait that a server can ask for."""
 LOST = (NoAnswer, ServerError, RateLimited)
@@ -52,19 +52,19 @@ _read_page = reading(EventPage)
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What was heard next."""
+    """The next events."""
 
     events: tuple[LogEvent, ...] = ()
     begins: bool = False
-    """Whether the connection is a new one, before which events can have been missed."""
+    """Whether the connection is new, so that earlier events may have been missed."""
     until: float | None = None
-    """The time until which nothing is missed although nothing more is heard; None if that stays as it is."""
+    """The time until which no event is missed without hearing more; None if unchanged."""
 
 
 class Feed:
     """The events after a position, for one listener. The caller closes `stream` when it stops listening.
 
-    Before a stream begins, and instead of one, the log is asked for what came after the position. `timeout`
+    Before a stream begins, and in place of one, the log is polled for events after the position. `timeout`
     and the clock are in seconds.
     """
 
@@ -83,12 +83,12 @@ class Feed:
         self._poll_due = NEVER
         self._is_connected = False
         self._is_told = False
-        """Whether the log says that there is no stream."""
+        """Whether the missing stream was already logged."""
         self._has_caught_up = False
         self._reset(0)
 
     def next(self) -> Flow[Batch]:
-        """Wait for what is heard next; raises `NoAnswer` and errors, after which it may be called again."""
+        """Wait for the next events; raises `NoAnswer` and errors, after which it may be called again."""
         if self.stream is not None:
             return (yield from self._listen(self.stream))
         if self._streamed and self._has_caught_up and self._clock() >= self._stream_due:
@@ -96,12 +96,12 @@ class Feed:
         return (yield from self._ask())
 
     def start_at(self, position: After) -> None:
-        """Go on at another position."""
+        """Continue at another position."""
         self.position = position
         self._is_connected = self._has_caught_up = False
         self._reset(0)
 
-    # Asking
+    # Polling
 
     def _ask(self) -> Flow[Batch]:
         begins, self._is_connected, self._has_caught_up = not self._is_connected, False, False
@@ -175,7 +175,7 @@ class Feed:
         return Batch(until=NEVER)
 
     def _do_without(self, reason: str, retry_after: float | None = None) -> None:
-        """Ask instead, and try the stream again later: not all clients at once."""
+        """Poll instead, and try the stream again later, at a random time to spread clients."""
         pause = max(RETRY_STREAM_SECONDS, retry_after or 0)
         self._stream_due = self._clock() + pause * random.uniform(1, 1.5)  # noqa: S311  no secret
         if not self._is_told:
@@ -185,10 +185,10 @@ class Feed:
     # What has been returned
 
     def _new(self, events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-        """Note the events of a stream, and yield them.
+        """Record the events of a stream, and yield new ones.
 
         A stream can break off between two events of one position. So a position counts as read when a later
-        one begins, and what is read again of it is known by its id.
+        one begins, and repeated events are recognized by their ids.
         """
         for event in events:
             if event.position > self._last:
@@ -209,17 +209,17 @@ class Outage:
         self.attempts = 0
 
     def failed(self, error: Exception, consequence: str) -> float:
-        """Note a failure, and return the seconds until the next attempt."""
+        """Record a failure, and return the seconds until the next attempt."""
         self.attempts += 1
         if self.attempts == 1:
             logger.warning("events cannot be read: %s %s", error, consequence)
         pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.attempts - 1, 10))
         wanted = min(error.retry_after or 0, MAX_WAIT_SECONDS) if isinstance(error, RateLimited) else 0
-        # Random, so that many clients that lost the server at once do not come back at once.
+        # Random, so that many clients that lost the server together do not return at the same time.
         return max(wanted, pause * random.uniform(0.5, 1))  # noqa: S311  no secret
 
     def over(self) -> None:
-        """Note an answer."""
+        """Record an answer."""
         if self.attempts:
             logger.info("events are read again")
         self.attempts = 0
@@ -245,9 +245,9 @@ class Listener(Source[LogEvent]):
     def next(self) -> Flow[tuple[LogEvent, ...]]:
         """Wait for the next events and return them, or none after a while.
 
-        Raises `CursorExpired` if some that were asked for have been removed, `CursorAhead` if the log ends
-        before what was returned, errors such as `Unauthorized`, and `Unreachable` or `ServerError` if the
-        first connection fails.
+        Raises `CursorExpired` if requested events have been removed, `CursorAhead` if the log ends before the
+        last returned event, errors such as `Unauthorized`, and `Unreachable` or `ServerError` if the first
+        connection fails.
         """
         try:
             batch = yield from self.feed.next()
@@ -276,7 +276,7 @@ class LogMethods(Driver):
 
     @method
     def list_events(self, **filters: Unpack[EventList]) -> Call[EventPage]:
-        """Return a page of the log, from the oldest event on; `after` and `before` say where it begins.
+        """Return a page of the log, from the oldest event on; `after` and `before` set its beginning.
 
         Raises `CursorExpired` if events after the position have been removed, and `CursorAhead` if the log
         ends before it.
@@ -287,9 +287,9 @@ class LogMethods(Driver):
     def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> Listener:
         """Yield the events of the log after a position, as they happen, until the client is closed.
 
-        They come over a stream, or by asking once a second where there is none. A lost connection is opened
-        again; nothing is missed or repeated. Raises `CursorExpired` if events after the position have been
-        removed, `CursorAhead` if the log ends before it because an earlier state was restored, errors such as
+        They come over a stream or, if there is none, by polling once a second. Lost connections are reopened;
+        no event is missed or repeated. Raises `CursorExpired` if events after the position have been removed,
+        `CursorAhead` if the log ends before it because an earlier state was restored, errors such as
         `Unauthorized`, and `Unreachable` if the first connection fails.
         """
         return self._flows.listener(after, filters)

@@ -1,7 +1,7 @@
-"""All decisions of the clients, without input and output.
+"""All decisions of the clients, without I/O.
 
-A flow is a generator: it yields an effect and receives the result. The two drivers, `editor_client.sync`
-and `editor_client.asynchronous`, perform the effects and decide nothing.
+A flow is a generator: it yields an effect and receives the result. The two drivers, `editor_client.sync` and
+`editor_client.asynchronous`, perform the effects and decide nothing.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ class Flows:
         self._reads = Reads(scope, policy, disk, self._exchange, clock)
         self._followed = None if policy.updates == "ask" else FollowedReads(self._reads, policy, clock)
         self.reports = UsageReports(policy.timeout, clock) if policy.reports_usage else None
-        """What was used and is not reported yet; None for a client that does not report."""
+        """The unreported usage; None for a client that does not report."""
 
     def perform(self, call: Call[T]) -> Flow[T]:
         """Make a call and return its result; raises the errors of `editor_client.errors`."""
         flow = self._naming(call.request, self._perform(call))
         if self.reports is None or call.local is None:
             return flow
-        # An agent that is read is about to be used; what is fetched in advance is not.
+        # A read agent is about to be used; a prefetched one is not.
         return cast("Flow[T]", self.reports.counted(cast("Flow[Any]", flow)))
 
     def report_usage(self) -> Flow[None]:
-        """Report at once what is waiting for that."""
+        """Report the waiting usage at once."""
         if self.reports is not None:
             yield from self.reports.send()
 
@@ -82,7 +82,7 @@ class Flows:
         return results
 
     def listener(self, after: After, filters: EventFilters) -> Listener:
-        """Return what hears the events of the log after a position."""
+        """Return the listener to the events of the log after a position."""
         return Listener(self._clock, self._policy.timeout, self._policy.retries, after, filters)
 
     def fail(self, request: Request, answer: Answer) -> Flow[NoReturn]:
@@ -90,7 +90,7 @@ class Flows:
         return self._naming(request, self._reads.fail(answer))
 
     def _naming(self, request: Request, flow: Flow[T]) -> Flow[T]:
-        """Take a flow to its end; an error says what was asked for."""
+        """Run a flow to its end, adding the request to its errors."""
         try:
             return (yield from flow)
         except EditorError as error:
@@ -113,7 +113,7 @@ class Flows:
             answer = yield from self._exchange.ask(call.request, timeout)
             result = yield from self._reads.result(call, answer)
         finally:
-            # Also when it is not known whether it was done.
+            # Also if it is unknown whether it was done.
             if call.changes:
                 self._reads.cache.changed()
         if call.removes and call.about is not None:

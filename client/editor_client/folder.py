@@ -4,8 +4,8 @@
     DIR/prompt-blocks/<encoded id>.json
     DIR/.editor.json        what the server had when it last agreed with a file
 
-The last of these is what tells an edit made here from one made on the server. Without it, as in a
-fresh checkout, the files are taken at their word.
+The last file distinguishes a local edit from one on the server. Without it, as in a fresh checkout, the files
+are assumed to be current.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid
 
 NOT_CONFIGURATION = frozenset({"id", "workspaceId", "visibility", "metadata", "autoPublish", "changeMessage"})
-"""What a save may say beside the configuration; a file must not say it."""
+"""Arguments of a save besides the configuration, which a file must not contain."""
 
 STATE = ".editor.json"
 Config = dict[str, Any]
 
 
 class FolderError(Exception):
-    """A file that does not belong into the folder; the message names it."""
+    """A file does not belong in the folder; the message names it."""
 
 
 class Place(NamedTuple):
-    """The resource that a file is about."""
+    """The resource of a file."""
 
     kind: str
     id: str
 
     @property
     def name(self) -> str:
-        """The file, below the folder."""
+        """The path of the file in the folder."""
         return f"{self.kind}/{ids.encode(self.id)}.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """The state in which file and server were last the same: the content, and the server's pointers."""
+    """The last state in which file and server were equal: the content, and the server's pointers."""
 
     digest: str
     active: str | None
@@ -110,7 +110,7 @@ class Folder:
         (self.root / place.name).unlink()
 
     def is_edited(self, place: Place, config: Config) -> bool:
-        """Say whether the file has changed since the last agreement, or has never been agreed on."""
+        """Return whether the file has changed since the last agreement, or there never was one."""
         agreement = self.agreed.get(place)
         return agreement is None or agreement.digest != canonical.digest(config)
 

@@ -1,7 +1,7 @@
-"""Cached reads that cost no request while nothing has changed, because a follower reads the log for them.
+"""Cached reads without a request while nothing has changed, because a follower reads the log for them.
 
-One follower a client hears what has changed, by asking once a second or over a stream. What it has not heard
-of is fresh. Contexts are evaluated here, so that an agent is held once for all of them.
+Each client has one follower, which polls once a second or reads a stream. Resources without news are fresh.
+Contexts are evaluated here, so that one copy of an agent serves all of them.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ from editor_client.served import AgentParts
 logger = logging.getLogger("editor_client")
 
 FIRST_WORD_SECONDS = 2.0
-"""How long the first read waits until the log is followed; what is read before is asked for once more."""
+"""How long the first read waits until the log is followed; earlier answers are requested again."""
 REFUSED_SECONDS = 10.0
-"""Between attempts with a key that is refused."""
+"""The pause between attempts with a refused key."""
 ATTEMPT_SECONDS = 5.0
-"""Between reads that ask although no answer is expected."""
+"""The pause between reads that try although no answer is expected."""
 IMPOSSIBLE_SECONDS = 60.0
-"""Between attempts where the server has no log to follow."""
+"""The pause between attempts if the server has no log to follow."""
 
 _ANY = ""
 """Stands for the paths of all agents."""
 
 
 def _says_that_there_are_no_parts(error: EditorError) -> bool:
-    """Whether a server is too old to know them, or chooses the agent's versions in its own way."""
+    """Return whether a server is too old for parts, or chooses the agent's versions in its own way."""
     return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
 
 
 def _selects_a_release(call: Call[Any]) -> bool:
-    """Say whether a call is about what a draft release holds: no event tells of a change of that."""
+    """Return whether a call depends on a draft release: no event reports its changes."""
     return any(name == "release" for name, _ in call.request.query)
 
 
 class Turns:
-    """One at a time, for any number of threads: then all reads need only one connection."""
+    """A mutex whose waiters learn the result of its holder, so that all reads need only one connection."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._busy: Future[None] | None = None
 
     def take(self) -> Future[None] | None:
-        """Take the turn and return None, or return what is done when the one who has it ends."""
+        """Take the turn and return None, or return what completes when the current holder ends."""
         with self._lock:
             if self._busy is not None:
                 return self._busy
@@ -73,7 +73,7 @@ class Turns:
             return None
 
     def end(self) -> None:
-        """Let the others go on."""
+        """Release the turn."""
         with self._lock:
             done, self._busy = self._busy, None
         if done is not None:
@@ -90,14 +90,14 @@ class FollowedReads:
         self._freshness = Freshness(clock, reads.cache.number)
         self._outage = Outage()
         self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
-        """Evaluated agents by what was asked, with the parts they were made of."""
+        """Evaluated agents by request, with the parts they were made from."""
         self._without_parts: dict[str, float] = {}
         """Until when parts are not asked for, because the server had none: of an agent, by its path, or of
         any."""
         self.after_fork()
 
     def after_fork(self) -> None:
-        """Start afresh in a forked process, where there is no follower yet."""
+        """Start over in a forked process, where there is no follower yet."""
         self._freshness.after_fork()
         self._turns = Turns()
         self._lock = Lock()
@@ -105,15 +105,15 @@ class FollowedReads:
         self._is_away = False
         """Whether the follower got no answer."""
         self._is_refused = False
-        """Whether the key is refused, and what it has read is kept."""
+        """Whether the key is refused, and its cached answers are kept."""
         self._attempt_due = NEVER
-        """When a read asks although it is of no use, in case that only the follower gets no answer."""
+        """When a read tries the server nevertheless, in case only the follower gets no answer."""
 
     def read(self, call: Call[Any]) -> Flow[Any]:
-        """Return what is held if it is fresh, and else ask the server."""
+        """Return the cached answer if it is fresh, otherwise ask the server."""
         if call.local is None or _selects_a_release(call):
             return (yield from self._held(call, events_tell=not _selects_a_release(call)))
-        # No event tells of changes in what a server chooses by the context in its own way.
+        # No event reports changes if the server chooses by the context in its own way.
         for name, events_tell in ((_ANY, True), (call.request.path, False)):
             if self._clock() < self._without_parts.get(name, NEVER):
                 return (yield from self._held(call, events_tell=events_tell))
@@ -132,7 +132,7 @@ class FollowedReads:
             return (yield from self._by_the_server(call, call.local, parts))
 
     def _by_the_server(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Flow[Any]:
-        """Let the server evaluate an agent; without an answer evaluate as much as can be."""
+        """Let the server evaluate an agent; without an answer, evaluate as much as possible."""
         try:
             return (yield from self._held(call))
         except NO_ANSWER as error:
@@ -142,7 +142,7 @@ class FollowedReads:
                 raise error from None
 
     def _evaluated(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Any:
-        """Evaluate an agent in a context, once for as long as its parts stay the same."""
+        """Evaluate an agent in a context, once as long as its parts stay the same."""
         asked = (call.request.path, call.request.query)
         known = self._results.get(asked)
         if known is None or known[0] is not parts.raw:
@@ -154,7 +154,7 @@ class FollowedReads:
         return replace(known[1], stale=True) if parts.stale else known[1]
 
     def _held(self, call: Call[Any], *, events_tell: bool = True) -> Flow[Any]:
-        """Return what is held if it is fresh; nothing is if no event tells of its changes."""
+        """Return the cached answer if it is fresh; it never is if no event reports its changes."""
         key = self._reads.key(call)
         cached = self._reads.cache.get(key)
         if cached is not None and events_tell and self._is_fresh(cached):
@@ -171,7 +171,7 @@ class FollowedReads:
                     return stale(cached)
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
         try:
-            # Another thread may have asked meanwhile.
+            # Another thread may have asked in the meantime.
             cached = self._reads.cache.get(key) or cached
             if cached is not None and events_tell and self._is_fresh(cached):
                 return cached.value
@@ -185,7 +185,7 @@ class FollowedReads:
         return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
 
     def _is_of_no_use_to_ask(self) -> bool:
-        """Say whether follower and reads have found the server away; now and then a read tries."""
+        """Return whether follower and reads found the server unavailable; now and then a read tries."""
         knows = self._is_refused or (self._is_away and self._reads.is_down)
         if knows and self._clock() >= self._attempt_due:
             self._attempt_due = self._clock() + ATTEMPT_SECONDS
@@ -195,7 +195,7 @@ class FollowedReads:
     # The follower
 
     def _ensure_follower(self) -> Flow[None]:
-        """Start the follower with the first read, and let it begin to listen before anything is asked for."""
+        """Start the follower with the first read, and wait until it listens before any request."""
         with self._lock:
             is_first = self._first_word is None
             first_word = self._first_word = self._first_word or Future()
@@ -219,7 +219,8 @@ class FollowedReads:
                 if not first_word.done():
                     first_word.set_result(None)
                 if pause:
-                    # What is missed meanwhile is not asked for: everything that is held will be.
+                    # Events missed in the meantime do not matter: every cached answer will be requested
+                    # again.
                     self._freshness.until(NEVER)
                     feed.start_at("now")
                     yield Sleep(pause)
@@ -231,7 +232,7 @@ class FollowedReads:
                 first_word.set_result(None)
 
     def _listen(self, feed: Feed) -> Flow[float]:
-        """Hear what comes next; return the seconds to wait if there was no answer."""
+        """Wait for the next events; return the seconds to wait if there was no answer."""
         try:
             batch = yield from feed.next()
         except LOST as error:

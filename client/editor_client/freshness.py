@@ -1,8 +1,8 @@
-"""Which cached answers are as the server would give them now, by what has been heard of the log.
+"""Which cached answers are current, according to the events read from the log.
 
-An answer is fresh if it was asked for while the log was being followed and no event since then concerns it.
-An event concerns what is cached of its resource, and every agent that shows the block it is about; an event
-without a resource, or of a kind that is not known here, concerns everything.
+An answer is fresh if it was requested while the log was being followed and no event since then concerns it.
+An event concerns the cached answers about its resource, and every agent that shows the block; an event
+without a resource, or of an unknown kind, concerns everything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEVER = float("-inf")
 
 
 class Freshness:
-    """What has been heard. Reading it takes no lock; changing it does."""
+    """The events so far. Reading takes no lock; changing does."""
 
     def __init__(self, clock: Callable[[], float], number: Callable[[], int]) -> None:
         """Take a clock of monotonic seconds, and the source of the numbers that tickets have."""
@@ -36,21 +36,21 @@ class Freshness:
         self._lock = Lock()
 
     def after_fork(self) -> None:
-        """Start afresh in a forked process, which does not listen yet."""
+        """Start over in a forked process, which does not listen yet."""
         self._until = NEVER
         self._lock = Lock()
 
     def until(self, moment: float) -> None:
-        """Note the time until which nothing is missed although nothing more is heard."""
+        """Set the time until which no event is missed without hearing more."""
         self._until = moment
 
     def begin(self) -> None:
-        """Note that the log is followed from now on: answers from before may be old."""
+        """Record that the log is followed from now on: earlier answers may be outdated."""
         with self._lock:
             self._outdate_all()
 
     def hear(self, events: Iterable[LogEvent]) -> None:
-        """Note what has changed, in one step for all readers."""
+        """Record changes, in one step for all readers."""
         with self._lock:
             changed: dict[Resource, int] = {}
             is_known = True
@@ -62,12 +62,12 @@ class Freshness:
             if not is_known or len(self._of) + len(changed) > MAX_RESOURCES:
                 self._outdate_all()
             elif changed:
-                # In one step, so that a reader takes all of a release for old, or nothing.
+                # In one step, so that a reader sees all of a release as outdated, or nothing.
                 self._of = {**self._of, **changed}
 
     def covers(self, entry: Entry) -> bool:
-        """Say whether an answer is fresh."""
-        # Read first: single changes are dropped only after everything has been outdated.
+        """Return whether an answer is fresh."""
+        # Read first: single changes are dropped only after everything has been marked outdated.
         changed = self._of
         now, asked = self._clock(), entry.ticket.number
         if now >= self._until or asked <= self._all or now - entry.ticket.time >= TRUSTED_SECONDS:

@@ -1,4 +1,4 @@
-"""The kinds of resource that are stored: a new kind has a module of its own, and is named here."""
+"""The kinds of stored resources: a new kind has its own module, and is listed here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from editor_client.stored_agents import AGENTS, StoredAgentMethods
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS, StoredPromptBlockMethods
 
 KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {kind.segment: kind for kind in (PROMPT_BLOCKS, AGENTS)}
-"""By their segment in URLs. What others refer to comes first, so that it is published before them."""
+"""By their segment in URLs. Referenced kinds come first, so that they are published before others."""
 SEGMENTS = {kind.slug: kind.segment for kind in KINDS.values()}
 
 

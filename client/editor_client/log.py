@@ -42,7 +42,7 @@ class LogEvent(Result):
     """Positions are in the order of commits; events of one commit can share one."""
     id: str
     type: str
-    """Such as `agent.published`."""
+    """For example `agent.published`."""
     created_at: datetime.datetime
     workspace_id: str | None = None
     resource: Reference | None = None
@@ -65,10 +65,10 @@ class EventPage(Result):
 
 
 class EventFilters(TypedDict, total=False):
-    """Which events: those that fulfil every filter."""
+    """Filters of events, all of which must match."""
 
     type: str | Sequence[str]
-    """Types, such as `agent.published`; `agent.*` stands for all of agents."""
+    """Types, such as `agent.published`; `agent.*` matches all types of agents."""
     kind: ResourceKind
     id: str
     workspace_id: str
@@ -84,7 +84,7 @@ class EventList(EventFilters, total=False):
 
 
 def event_query(filters: EventList | EventFilters) -> Query:
-    """Return filters, and the place of a page, as parameters of a query."""
+    """Return filters, and the position of a page, as query parameters."""
     given: dict[str, Any] = dict(filters)
     types = given.pop("type", None)
     if types is not None:
@@ -93,7 +93,7 @@ def event_query(filters: EventList | EventFilters) -> Query:
 
 
 def read_event(data: bytes) -> LogEvent:
-    """Return an event of a stream; raises `ServerError` if it is none."""
+    """Return an event of a stream; raises `ServerError` if it is invalid."""
     try:
         return LogEvent.of(json.loads(data))
     except (ValueError, RecursionError):

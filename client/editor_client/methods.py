@@ -1,8 +1,8 @@
 """Methods of both clients, from one description each.
 
-A description returns the `Call` to make, or the `Source` to iterate over; it does no input or output. The
-blocking client's method returns the result, the asynchronous client's a coroutine, and iterators accordingly.
-Names, arguments and docstrings are those of the description.
+A description returns the `Call` to make, or the `Source` to iterate over; it performs no I/O. The blocking
+client's method returns the result, the asynchronous client's a coroutine, and iterators accordingly. They
+have the name, arguments and docstring of the description.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Driver(ABC):
-    """A client: it performs what its methods describe."""
+    """A client, which performs the calls of its methods."""
 
     awaits: bool
     """Whether its methods are awaited."""
@@ -45,7 +45,7 @@ class Blocking(Driver):
 
     @abstractmethod
     def iterate(self, source: Source[T]) -> Iterator[T]:
-        """Yield what a source has."""
+        """Yield the items of a source."""
 
 
 class Awaiting(Driver):
@@ -59,14 +59,14 @@ class Awaiting(Driver):
 
     @abstractmethod
     def iterate(self, source: Source[T]) -> AsyncIterator[T]:
-        """Yield what a source has."""
+        """Yield the items of a source."""
 
 
 D_co = TypeVar("D_co", bound=Driver, covariant=True)
 
 
 class Handle(Generic[D_co]):
-    """A resource of the server, by id, and the client that performs its methods; making one sends nothing."""
+    """A resource of the server, by id, and the client for its methods; creating it sends no request."""
 
     def __init__(self, client: D_co, resource_id: str, path: str) -> None:
         self._client = client
@@ -75,7 +75,7 @@ class Handle(Generic[D_co]):
 
 
 class _Described:
-    """A description and the two methods that are made of it."""
+    """A description and the two methods made from it."""
 
     def __init__(
         self, describe: Callable[..., Any], blocking: Callable[..., Any], awaiting: Callable[..., Any]

@@ -12,11 +12,11 @@ from editor_client.result import Result, camel
 
 
 class HasId(Protocol):
-    """What is listed."""
+    """An item of a list."""
 
     @property
     def id(self) -> str:
-        """What it is known by."""
+        """Its id."""
 
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Page(Result, Generic[T]):
 
     @property
     def entries(self) -> tuple[T, ...]:
-        """What is listed on it."""
+        """The items on the page."""
         entries: tuple[T, ...] = getattr(self, fields(self)[-1].name)
         return entries
 
@@ -76,7 +76,7 @@ def paging(page: Paging) -> Query:
 class Pages(Source[Entry]):
     """All entries of a list, page by page; `call` describes a page by its number `page` and `per_page`.
 
-    Where the server says that a page would be too long, the pages are smaller from there on.
+    If the server reports that a page would be too large, the following pages are smaller.
     """
 
     def __init__(self, call: Callable[..., Call[Page[Entry]]]) -> None:
@@ -98,12 +98,12 @@ class Pages(Source[Entry]):
         return self._call(page=self._next, **self._smaller)
 
     def shrink(self, error: EditorError) -> None:
-        """Ask for smaller pages from here on; raises the error if it is none about too long a page."""
+        """Request smaller pages from here on; raises the error if it is not about a page's size."""
         fits = error.details.get("perPage")
         if error.code != "page_too_large" or not isinstance(fits, int) or fits < 1:
             raise error
         if self._next:
-            # The entries before are so many pages of a smaller size only if that divides the size.
+            # The items before fill whole pages of a smaller size only if it divides the size.
             size = self._size or 1
             fits = max((one for one in range(1, min(fits, size - 1) + 1) if size % one == 0), default=0)
             if not fits:
@@ -114,9 +114,9 @@ class Pages(Source[Entry]):
         self._size, self._smaller = fits, {"per_page": fits}
 
     def entries_of(self, page: Page[Entry]) -> Iterator[Entry]:
-        """Yield the new entries of a page.
+        """Yield the new items of a page.
 
-        Entries created meanwhile shift the list, so that the last entries of one page can be repeated on
+        Items created in the meantime shift the list, so that the last items of one page can be repeated on
         the next.
         """
         self._next, self._size = page.page + 1 if page.has_more else None, page.per_page

@@ -1,7 +1,7 @@
 """Evaluate an agent without the server, from its parts: `GET /agents/:id?form=parts`.
 
-The result is, character by character, the JSON that the server answers in the same request context, since
-both evaluate with `editor_client.shared`.
+The result is exactly the JSON that the server answers in the same request context, since both evaluate with
+`editor_client.shared`.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def evaluate(
 def evaluated_agent(
     parts: Mapping[str, Any], request_context: Mapping[str, Any], *, offline: bool = False
 ) -> dict[str, Any]:
-    """Return what `evaluate` does; raises the server's own `Invalid` for what it refuses."""
-    # As the server receives it: of JSON's types, with the keys in order.
+    """Return the result of `evaluate`; raises the server's own `Invalid`."""
+    # As the server receives it: of JSON types, with ordered keys.
     context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
     evaluation = Evaluation(context)
-    # An arm has its own version, configuration and schema, and leaves out blocks of its own.
+    # An arm has its own version, configuration and schema, and leaves out other blocks.
     outcome = outcome_of(parts["rollout"], context)
     parts = {**parts, **(arm_of(parts["rollout"], context) or {})}
     config = parts["config"]
@@ -96,7 +96,7 @@ def evaluated_agent(
 
 
 def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) -> list[dict[str, str]]:
-    """Return what the schema has against the context."""
+    """Return the schema's objections to the context."""
     if schema is None:
         return []
     try:
@@ -112,7 +112,7 @@ def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) 
 
 
 def _texts(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, BlockText | str]:
-    """Return the prompt blocks as `assemble` takes them: the text, or why there is none."""
+    """Return the prompt blocks for `assemble`: the text, or why there is none."""
     found: dict[str, BlockText | str] = {}
     for block_id, block in parts["promptBlocks"].items():
         if block_id in parts["omittedBlocks"] or block is None:

@@ -1,7 +1,7 @@
 """`pull`, `push` and `diff` for a folder, file by file.
 
-Changes made by others are not overwritten: neither a file edited here, nor what was saved on the
-server since the file was pulled. Such a file is a conflict, unless `force` is used.
+Changes are not overwritten: neither a locally edited file, nor versions saved on the server since the file
+was pulled. Such a file is a conflict, unless `force` is used.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from editor_client.stored import creation, edit
 from editor_client.sync import Client
 
 LEFT = {State.BEHIND, State.GONE}
-"""Not edited here, so that there is nothing to push: what changed is on the server."""
+"""Not edited locally, so that there is nothing to push: the change is on the server."""
 
 
 @dataclass
 class Report:
-    """What was done and what could not be done, in lines for people."""
+    """The results and problems, in lines for people."""
 
     lines: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class PullPush:
             self._each(sorted(set(self.folder.agreed) - set(published)), self._drop_one)
 
     def push(self, *, message: str | None = None, publish: bool = False) -> None:
-        """Save the files that differ, as drafts or published at once; nothing is deleted.
+        """Save the files that differ, as drafts or, if requested, published; nothing is deleted.
 
         Raises `FolderError` before anything is saved if a file has no configuration.
         """
@@ -67,7 +67,7 @@ class PullPush:
             self._each(files, lambda place: self._push_one(place, files[place], message, publish=publish))
 
     def diff(self) -> bool:
-        """Show how files and server differ, without changing either; return whether they do."""
+        """Show how files and server differ, without changing either; return whether they differ."""
         files = self._files()
         differ = [self._diff_one(place, here) for place, here in files.items()]
         absent = [place for place in self._published() if place not in files]
@@ -135,14 +135,14 @@ class PullPush:
             self.report.lines += difference(place, here, there.newest if there else None)
         return state is not State.DRAFT
 
-    # What it takes
+    # Helpers
 
     def _files(self) -> dict[Place, Config]:
         return {place: self.folder.read(place) for place in self.folder.places()}
 
     @contextmanager
     def _saving_agreements(self) -> Iterator[None]:
-        """Save the agreements, however far the work went."""
+        """Save the agreements, even if the work was interrupted."""
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""Reads whose answers are cached: when the server is asked, and what its answers mean for the cache."""
+"""Cached reads: when the server is asked, and how its answers change the cache."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ T = TypeVar("T")
 
 OK, CREATED, NOT_MODIFIED, UNAUTHORIZED = 200, 201, 304, 401
 NO_ANSWER = (Unreachable, ServerError, RateLimited)
-"""The server has not answered the question."""
+"""The server has not answered the request."""
 
 Updates = Literal["ask", "poll", "stream"]
 
 REWRITE_SECONDS = 3600.0
-"""After which an answer that still holds is written to the disk again, so that it counts as used."""
+"""After this time, a confirmed answer is written to the disk again, so that it counts as used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """The settings that a caller chooses."""
+    """The caller's settings."""
 
     timeout: float
     run_timeout: float
@@ -70,11 +70,11 @@ class Reads:
         self._exchange = exchange
         self._clock = clock
         self._refused_at: int | None = None
-        """When it was said that the key is refused, as a ticket of the cache; None while it is let in."""
+        """The ticket of the cache when the key was refused; None while it is accepted."""
         self._refusals = Lock()
 
     def read(self, call: Call[Any]) -> Flow[Any]:
-        """Return the cached answer while it is young enough, and else ask the server."""
+        """Return the cached answer while it is young enough, otherwise ask the server."""
         key = self.key(call)
         cached = yield from self.cached(call, key)
         if cached is not None:
@@ -95,7 +95,7 @@ class Reads:
             return found
 
     def _from_parts(self, call: Call[Any]) -> Flow[Any]:
-        """Return an agent as its parts say, which a client that follows the log has stored; or None."""
+        """Return an agent evaluated from parts that a following client has stored, or None."""
         if call.local is None:
             return None
         held = yield from self.cached(call.local.parts, self.key(call.local.parts))
@@ -143,21 +143,21 @@ class Reads:
             return (yield from self._ask(call, key, cached, seconds)) if mine else stale(cached)
 
     def result(self, call: Call[T], answer: Answer) -> Flow[T]:
-        """Return what an answer says; raises its error."""
+        """Return the result in an answer; raises its error."""
         if answer.status in {OK, CREATED}:
             return call.read(answer)
         return (yield from self.fail(answer))
 
     def fail(self, answer: Answer) -> Flow[NoReturn]:
-        """Raise the error for an answer; a key that is not valid forgets what it has read."""
+        """Raise the error for an answer; an invalid key removes its cached answers."""
         error = failure(answer)
         if isinstance(error, Unauthorized):
             yield from self.refused(error)
         raise error
 
     def refused(self, error: Unauthorized) -> Flow[None]:
-        """Forget everything because the key is refused, or say once that it is served nevertheless."""
-        with self._refusals:  # several threads hear of it at the same moment
+        """Remove all answers because the key is refused, or log once that they are served nevertheless."""
+        with self._refusals:  # several threads notice it at the same moment
             is_news, self._refused_at = self._refused_at is None, self.cache.number()
         if not self._policy.keeps_unauthorized:
             yield from self.forget()
@@ -165,13 +165,13 @@ class Reads:
             logger.warning("%s What this key has read before is served as stale.", error)
 
     def _let_in(self, ticket: Ticket) -> None:
-        """Note that the key was let in; a question that was asked before it was refused says nothing."""
+        """Record that the key was accepted; answers to requests before the refusal do not count."""
         with self._refusals:
             if self._refused_at is not None and ticket.number > self._refused_at:
                 self._refused_at = None
 
     def forget(self, *about: Resource) -> Flow[None]:
-        """Remove what is cached of one resource, or everything."""
+        """Remove the cached answers about one resource, or all."""
         self.cache.forget(*about)
         if self._disk is not None:
             yield DiskWork(partial(self._disk.forget, *about))
@@ -241,7 +241,7 @@ class Reads:
         return entry.value
 
     def _is_current(self, key: Key, entry: Entry) -> bool:
-        """Say whether this is still the answer to give; a refusal may have arrived since."""
+        """Return whether this is still the answer to return; a refusal may have arrived since."""
         cached = self.cache.get(key)
         return cached is not None and cached.answer is entry.answer
 
@@ -252,7 +252,7 @@ class Reads:
 
 
 def _entry(call: Call[Any], answer: Answer, ticket: Ticket) -> Entry:
-    """Return a good answer as it is cached; raises `ServerError` if it is none."""
+    """Return the cache entry for a good answer; raises `ServerError` if it is invalid."""
     value = call.read(answer)
     assert call.about is not None  # noqa: S101
     shown = (Resource("prompt-blocks", block_id) for block_id in value.shown_block_ids)

@@ -1,4 +1,4 @@
-"""What stored resources of all kinds share: records, versions, labels, exports; the arguments of saves."""
+"""The common part of all stored resources: records, versions, labels, exports; arguments of saves."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Record(CachedResult):
     status: Literal["published", "draft"] | None = None
     active_version_id: str | None = None
     latest_version_id: str | None = None
-    """None, too, for a caller who may not read drafts."""
+    """None also for a caller who may not read drafts."""
     resolved_version_id: str | None = None
     has_draft: bool | None = None
     author_id: str | None = None
@@ -59,7 +59,7 @@ class Record(CachedResult):
     """Whether the owner of the key has marked it as a favorite."""
     favorite_count: int = 0
     warnings: tuple[Notice, ...] = ()
-    """What a save has to say; empty in other answers."""
+    """Warnings about a save; empty in other answers."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,21 +72,21 @@ class Version(CachedResult):
     change_message: str | None = None
     author_id: str | None = None
     author_name: str | None = None
-    """Who made the commit, where one holds the version."""
+    """The author of the commit, if one holds the version."""
     created_at: datetime.datetime | None = None
     source: Literal["database", "git", "file"] | None = None
     commit: str | None = None
     read_only: bool = False
     state: Literal["published", "draft", "historical"] | None = None
-    """What the version is at the moment; it is not part of the snapshot."""
+    """The current state of the version; it is not part of the snapshot."""
     labels: tuple[str, ...] = ()
     bypassed_by: str | None = None
-    """The admin who let it go live without the approvals that it needed."""
+    """The admin who published it without the required approvals."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diff(Result):
-    """A field in which two versions differ; None where it is not set."""
+    """A field in which two versions differ; None if it is not set."""
 
     field: str
     previous_value: Any
@@ -117,7 +117,7 @@ class Label(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Favorited(Result):
-    """Whether a resource is a favorite of the key's owner, and of how many people."""
+    """Whether a resource is a favorite of the key's owner, and how many people have marked it."""
 
     favorited: bool
     favorite_count: int
@@ -162,7 +162,7 @@ class Saved(TypedDict, total=False):
     change_message: str | None
     auto_publish: bool
     bypass_review: str
-    """Why an admin publishes without the approvals that the version needs."""
+    """An admin's reason to publish without the required approvals."""
 
 
 class Created(TypedDict, total=False):
@@ -180,7 +180,7 @@ class Filters(Ordering, total=False):
     workspace_id: str
     metadata: Object
     tag: str | Sequence[str]
-    """A tag, or several that all must be there: texts in the list `tags` of the metadata."""
+    """A tag, or several that are all required: texts in the list `tags` of the metadata."""
     search: str
     has_draft: bool
     favorited_only: bool

@@ -20,7 +20,7 @@ Action = Literal["publish", "unpublish"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseItem(Result):
-    """What becomes of a resource."""
+    """A resource and its action."""
 
     resource: Reference
     action: Action
@@ -28,7 +28,7 @@ class ReleaseItem(Result):
     """The version to publish."""
     version_number: int | None = None
     active_before: str | None = None
-    """What was live before the release; while it is a draft, what is live now."""
+    """The version that was live before the release; for a draft, the current one."""
     newer: bool
     """Whether a version was saved after the one to publish."""
 
@@ -43,18 +43,18 @@ class ReleaseRecord(CachedResult):
     description: str
     state: ReleaseState
     items_: tuple[ReleaseItem, ...]
-    """The member `items`, which is the name of a method here."""
+    """The member `items`, renamed because `items` is a method here."""
     created_by: str | None = None
     created_at: datetime.datetime
     published_by: str | None = None
     published_at: datetime.datetime | None = None
     reverts: str | None = None
-    """The release that it takes back."""
+    """The release that it reverts."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseConflict(Result):
-    """A resource that is left alone because something else is live by now."""
+    """A resource that is left out because another version is now live."""
 
     resource: Reference
     version_id: str | None = None
@@ -65,14 +65,14 @@ class ReleaseConflict(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Revert(ReleaseRecord):
-    """A draft release that takes another one back."""
+    """A draft release that reverts another one."""
 
     conflicts: tuple[ReleaseConflict, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem(Result):
-    """What keeps a release from being published, or is worth knowing before it is."""
+    """A reason why a release cannot be published, or a warning."""
 
     resource: Reference | None = None
     """None for the release itself."""
@@ -82,7 +82,7 @@ class Problem(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseCheck(Result):
-    """Whether a release could be published when that was asked."""
+    """The result of checking whether a release can be published."""
 
     ok: bool
     problems: tuple[Problem, ...]
@@ -97,7 +97,7 @@ class ReleasePage(Page[ReleaseRecord]):
 
 
 class NewReleaseItem(TypedDict):
-    """A resource to publish in this version, the latest one without `version_id`; or to unpublish."""
+    """A resource to publish in this version, by default the latest one, or to unpublish."""
 
     kind: ResourceKind
     id: str
@@ -106,7 +106,7 @@ class NewReleaseItem(TypedDict):
 
 
 class ReleaseArguments(TypedDict, total=False):
-    """What a release holds."""
+    """The content of a release."""
 
     description: str
     items: Sequence[NewReleaseItem]
@@ -119,7 +119,7 @@ class ReleaseChanges(ReleaseArguments, total=False):
 
 
 class ReleaseFilters(Ordering, total=False):
-    """What a list of releases can be narrowed by."""
+    """The filters of a list of releases."""
 
     workspace_id: str
     state: ReleaseState
@@ -137,7 +137,7 @@ class Release(Handle[D_co]):
 
     @method
     def details(self) -> Call[ReleaseRecord]:
-        """Read the release, and what is live now of what it names."""
+        """Read the release, and what is currently live for its items."""
         return Call.to("GET", self._path, self._record)
 
     @method
@@ -152,22 +152,22 @@ class Release(Handle[D_co]):
 
     @method
     def check(self) -> Call[ReleaseCheck]:
-        """Ask what keeps the release from being published now."""
+        """Check what prevents the release from being published now."""
         return Call.to("GET", f"{self._path}/check", reading(ReleaseCheck))
 
     @method
     def publish(self, *, base: Base = None, bypass_review: str | None = None) -> Call[ReleaseRecord]:
         """Publish all of it, or nothing.
 
-        Raises `Conflict` with the code `release_blocked`, whose `details["problems"]` say why. An admin may
-        give a reason to do without approvals.
+        Raises `Conflict` with the code `release_blocked` and the reasons in `details["problems"]`. An admin
+        may bypass approvals with a reason.
         """
         body = bypassing(bypass_review)
         return Call.to("POST", f"{self._path}/publish", self._record, body=body, base=base, changes=True)
 
     @method
     def revert(self) -> Call[Revert]:
-        """Make a draft release back to what was live before; what is live is not changed."""
+        """Create a draft release that goes back to the versions that were live before; publishes nothing."""
         return Call.to("POST", f"{self._path}/revert", reading(Revert))
 
     @property
@@ -185,14 +185,14 @@ class ReleaseMethods(Driver):
 
     @iterator
     def iter_releases(self, **filters: Unpack[ReleaseFilters]) -> Pages[ReleaseRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all releases, page by page."""
         return Pages.of("/releases", ReleasePage, filters)
 
     @method
     def create_release(
         self, workspace_id: str, title: str, **fields: Unpack[ReleaseArguments]
     ) -> Call[ReleaseRecord]:
-        """Make a release, a draft; an item without `version_id` pins the latest version."""
+        """Create a draft release; an item without `version_id` pins the latest version."""
         body = {"workspaceId": workspace_id, "title": title, **_members(fields)}
         return Call.to("POST", "/releases", reading(ReleaseRecord), body=body)
 
@@ -202,7 +202,7 @@ class ReleaseMethods(Driver):
 
 
 def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields under their JSON names, with each item as the server takes it."""
+    """Return the fields under their JSON names, with each item in the server's form."""
     members = with_json_names(fields)
     if "items" in members:
         members["items"] = [_item(item) for item in members["items"]]

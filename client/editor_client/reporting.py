@@ -1,7 +1,7 @@
-"""Usage that a client reports in the background: what it has read, and what the application adds to that.
+"""Reports usage in the background: agents that were read, and numbers that the application adds.
 
-It is added up here and sent every moment, so that no read waits for it. What could not be sent is sent later;
-what the server may have counted already is not sent twice, so that counts can be too low and never too high.
+Usage is summed up here and sent periodically, so that no read waits for it. Unsent usage is sent later; usage
+that the server may have counted is not sent again, so that counts can be too low but never too high.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 logger = logging.getLogger("editor_client")
 
 SECONDS: Final = 2.0
-"""How long it is added up before it is sent."""
+"""How long usage is collected before it is sent."""
 MAX_WAITING: Final = 10_000
-"""How many versions are remembered while the server is away."""
+"""The maximum number of versions held while the server is unavailable."""
 _UNAVAILABLE: Final = 503
 _NOT_COUNTED: Final = frozenset({TOO_MANY, _UNAVAILABLE})
-"""Refused for now: the server has not counted it."""
+"""Refusals after which the server has not counted it."""
 
 
 class UsedByRun(TypedDict, total=False):
-    """What a run has used."""
+    """The usage of a run."""
 
     errors: int
     """1 for a run that failed."""
@@ -42,7 +42,7 @@ class UsedByRun(TypedDict, total=False):
 
 
 class Reported(NamedTuple):
-    """What is reported together: a version of a resource, in an arm or none."""
+    """The key of a report: a version of a resource, in an arm or none."""
 
     kind: str
     id: str
@@ -51,23 +51,23 @@ class Reported(NamedTuple):
 
 
 class UsageReports:
-    """What a client has used and not reported yet."""
+    """A client's unreported usage."""
 
     def __init__(self, timeout: float, clock: Callable[[], float]) -> None:
         self._timeout = timeout
         self._clock = clock
         self._refused: set[int] = set()
-        """The statuses about which the log has been told."""
+        """The statuses that were already logged."""
         self.after_fork()
 
     def after_fork(self) -> None:
-        """Begin with nothing in a forked process: the parent reports what it has used."""
+        """Start empty in a forked process: the parent reports its own usage."""
         self._lock = Lock()
         self._waiting: dict[Reported, Counter[str]] = {}
         self._is_scheduled = False
 
     def counted(self, reading: Flow[ServedAgent]) -> Flow[ServedAgent]:
-        """Return what a read returns, and count it as a run of the agent and of the blocks that it shows."""
+        """Return the result of a read, and count it as a run of the agent and of the blocks that it shows."""
         served = yield from reading
         if served.source != "fallback":
             self.add(reported_of(served), {"runs": 1})
@@ -80,7 +80,7 @@ class UsageReports:
         return served
 
     def add(self, reported: Reported, used: Mapping[str, int]) -> None:
-        """Add numbers to what will be reported."""
+        """Add numbers to the next report."""
         with self._lock:
             counts = self._waiting.get(reported)
             if counts is None:
@@ -90,7 +90,7 @@ class UsageReports:
             counts.update(used)
 
     def due(self) -> Flow[None] | None:
-        """Return the flow that reports in a moment, if none has been started for what is waiting."""
+        """Return the flow that will report soon, unless one was already started."""
         with self._lock:
             if self._is_scheduled:
                 return None
@@ -104,7 +104,7 @@ class UsageReports:
         yield from self.send()
 
     def send(self) -> Flow[None]:
-        """Report what is waiting, until the server does not answer."""
+        """Report the waiting usage, until the server does not answer."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -115,7 +115,7 @@ class UsageReports:
                 return
 
     def _is_settled(self, reported: Reported, used: Mapping[str, int]) -> Flow[bool]:
-        """Report one; say whether that is not to be tried again."""
+        """Report one entry; return whether it need not be tried again."""
         body = {
             "resource": {"kind": reported.kind, "id": reported.id},
             "versionId": reported.version_id,
@@ -137,13 +137,13 @@ class UsageReports:
 
 
 def reported_of(served: ServedAgent) -> Reported:
-    """Return what the use of an agent is reported as."""
+    """Return the key under which the use of an agent is reported."""
     arm = (served.rollout or {}).get("arm")
     return Reported(AGENTS.slug, served.id, served.resolved_version_id, arm)
 
 
 def checked_usage(used: UsedByRun) -> Mapping[str, int]:
-    """Return the numbers that are given; raises `ValueError` for what is no whole number from 0 on."""
+    """Return the given numbers; raises `ValueError` unless they are integers from 0 on."""
     numbers: dict[str, int] = {}
     for name, number in used.items():
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:

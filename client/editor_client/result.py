@@ -1,7 +1,7 @@
 """The results of calls: typed, read-only, and with access to members that a newer server adds.
 
-A result is also a mapping of what the server said, with the JSON names: `record.active_version_id` and
-`record["activeVersionId"]` are the same, and the second form also reads a member that this client does not
+A result is also a mapping of the server's answer, with its JSON names: `record.active_version_id` and
+`record["activeVersionId"]` are the same, and the second form also reads members that this client does not
 know yet.
 """
 
@@ -24,7 +24,7 @@ class Result(Mapping[str, Any]):
     """An answer of the server. The annotation of a member determines how it is read."""
 
     raw: Mapping[str, Any] = field(repr=False, metadata={"own": True})
-    """Everything that the server said, under the JSON names."""
+    """The whole answer of the server, under the JSON names."""
 
     @classmethod
     def of(cls, raw: Any, **own: Any) -> Self:
@@ -57,10 +57,10 @@ class Result(Mapping[str, Any]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CachedResult(Result):
-    """A result that the client caches, for the case that the server does not answer."""
+    """A result that the client caches in case the server does not answer later."""
 
     stale: bool = field(default=False, metadata={"own": True})
-    """Whether this is the last good answer of a server that did not give one just now."""
+    """Whether this is an earlier answer, because the server did not answer just now."""
     etag: str | None = field(default=None, repr=False, metadata={"own": True})
     """The state that was read; `base=` sends it back, so that no change by others is overwritten."""
 
@@ -72,7 +72,7 @@ class CachedResult(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Notice(Result):
-    """Something worth knowing although the request succeeded."""
+    """Information for the caller although the request succeeded."""
 
     code: str
     message: str
@@ -81,7 +81,7 @@ class Notice(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Success(Result):
-    """It is done."""
+    """The request succeeded."""
 
     success: bool
     message: str
@@ -152,7 +152,7 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 
 
 class ReadOnlyDict(dict[str, Any]):
-    """An object as the server gave it; `copy.deepcopy` gives a plain one to change."""
+    """A JSON object that cannot be changed; `copy.deepcopy` gives a plain one."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -166,7 +166,7 @@ class ReadOnlyDict(dict[str, Any]):
 
 
 class ReadOnlyList(list[Any]):
-    """A list as the server gave it; `copy.deepcopy` gives a plain one to change."""
+    """A JSON list that cannot be changed; `copy.deepcopy` gives a plain one."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
@@ -202,20 +202,20 @@ def thawed(value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def camel(name: str) -> str:
-    """Return the JSON name for a Python one; a JSON name stays as it is."""
+    """Return the JSON name for a Python one; a JSON name is returned unchanged."""
     first, *others = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in others)
 
 
 def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same fields under their JSON names, with the values as they are.
+    """Return the same fields under their JSON names, with unchanged values.
 
-    A reason to do without approvals becomes the object that holds it.
+    A reason to bypass approvals becomes an object with the reason.
     """
     named = {camel(name): value for name, value in fields.items()}
     return named | bypassing(fields.get("bypass_review"))
 
 
 def bypassing(reason: str | None) -> dict[str, Any]:
-    """Return what a body says of the review of a version; nothing without a reason to bypass it."""
+    """Return the body's member for bypassing a review; empty without a reason."""
     return {} if reason is None else {"bypassReview": {"reason": reason}}

@@ -24,12 +24,12 @@ class ReviewPolicy(Result):
 
     required: int
     bypass: Literal["admin", "nobody"]
-    """Who may make a version live without them."""
+    """Who may publish a version without them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verdict(Result):
-    """What a person said of a version."""
+    """A person's verdict on a version."""
 
     by: str
     verdict: VerdictValue
@@ -49,14 +49,14 @@ class ReviewRecord(Result):
     version_id: str
     version_number: int
     base_version_id: str | None = None
-    """The version that was live when the review was asked for."""
+    """The version that was live when the review was requested."""
     state: ReviewState
     requested_by: str | None = None
     message: str
     reviewers: tuple[str, ...]
-    """Who was asked and is a member."""
+    """The requested reviewers who are members."""
     verdicts: tuple[Verdict, ...]
-    """The oldest first."""
+    """Oldest first."""
     missing: int
     """How many approvals the version still needs to go live."""
     outdated: bool
@@ -72,10 +72,10 @@ class ReviewPage(Page[ReviewRecord]):
 
 
 class ReviewArguments(TypedDict, total=False):
-    """What a review is asked for with."""
+    """The arguments for requesting a review."""
 
     version_id: str
-    """The latest when absent."""
+    """The latest by default."""
     message: str | None
     reviewers: Sequence[str]
     """User names of members of the workspace."""
@@ -85,22 +85,22 @@ class ReviewChanges(TypedDict, total=False):
     """A change of a review."""
 
     version_id: str
-    """A newer version, to which it is moved."""
+    """A newer version to move it to."""
     reviewers: Sequence[str]
     state: Literal["closed"]
 
 
 class ReviewFilters(Ordering, total=False):
-    """What a list of reviews can be narrowed by."""
+    """The filters of a list of reviews."""
 
     state: ReviewState
     kind: ResourceKind
     id: str
     workspace_id: str
     reviewer: Literal["me"]
-    """Only those that the owner of the key was asked for."""
+    """Only reviews for which the owner of the key is a reviewer."""
     author: Literal["me"]
-    """Only those that the owner of the key asked for."""
+    """Only reviews that the owner of the key requested."""
 
 
 class ReviewList(ReviewFilters, PageNumber, total=False):
@@ -115,7 +115,7 @@ class Review(Handle[D_co]):
 
     @method
     def details(self) -> Call[ReviewRecord]:
-        """Read the review, as it stands at this moment."""
+        """Read the review in its current state."""
         return Call.to("GET", self._path, self._record)
 
     @method
@@ -127,9 +127,9 @@ class Review(Handle[D_co]):
     def give_verdict(
         self, version_id: str, verdict: VerdictValue, *, body: str | None = None
     ) -> Call[ReviewRecord]:
-        """Approve of the version that was looked at, request changes to it, or withdraw an earlier verdict.
+        """Approve the version that was read, request changes to it, or withdraw an earlier verdict.
 
-        Raises `Conflict` with the code `review_outdated` if the review is about another version by now.
+        Raises `Conflict` with the code `review_outdated` if the review is now about another version.
         """
         given = {"versionId": version_id, "verdict": verdict} | ({} if body is None else {"body": body})
         return Call.to("POST", f"{self._path}/verdicts", self._record, body=given)
@@ -149,14 +149,14 @@ class ReviewMethods(Driver):
 
     @iterator
     def iter_reviews(self, **filters: Unpack[ReviewFilters]) -> Pages[ReviewRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all reviews, page by page."""
         return Pages.of("/reviews", ReviewPage, filters)
 
     @method
     def create_review(
         self, kind: ResourceKind, resource_id: str, **fields: Unpack[ReviewArguments]
     ) -> Call[ReviewRecord]:
-        """Ask for a review of a version, by default of the latest.
+        """Request a review of a version, by default of the latest.
 
         Raises `Conflict` with the code `review_open` if the resource has an open review.
         """
@@ -176,7 +176,7 @@ class ReviewMethods(Driver):
     def set_review_policy(
         self, workspace_id: str, *, required: int = 0, bypass: Literal["admin", "nobody"] = "admin"
     ) -> Call[ReviewPolicy]:
-        """Say how many approvals versions of a workspace need, and who may do without them."""
+        """Set how many approvals versions of a workspace need, and who may bypass them."""
         body = {"required": required, "bypass": bypass}
         return Call.to("PUT", _policy_path(workspace_id), reading(ReviewPolicy), body=body)
 

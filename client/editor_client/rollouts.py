@@ -29,14 +29,14 @@ class Arm(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RolloutRecord(Result):
-    """What is served to which share of the requests, and what came of it."""
+    """The versions, their shares of the requests, and the result."""
 
     id: str
     workspace_id: str
     resource: Reference
     seed: str
     bucket_by: str
-    """Where in the request context the key is."""
+    """The path of the key in the request context."""
     arms: tuple[Arm, ...]
     state: RolloutState
     started_by: str | None = None
@@ -54,7 +54,7 @@ class RolloutPage(Page[RolloutRecord]):
 
 
 class NewArm(TypedDict):
-    """An arm of a rollout that is to start."""
+    """An arm of a new rollout."""
 
     name: str
     version_id: str
@@ -62,7 +62,7 @@ class NewArm(TypedDict):
 
 
 class RolloutFilters(Ordering, total=False):
-    """What a list of rollouts can be narrowed by."""
+    """The filters of a list of rollouts."""
 
     kind: ResourceKind
     id: str
@@ -87,19 +87,19 @@ class Rollout(Handle[D_co]):
 
     @method
     def update(self, weights: Mapping[str, int]) -> Call[RolloutRecord]:
-        """Give arms other weights, by their names; raises `Conflict` with `rollout_ended` if it is over."""
+        """Change the weights of arms by name; raises `Conflict` with `rollout_ended` if it is over."""
         arms = [{"name": name, "weight": weight} for name, weight in weights.items()]
         return Call.to("PATCH", self._path, reading(RolloutRecord, id=self.id), body={"arms": arms})
 
     @method
     def stop(self, *, reason: str | None = None) -> Call[RolloutRecord]:
-        """Serve the active version to everybody again; raises as `update` does."""
+        """Serve the active version to everyone again; raises as `update` does."""
         body = {} if reason is None else {"reason": reason}
         return Call.to("POST", f"{self._path}/stop", reading(RolloutRecord, id=self.id), body=body)
 
     @method
     def complete(self, arm: str, *, bypass_review: str | None = None) -> Call[RolloutRecord]:
-        """Make the version of an arm the active one; raises as `update` does, and what publishing raises."""
+        """Make the version of an arm the active one; raises as `update` does, and like publishing."""
         body = {"arm": arm, **bypassing(bypass_review)}
         return Call.to("POST", f"{self._path}/complete", reading(RolloutRecord, id=self.id), body=body)
 
@@ -109,12 +109,12 @@ class RolloutMethods(Driver):
 
     @method
     def list_rollouts(self, **filters: Unpack[RolloutList]) -> Call[RolloutPage]:
-        """List the rollouts of what the key may read, newest first."""
+        """List the rollouts of resources that the key may read, newest first."""
         return listing("/rollouts", RolloutPage, filters)
 
     @iterator
     def iter_rollouts(self, **filters: Unpack[RolloutFilters]) -> Pages[RolloutRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all rollouts, page by page."""
         return Pages.of("/rollouts", RolloutPage, filters)
 
     @method
@@ -129,7 +129,7 @@ class RolloutMethods(Driver):
     ) -> Call[RolloutRecord]:
         """Serve the versions of the arms to a share of the requests.
 
-        Raises `Conflict` with the code `rollout_running` if one is running, and what publishing raises.
+        Raises `Conflict` with the code `rollout_running` if one is running, and the errors of publishing.
         """
         body = {
             "resource": {"kind": kind, "id": resource_id},

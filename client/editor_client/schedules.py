@@ -1,4 +1,4 @@
-"""Schedules: what is to go live later."""
+"""Schedules: publishing later."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Then(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScheduleProblem(Result):
-    """What would keep a schedule from happening if it ran now."""
+    """A problem that would prevent a schedule if it ran now."""
 
     code: str
-    """Such as `review_required`, `unpublished_blocks`, `edit_conflict` or `not_allowed`."""
+    """For example `review_required`, `unpublished_blocks`, `edit_conflict` or `not_allowed`."""
     message: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScheduleRecord(Result):
-    """What is to happen, or what came of it."""
+    """A schedule, with its result once it ended."""
 
     id: str
     workspace_id: str
@@ -51,16 +51,16 @@ class ScheduleRecord(Result):
     ambiguous: bool
     """Whether the local time exists twice; it runs at the first."""
     paired_with: str | None = None
-    """The other schedule, where one begins and one ends something."""
+    """The other schedule of a pair."""
     expects: str | None = None
-    """The version that has to be live by then."""
+    """The version that must be live by then."""
     force: bool
     state: ScheduleState
     code: str | None = None
     """Why it failed."""
     error: str | None = None
     problems: tuple[ScheduleProblem, ...] = ()
-    """What would keep it from happening if it ran now; empty when it is over."""
+    """What would prevent it from running now; empty after its end."""
     created_by: str | None = None
     created_at: datetime.datetime
     executed_at: datetime.datetime | None = None
@@ -74,37 +74,37 @@ class SchedulePage(Page[ScheduleRecord]):
 
 
 class ScheduleTimes(TypedDict, total=False):
-    """When it is to happen: `run_at`, or `local_time` in `time_zone`."""
+    """Its time: `run_at`, or `local_time` in `time_zone`."""
 
     run_at: str
     """ISO 8601 with an offset."""
     local_time: str
-    """Such as `2026-12-24T09:00`."""
+    """For example `2026-12-24T09:00`."""
     time_zone: str
-    """Such as `Europe/Berlin`."""
+    """For example `Europe/Berlin`."""
 
 
 class ScheduleArguments(ScheduleTimes, total=False):
-    """What a schedule of a resource is made with."""
+    """The arguments for scheduling a resource."""
 
     version_id: str | None
     action: ScheduleAction
     until: str
-    """When the version `then` is to be live again."""
+    """When the version `then` goes live again."""
     then: str
     expects: str | None
-    """The version that has to be live by then; the one that is live now when absent."""
+    """The version that must be live by then; by default the one that is live now."""
     force: bool
 
 
 class ReleaseScheduleArguments(ScheduleTimes, total=False):
-    """What a schedule of a release is made with."""
+    """The arguments for scheduling a release."""
 
     force: bool
 
 
 class ScheduleFilters(Ordering, total=False):
-    """What a list of schedules can be narrowed by."""
+    """The filters of a list of schedules."""
 
     kind: ResourceKind
     id: str
@@ -130,7 +130,7 @@ class Schedule(Handle[D_co]):
 
     @method
     def update(self, **times: Unpack[ScheduleTimes]) -> Call[ScheduleRecord]:
-        """Give it another time; raises `Conflict` with the code `schedule_ended` if it is over."""
+        """Change its time; raises `Conflict` with the code `schedule_ended` if it is over."""
         read = reading(ScheduleRecord, id=self.id)
         return Call.to("PATCH", self._path, read, body=with_json_names(times))
 
@@ -145,12 +145,12 @@ class ScheduleMethods(Driver):
 
     @method
     def list_schedules(self, **filters: Unpack[ScheduleList]) -> Call[SchedulePage]:
-        """List the schedules of what the key may read the drafts of, the latest time first."""
+        """List the schedules whose drafts the key may read, the latest time first."""
         return listing("/schedules", SchedulePage, filters)
 
     @iterator
     def iter_schedules(self, **filters: Unpack[ScheduleFilters]) -> Pages[ScheduleRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all schedules, page by page."""
         return Pages.of("/schedules", SchedulePage, filters)
 
     @method

@@ -1,4 +1,4 @@
-"""Agents as applications use them, and what their runs answer."""
+"""Agents as applications use them, and the answers of runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ShownBlock(Result):
     reason: str | None = None
     """Why it was left out: `rules`, `blank`, `missing` or `unpublished`."""
     rollout: Mapping[str, Any] | None = None
-    """Which arm of a rollout of the block the request is in, as `id`, `arm` and `reason`."""
+    """The request's arm of a rollout of the block, as `id`, `arm` and `reason`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,14 +47,14 @@ class ServedAgent(CachedResult):
     model_id: str | None = None
     default_options: Mapping[str, Any] = field(default_factory=dict)
     source: Literal["code", "stored", "fallback"] | None = None
-    """`fallback`: the application itself described it, because there was no answer and nothing was cached."""
+    """`fallback`: the application's own description, because there was no answer and nothing was cached."""
     status: Literal["published", "draft"] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     resolved_version_id: str | None = None
-    """None for an agent that runs as its code says."""
+    """None for an agent as defined in code."""
     active_version_id: str | None = None
     rollout: Mapping[str, Any] | None = None
-    """Which arm of a rollout the request is in, as `id`, `arm` and `reason`; None without one."""
+    """The request's arm of a rollout, as `id`, `arm` and `reason`; None without one."""
     selector: Mapping[str, Any] | None = None
     fallback: Mapping[str, Any] | None = None
     warnings: tuple[Notice, ...] = ()
@@ -62,26 +62,26 @@ class ServedAgent(CachedResult):
 
     @property
     def shown_block_ids(self) -> tuple[str, ...]:
-        """The prompt blocks to which the instructions refer, shown in this context or not."""
+        """The prompt blocks in the instructions, shown in this context or not."""
         return tuple(dict.fromkeys(block.id for block in self.blocks if block.id is not None))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgentParts(CachedResult):
-    """An agent before anything is evaluated: `editor_client.parts.evaluate` makes it a served one."""
+    """An agent before evaluation: `editor_client.parts.evaluate` makes it a served one."""
 
     id: str
     source: Literal["code", "stored"] | None = None
     status: Literal["published", "draft"] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     resolved_version_id: str | None
-    """None for an agent that runs as its code says."""
+    """None for an agent as defined in code."""
     active_version_id: str | None = None
     selector: Mapping[str, Any] | None = None
     fallback: Mapping[str, Any] | None = None
     config: Mapping[str, Any]
     prompt_blocks: Mapping[str, Any]
-    """The blocks to which it refers, by id; None for one that is left out."""
+    """The blocks that it refers to, by id; None for one that is left out."""
     omitted_blocks: Mapping[str, Any] = field(default_factory=dict)
     """Why they are left out."""
     rollout: Mapping[str, Any] | None = None
@@ -96,7 +96,7 @@ class AgentParts(CachedResult):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Generated(Result):
-    """The answer of an agent, and how it was made."""
+    """The answer of an agent, with details of the run."""
 
     text: str
     finish_reason: str | None = None
@@ -108,5 +108,5 @@ class Generated(Result):
     run_id: str | None = None
     resolved_versions: Mapping[str, str | None] = field(default_factory=dict)
     rollouts: Mapping[str, Any] = field(default_factory=dict)
-    """The arms of rollouts in which the run is, by `agents` and `promptBlocks` and then by id."""
+    """The run's arms of rollouts, by `agents` and `promptBlocks` and then by id."""
     warnings: tuple[Notice, ...] = ()

@@ -1,4 +1,4 @@
-"""Stored resources of all kinds: the methods of one, and what the methods of each kind are made of."""
+"""Stored resources of all kinds: the methods of one, and the base of each kind's methods."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ C = TypeVar("C", bound=Result)
 
 @dataclass(frozen=True)
 class Kind(Generic[R, A, V, L, C]):
-    """A kind of resource: where it is, and what the answers about it become."""
+    """A kind of resource: its addresses, and the types of its answers."""
 
     slug: str
-    """As events and bodies name it."""
+    """The name in events and bodies."""
     segment: str
-    """As URLs name it."""
+    """The segment in URLs."""
     text: str
-    """The snapshot field that a new resource needs, besides the name."""
+    """The snapshot field that a new resource needs in addition to the name."""
     record: type[R]
     page: type[A]
     """A page of the list of resources."""
@@ -73,7 +73,7 @@ class Kind(Generic[R, A, V, L, C]):
 
     @property
     def id_member(self) -> str:
-        """The member of a version that names its resource."""
+        """The member of a version with the id of its resource."""
         return members(self.version)[-1].json_name
 
     @property
@@ -83,10 +83,7 @@ class Kind(Generic[R, A, V, L, C]):
 
 
 class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
-    """A stored resource, by id; whether it exists is not known before a request.
-
-    Every method may raise `ValidationFailed` before anything is sent.
-    """
+    """A stored resource, by id; whether it exists is unknown before a request."""
 
     def __init__(self, client: D_co, kind: Kind[R, Any, V, L, C], resource_id: str) -> None:
         super().__init__(client, resource_id, f"/stored/{kind.segment}/{id_segment(resource_id)}")
@@ -188,8 +185,8 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     ) -> Call[Activated]:
         """Publish exactly this version.
 
-        Raises `Forbidden` with the code `review_required` if approvals are missing. An admin may give a
-        reason to do without them.
+        Raises `Forbidden` with the code `review_required` if approvals are missing. An admin may bypass them
+        with a reason.
         """
         path = f"{self._version(version_id)}/activate"
         return self._change(
@@ -200,7 +197,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     def restore_version(
         self, version_id: str, *, change_message: str | None = None, base: Base = None
     ) -> Call[V]:
-        """Save a copy of this version as a new draft; what is published stays."""
+        """Save a copy of this version as a new draft; the published version stays."""
         return self._change(
             "POST",
             reading(self._kind.version),
@@ -240,12 +237,14 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
-        With `released=True`, everybody who may read what is published may read and run the version by this
-        name; None leaves that as it is. That needs approvals as publishing does.
+        With `released=True`, everyone who may read published versions may read and run the version by this
+        name; None leaves that unchanged. Releasing requires the same approvals as publishing.
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
         body |= bypassing(bypass_review)
-        withdrawn = released is False  # what callers without the right to drafts read by this name
+        withdrawn = (
+            released is False
+        )  # callers without the right to read drafts read the version by this name
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
     @method
@@ -265,7 +264,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         """Remove the mark."""
         return self._change("DELETE", reading(Favorited), "/favorite")
 
-    # How they are put together
+    # Construction
 
     @property
     def _record(self) -> Callable[[Answer], R]:

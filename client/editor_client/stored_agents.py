@@ -97,14 +97,14 @@ class AgentPage(Page[AgentRecord]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgentVersionPage(Page[AgentVersion]):
-    """A page of the versions of one of them, newest first."""
+    """A page of the versions of an agent, newest first."""
 
     versions: tuple[AgentVersion, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AgentComparison(Result):
-    """Two versions of one of them, and the fields in which they differ."""
+    """Two versions of an agent, and the fields in which they differ."""
 
     diffs: tuple[Diff, ...]
     from_version: AgentVersion
@@ -162,12 +162,12 @@ class StoredAgentMethods(Driver):
 
     @iterator
     def iter_stored_agents(self, **filters: Unpack[AgentFilters]) -> Pages[AgentRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all stored agents, page by page."""
         return Pages.of("/stored/agents", AgentPage, filters)
 
     @method
     def create_stored_agent(self, **fields: Unpack[NewAgent]) -> Call[AgentRecord]:
-        """Create an agent; it is published at once if the key may publish, unless told otherwise."""
+        """Create an agent; by default it is published at once if the key may publish."""
         return creation(AGENTS, with_json_names(fields))
 
     def get_stored_agent(self, agent_id: str) -> StoredAgent[Self]:

@@ -60,14 +60,14 @@ class PromptBlockPage(Page[PromptBlockRecord]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockVersionPage(Page[PromptBlockVersion]):
-    """A page of the versions of one of them, newest first."""
+    """A page of the versions of a prompt block, newest first."""
 
     versions: tuple[PromptBlockVersion, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockComparison(Result):
-    """Two versions of one of them, and the fields in which they differ."""
+    """Two versions of a prompt block, and the fields in which they differ."""
 
     diffs: tuple[Diff, ...]
     from_version: PromptBlockVersion
@@ -126,7 +126,7 @@ class StoredPromptBlockMethods(Driver):
 
     @iterator
     def iter_stored_prompt_blocks(self, **filters: Unpack[Filters]) -> Pages[PromptBlockRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all prompt blocks, page by page."""
         return Pages.of("/stored/prompt-blocks", PromptBlockPage, filters)
 
     @method

@@ -24,12 +24,12 @@ class Event(Result):
 
     @property
     def text(self) -> str:
-        """The piece of the answer that a `text-delta` brings; nothing for other events."""
+        """The piece of the answer in a `text-delta`; empty for other events."""
         return str(self.payload.get("text", "")) if self.type == "text-delta" else ""
 
 
 class Run(Source[Event]):
-    """The events of a run, which begins when the first of them is asked for."""
+    """The events of a run, which begins when the first of them is requested."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -42,7 +42,7 @@ class DataLines:
         self._rest = b""
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Return the data of the events that this chunk completes; an event has one line of it."""
+        """Return the data of the events that this chunk completes; each event has one line of it."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         fields = (line.rstrip(b"\r").partition(b":") for line in lines)
         return [data for name, _, data in fields if name == b"data"]
@@ -51,8 +51,8 @@ class DataLines:
 class WholePositions:
     """Reads the stream of the log, and returns the events of one position together.
 
-    Of those that share a position the last one alone has an `id`. What is published together shares one, and
-    acting on a part of it would serve a mixture.
+    Only the last event of a position has an `id`. Everything published together has the same position, and
+    applying a part of it would serve a mixture.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class WholePositions:
                 self.error = value
             elif name == b"data":
                 self._held.append(value)
-            # A comment is sent when there is nothing else to send.
+            # A comment is sent only when there is nothing else to send.
             if (name == b"data" and self._is_last) or (colon and not name):
                 complete += self._held
                 self._held, self._is_last = [], False
@@ -110,7 +110,7 @@ def _event(data: bytes) -> Event:
     except (ValueError, RecursionError):
         raise malformed("an event is not JSON") from None
     if event.type == "error":
-        # The answer began well, so its status says nothing any more.
+        # The answer began successfully, so its status is meaningless here.
         sentence, code = event.payload.get("error"), event.payload.get("code")
         raise ServerError(str(sentence), status=200, code=str(code or "run_failed"), details=event.payload)
     return event

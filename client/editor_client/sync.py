@@ -1,4 +1,4 @@
-"""The client for threads: it performs what the flows yield, and decides nothing."""
+"""The client for threads: it performs the effects of the flows, and decides nothing."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Client(BaseClient[httpx.Client], Blocking):
     def prefetch(self, wanted: Iterable[str | Agent[Self] | Stored[Self, Any, Any, Any, Any]]) -> list[Any]:
         """Read what the application will need and return it, in the same order.
 
-        A text is the id of an agent, as for `get_agent`. All are read before the first error is raised.
+        A string is the id of an agent, as for `get_agent`. All are read before the first error is raised.
         """
         return self._run(self._flows.prefetch(self._reads(wanted)))
 
@@ -123,9 +123,9 @@ class Client(BaseClient[httpx.Client], Blocking):
         self.close()
 
     def close(self) -> None:
-        """Close the connections; what goes on in the background ends, as do iterators over events.
+        """Close the connections; background work and iterators over events end.
 
-        Usage that has not been reported yet is reported before that.
+        Unreported usage is reported first.
         """
         if not self._closing.is_set():
             self._run(self._flows.report_usage())
@@ -152,7 +152,7 @@ class Client(BaseClient[httpx.Client], Blocking):
         self._process = os.getpid()
 
     def _after_fork(self) -> None:
-        """Start afresh: a connection that two processes write to mixes up their answers."""
+        """Start over: if two processes share a connection, their answers get mixed up."""
         self._flows.after_fork()
         self._start()
 

@@ -1,4 +1,4 @@
-"""What versions are used for, and what people say of them."""
+"""The usage of versions, and feedback on them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FeedbackValue = bool | int | float | str
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UsageOfVersion(Result):
-    """What a version was used for, in one arm or none."""
+    """The usage of a version, in one arm or none."""
 
     version_id: str | None = None
-    """None for what code defines."""
+    """None for the version defined in code."""
     version_number: int | None = None
     arm: str | None = None
     runs: int
@@ -35,14 +35,14 @@ class UsageOfVersion(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UsageList(Result):
-    """What the versions of a resource were used for, used last first."""
+    """The usage of a resource's versions, last used first."""
 
     usage: tuple[UsageOfVersion, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackRecord(Result):
-    """What was said of a version."""
+    """Feedback on a version."""
 
     id: str
     version_id: str | None = None
@@ -64,27 +64,27 @@ class FeedbackPage(Page[FeedbackRecord]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackOfVersion(Result):
-    """What was said of a version under one name."""
+    """The feedback on a version under one name."""
 
     version_id: str | None = None
     arm: str | None = None
     name: str
     count: int
     mean: float | None = None
-    """Of the numbers."""
+    """The mean of the numbers."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Of the texts and booleans."""
+    """The counts of the texts and booleans."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackSummary(Result):
-    """What was said of a resource, summed up."""
+    """The feedback on a resource, summed up."""
 
     summary: tuple[FeedbackOfVersion, ...]
 
 
 class Used(TypedDict, total=False):
-    """What an application has used."""
+    """An application's usage."""
 
     arm: str
     runs: int
@@ -95,7 +95,7 @@ class Used(TypedDict, total=False):
 
 
 class FeedbackFilters(Ordering, total=False):
-    """What a list of feedback is about, and can be narrowed by."""
+    """The subject and the filters of a list of feedback."""
 
     kind: ResourceKind
     id: str
@@ -108,15 +108,15 @@ class FeedbackList(FeedbackFilters, PageNumber, total=False):
 
 
 class FeedbackFields(TypedDict, total=False):
-    """What feedback is about, and what else it says."""
+    """The subject and further values of feedback."""
 
     run_id: str
-    """The run, which leads back to the version and the arm."""
+    """The run, which determines the version and the arm."""
     version_id: str | None
     arm: str
     comment: str
     external_id: str
-    """The same is said once."""
+    """Repeated feedback with the same id counts once."""
 
 
 class UsageMethods(Driver):
@@ -126,7 +126,7 @@ class UsageMethods(Driver):
     def summarize_usage(
         self, kind: ResourceKind, resource_id: str, *, since: str | None = None, until: str | None = None
     ) -> Call[UsageList]:
-        """Sum up what a resource was used for; `since` and `until` are days in UTC, both included."""
+        """Sum up the usage of a resource; `since` and `until` are days in UTC, both included."""
         about = query(kind=kind, id=resource_id, **{"from": since, "to": until})
         return Call.to("GET", "/usage", reading(UsageList), query=about)
 
@@ -134,7 +134,7 @@ class UsageMethods(Driver):
     def send_usage(
         self, kind: ResourceKind, resource_id: str, version_id: str | None, **used: Unpack[Used]
     ) -> Call[Success]:
-        """Report what an application that asks the model itself has used of a version."""
+        """Report an application's own usage of a version, if it calls the model itself."""
         body = {
             "resource": {"kind": kind, "id": resource_id},
             "versionId": version_id,
@@ -144,12 +144,12 @@ class UsageMethods(Driver):
 
     @method
     def list_feedback(self, **filters: Unpack[FeedbackList]) -> Call[FeedbackPage]:
-        """List what was said of a resource (`kind` and `id`), newest first."""
+        """List the feedback on a resource (`kind` and `id`), newest first."""
         return listing("/feedback", FeedbackPage, filters)
 
     @iterator
     def iter_feedback(self, **filters: Unpack[FeedbackFilters]) -> Pages[FeedbackRecord]:
-        """Iterate over all of it, page by page."""
+        """Iterate over all feedback, page by page."""
         return Pages.of("/feedback", FeedbackPage, filters)
 
     @method
@@ -162,13 +162,13 @@ class UsageMethods(Driver):
         resource_id: str | None = None,
         **fields: Unpack[FeedbackFields],
     ) -> Call[FeedbackRecord]:
-        """Say something of a run (`run_id`), or of a version (`kind`, `resource_id` and `version_id`)."""
+        """Give feedback on a run (`run_id`), or on a version (`kind`, `resource_id` and `version_id`)."""
         about = {} if resource_id is None else {"resource": {"kind": kind or "agent", "id": resource_id}}
         body = {**about, **with_json_names(fields), "name": name, "value": value}
         return Call.to("POST", "/feedback", reading(FeedbackRecord), body=body)
 
     @method
     def summarize_feedback(self, kind: ResourceKind, resource_id: str) -> Call[FeedbackSummary]:
-        """Sum up what was said of a resource, by version, arm and name."""
+        """Sum up the feedback on a resource, by version, arm and name."""
         about = query(kind=kind, id=resource_id)
         return Call.to("GET", "/feedback/summary", reading(FeedbackSummary), query=about)

@@ -16,7 +16,7 @@ from editor_client.result import Result, Success, with_json_names
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WebhookRecord(Result):
-    """A webhook, and how its receiver does."""
+    """A webhook, and the state of its receiver."""
 
     id: str
     workspace_id: str
@@ -26,7 +26,7 @@ class WebhookRecord(Result):
     description: str | None = None
     enabled: bool
     disabled_reason: Literal["gone", "failing"] | None = None
-    """Why the service has disabled it: the receiver answered 410, or three days passed without success."""
+    """Why the service disabled it: the receiver answered 410, or three days passed without success."""
     created_by: str | None = None
     created_at: datetime.datetime
     failing_since: datetime.datetime | None = None
@@ -35,7 +35,7 @@ class WebhookRecord(Result):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewWebhook(WebhookRecord):
-    """A new webhook with its secret, which the server never tells again."""
+    """A new webhook with its secret, which the server does not return again."""
 
     secret: str = field(repr=False)
     """`whsec_` and base64, for the libraries of Standard Webhooks."""
@@ -43,7 +43,7 @@ class NewWebhook(WebhookRecord):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RotatedSecret(Result):
-    """A new secret, which the server never tells again."""
+    """A new secret, which the server does not return again."""
 
     secret: str = field(repr=False)
     previous_until: datetime.datetime | None = None
@@ -95,13 +95,13 @@ class DeliveryPage(Page[Delivery]):
 
 
 class WebhookArguments(TypedDict, total=False):
-    """What a webhook sends, and where to."""
+    """The events and the URL of a webhook."""
 
     url: str
     event_types: Sequence[str]
-    """Such as `agent.published`; `agent.*` stands for all of agents."""
+    """For example `agent.published`; `agent.*` matches all types of agents."""
     id_prefix: str | None
-    """Only events about resources whose id begins like this."""
+    """Only events about resources whose id has this prefix."""
     description: str | None
 
 
@@ -109,7 +109,7 @@ class WebhookChanges(WebhookArguments, total=False):
     """A change of a webhook."""
 
     enabled: bool
-    """True begins with the events that come from then on; False cancels what is pending."""
+    """True begins with future events; False cancels pending deliveries."""
 
 
 class WebhookFilters(Ordering, total=False):
@@ -130,12 +130,12 @@ class Webhook(Handle[D_co]):
 
     @method
     def details(self) -> Call[WebhookRecord]:
-        """Read the webhook, and how its receiver does."""
+        """Read the webhook, and the state of its receiver."""
         return Call.to("GET", self._path, reading(WebhookRecord, id=self.id))
 
     @method
     def update(self, **changes: Unpack[WebhookChanges]) -> Call[WebhookRecord]:
-        """Change what is named."""
+        """Change the given settings."""
         read = reading(WebhookRecord, id=self.id)
         return Call.to("PATCH", self._path, read, body=with_json_names(changes))
 
@@ -146,13 +146,13 @@ class Webhook(Handle[D_co]):
 
     @method
     def rotate(self, *, keep_previous_hours: int) -> Call[RotatedSecret]:
-        """Replace the secret; the previous one signs too for up to 168 hours."""
+        """Replace the secret; the previous one stays valid for up to 168 hours."""
         body = {"keepPreviousHours": keep_previous_hours}
         return Call.to("POST", f"{self._path}/rotate", reading(RotatedSecret), body=body)
 
     @method
     def ping(self) -> Call[Delivery]:
-        """Send an event that says nothing, to try the receiver."""
+        """Send a test event to the receiver."""
         return Call.to("POST", f"{self._path}/ping", reading(Delivery))
 
     @method
@@ -167,7 +167,7 @@ class Webhook(Handle[D_co]):
 
     @method
     def replay(self, delivery_id: str) -> Call[Delivery]:
-        """Try a delivery once more; the id of its message stays."""
+        """Retry a delivery; its message keeps its id."""
         path = f"{self._path}/deliveries/{segment('delivery_id', delivery_id)}/replay"
         return Call.to("POST", path, reading(Delivery, id=delivery_id))
 
@@ -182,12 +182,12 @@ class WebhookMethods(Driver):
 
     @iterator
     def iter_webhooks(self, **filters: Unpack[WebhookFilters]) -> Pages[WebhookRecord]:
-        """Iterate over all of them, page by page."""
+        """Iterate over all webhooks, page by page."""
         return Pages.of("/webhooks", WebhookPage, filters)
 
     @method
     def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
-        """Create a webhook for the events that follow; `url` and `event_types` are required."""
+        """Create a webhook for future events; `url` and `event_types` are required."""
         body = {"workspaceId": workspace_id, **with_json_names(fields)}
         return Call.to("POST", "/webhooks", reading(NewWebhook), body=body)
 

@@ -138,7 +138,7 @@ class Webhook(models.Model):
         events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
 
     def disable(self, reason: DisabledReason) -> None:
-        """Disable it, cancel what is pending and record it, within a transaction that has locked the row."""
+        """Disable it, cancel pending deliveries and record it; the transaction must have locked the row."""
         self.enabled, self.disabled_reason = False, reason
         self.save(update_fields=["enabled", "disabled_reason"])
         Delivery.objects.filter(webhook=self).cancel()

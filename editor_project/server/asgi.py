@@ -30,7 +30,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def bodies_first(application: Application) -> Application:
-    """Receive the body of a request before Django does, which would wait for it without a limit."""
+    """Receive the body of a request before Django, which would wait for it without a limit."""
     body_memory = BodyMemory()
 
     async def receiving(scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,7 +62,7 @@ def _with(scope: Scope, body: bytes) -> Scope:
 
 
 def _given(body: bytes, then: Receive) -> Receive:
-    """Return a `receive` that gives the body, and then any further messages."""
+    """Return a `receive` that returns the body, and then any further messages."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def give() -> Mapping[str, Any]:
@@ -74,6 +74,6 @@ def _given(body: bytes, then: Receive) -> Receive:
 
 
 async def _never() -> Mapping[str, Any]:
-    """Wait for ever: nothing more is received from a client whose body was refused."""
+    """Wait forever: nothing more is received from a client whose body was refused."""
     await asyncio.Event().wait()
     raise AssertionError

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class BackgroundWorker:
-    """A child process that does due work during the block; restarted when it ends.
+    """A child process that does due work during the block; it is restarted when it ends.
 
     It is forked, as granian forks its own workers, so the memory of Django and the framework is shared.
     """
@@ -74,7 +74,7 @@ def _started() -> multiprocessing.process.BaseProcess:
 
 
 def _work(parent: int) -> None:
-    """Be the worker until a signal arrives or the parent has ended.
+    """Run as the worker until a signal arrives or the parent has ended.
 
     A worker without its parent would be unknown to the next `serve`.
     """
@@ -82,7 +82,7 @@ def _work(parent: int) -> None:
     connections.close_all()
     worker = Worker()
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
-    # From the terminal it comes to all processes; the parent says when to end.
+    # Ctrl-C reaches all processes; the parent decides when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     ended = worker.run(lambda: os.getppid() == parent)
@@ -92,7 +92,7 @@ def _work(parent: int) -> None:
 def _leave_sockets() -> None:
     """Close the server's sockets, which a restarted process has inherited.
 
-    Their descriptors stay occupied, so that code that still knows one does not close another file.
+    Their descriptors stay reserved, so that code that still holds one does not close another file.
     """
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], _HIGHEST)):

@@ -1,10 +1,9 @@
-"""Cached answers, given before Django does anything about a request.
+"""Cached answers, given before Django processes a request.
 
-A thread that finds the answer to its request cached leaves the request with the others that wait, and
-takes the next one. One thread at a time asks where the log is, once for all that wait by then, and answers
-them: a question that begins after a request has arrived is as good for it as a question of its own. So
-requests that arrive together cost one statement and one write to the log of the server, and no thread
-waits for another.
+A thread that finds a cached answer to its request adds the request to a waiting list and takes the next one.
+One thread at a time reads the position of the log, once for all waiting requests, and answers them: a query
+that begins after a request has arrived is as good for it as a query of its own. So requests that arrive
+together cost one statement and one write to the server's log, and no thread waits for another.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _UNUSUAL: Final = frozenset({b"content-length", b"transfer-encoding", b"cookie"}
 
 
 class Read(NamedTuple):
-    """A request to which an answer can be cached, by a key that the process has met."""
+    """A request whose answer can be cached, by a key that the process knows."""
 
     watcher: Any
     scope: dict[str, Any]
@@ -51,13 +50,13 @@ Waiting = tuple[Read, CacheEntry]
 
 
 class CachedReads:
-    """The requests of a worker that Django need not see.
+    """The requests of a worker that do not reach Django.
 
-    `otherwise` answers a request that turns out not to be one; it is called in a thread of its own.
+    `otherwise` answers a request whose answer is not cached after all; it is called in a separate thread.
     """
 
     def __init__(self, otherwise: Callable[[Any, dict[str, Any]], None], threads: int) -> None:
-        # Right only while no other middleware stands before this one.
+        # Correct only while no other middleware comes before this one.
         self._is_on = settings.MIDDLEWARE[:1] == [_MIDDLEWARE] and cached_answers.is_caching()
         self._headers = cached_answers.asked_headers()
         self._cache = get_editor().cache
@@ -68,9 +67,9 @@ class CachedReads:
         self._is_answering = False
 
     def take(self, watcher: Any, scope: dict[str, Any]) -> bool:
-        """Take a request if an answer to it is cached, or can be made like others; else return False.
+        """Accept a request if its answer is cached, or can be made like others; otherwise return False.
 
-        It may be answered by another thread, soon.
+        Another thread may answer it, soon.
         """
         begun = time.perf_counter()
         if scope["method"] != "GET" or not self._is_on:
@@ -86,7 +85,7 @@ class CachedReads:
             if self._is_answering:
                 return True
             self._is_answering = True
-        # Requests that have arrived with this one are let in first: then one question serves them all.
+        # Requests that arrived together with this one are admitted first: then one query serves them all.
         time.sleep(0)
         self._answer_all()
         return True
@@ -94,7 +93,7 @@ class CachedReads:
     def _read(self, watcher: Any, scope: dict[str, Any], begun: float) -> Read | None:
         headers = dict(scope["headers"])
         authorization = headers.get(b"authorization")
-        # Who sends a header twice, or a body, is answered in the ordinary way.
+        # A repeated header, or a body, takes the ordinary path.
         if authorization is None or len(headers) != len(scope["headers"]):
             return None
         key = cached_answers.timed_key(authorization.decode("latin-1"))
@@ -109,7 +108,7 @@ class CachedReads:
         return Read(watcher, scope, asked, key, request_id, begun)
 
     def _answer_all(self) -> None:
-        """Answer the requests that wait, until there are none."""
+        """Answer the waiting requests, until there are none."""
         left: list[Read] = []
         while waiting := self._next():
             self._hand_on(left)
@@ -120,17 +119,17 @@ class CachedReads:
             self._answer_anew(read)
 
     def _next(self) -> list[Waiting]:
-        """Return the requests that wait; if there are none, the next thread answers."""
+        """Return the waiting requests; if there are none, the next thread answers."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
             self._is_answering = bool(waiting)
         return waiting
 
     def _answer(self, waiting: Sequence[Waiting]) -> list[Read]:
-        """Answer the requests whose cached answers are right; return the others."""
+        """Answer the requests whose cached answers are valid; return the others."""
         try:
             now = _now()
-            # What is taken of a file after all of these have arrived is good for each of them.
+            # A file read after all of these have arrived is current for each of them.
             fingerprint = cache(self._cache.fingerprint)
             responses = [
                 found.response(self._cache, now, fingerprint) if now else None for _, found in waiting
@@ -157,7 +156,7 @@ class CachedReads:
             self._otherwise(read.watcher, read.scope)
 
     def _make(self, read: Read) -> bool:
-        """Answer a request by the template that another one has left; return False where there is none."""
+        """Answer a request with the template of another one; return False if there is none."""
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=read.request_id)
         try:
@@ -177,7 +176,7 @@ class CachedReads:
 
 
 def _now() -> Moment | None:
-    """Return this moment, once the log is followed to where it is; None if it cannot be told."""
+    """Return the current moment, once the log is followed to its end; None if it is unknown."""
     now = log.look()
     if now is not None:
         return now

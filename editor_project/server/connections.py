@@ -1,7 +1,7 @@
-"""How many connections a worker accepts, and when it closes those on which nothing happens.
+"""How many connections a worker accepts, and when it closes inactive ones.
 
-A connection costs a stranger nothing, so none may stay open for ever: neither one without a request, nor
-one whose client does not read its answer.
+Connections cost a stranger nothing, so none may stay open forever: neither one without a request, nor one
+whose client does not read its answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CONNECTIONS: Final = 4096
 """The maximum per worker, if the system allows that many open files; further ones wait."""
 
 IDLE_SECONDS: Final = 30
-"""How long a connection may go without the head of a request, or without its client reading."""
+"""How long a connection may go without a complete request head, or without its client reading."""
 
 MAX_HEAD: Final = 72 * 1024  # bytes; an address alone may have 64 KiB
 _OTHER_FILES: Final = 512  # a worker's own: the database, static files, sockets, modules
@@ -38,10 +38,10 @@ def possible(most: int = CONNECTIONS) -> int:
 
 
 def that_ends(sockets: Any) -> Any:
-    """Return a worker's listening sockets, set to close connections whose clients read nothing.
+    """Return a worker's listening sockets, set to close connections whose clients do not read.
 
-    Connections inherit the option from the listening socket. Only Linux has it; elsewhere an answer that
-    nobody reads is kept as long as the client likes.
+    Connections inherit the option from the listening socket. Only Linux supports it; elsewhere an unread
+    answer is held as long as the client likes.
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT"):
         return sockets

@@ -58,8 +58,8 @@ class Gateway:
 
     Requests without a body are answered in the thread in which they arrive. A request with a body waits in
     the event loop until the body is complete and is then answered in a thread of this pool, as are the
-    streams of runs; so they never delay reads. Asynchronous streams, of which `streams` may be open, take
-    no thread.
+    streams of runs; so they never delay reads. Asynchronous streams, at most `streams` of them, take no
+    thread.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Gateway:
         self._ending = False
 
     def take(self, watcher: Any) -> None:
-        """Take a request from granian, which expects that nothing is raised."""
+        """Accept a request from granian; must not raise."""
         try:
             scope = watcher.scope
             if not self._cached_reads.take(watcher, scope):
@@ -102,7 +102,7 @@ class Gateway:
         if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
             self._answer(environ, proto)
             return
-        # A copy: Django rewrites the path of a request, in a form that is no WSGI.
+        # A copy: Django rewrites the path of a request into a form that is not valid WSGI.
         request = WSGIRequest(dict(environ))
         limits, length = limits_for(request), declared_length(request)
         if limits is None:
@@ -145,7 +145,7 @@ class Gateway:
         proto.send({"type": "http.response.body", "body": body})
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
-        """Send one part after the other, until there are no more or the client has disconnected."""
+        """Send the parts one after another, until there are no more or the client has disconnected."""
         gone = asyncio.run_coroutine_threadsafe(disconnected(proto.receive), self._loop)
         try:
             for part in parts:
@@ -161,7 +161,7 @@ class Gateway:
             _close(parts)
 
     def end_streams(self) -> None:
-        """End the asynchronous streams, which have no end of their own, because the worker is to end."""
+        """End the asynchronous streams when the worker ends, because they never end by themselves."""
         self._ending = True
         for task in self._pushing:
             task.cancel()
@@ -180,7 +180,7 @@ class Gateway:
                 async with asyncio.timeout(IDLE_SECONDS):
                     await proto.send({"type": "http.response.body", "body": part, "more_body": True})
         except (asyncio.CancelledError, TimeoutError):
-            pass  # it is not read any more, or nothing more is to be sent
+            pass  # the client no longer reads, or nothing more is to be sent
         except Exception:
             logger.exception("a stream broke off")
         finally:
@@ -193,7 +193,7 @@ class Gateway:
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
-        self._tasks.add(task)  # a loop itself keeps no task alive
+        self._tasks.add(task)  # the loop holds only weak references to tasks
         task.add_done_callback(self._tasks.discard)
 
 
@@ -214,7 +214,7 @@ def environ_of(scope: dict[str, Any]) -> Environ:
         "wsgi.input": io.BytesIO(),
     }
     for name, value in scope["headers"]:
-        if b"_" in name:  # it would pose as the header with a hyphen, which a proxy may have written
+        if b"_" in name:  # it would pass for the header with a hyphen, which a proxy may have written
             continue
         variable, text = _variable(name), value.decode("latin-1")
         if variable in environ:
@@ -224,7 +224,7 @@ def environ_of(scope: dict[str, Any]) -> Environ:
 
 
 def _with(environ: Environ, body: bytes | Refusal) -> Environ:
-    """Add a complete body, or the reason why there is none."""
+    """Add a complete body, or the reason for its refusal."""
     content = body if isinstance(body, bytes) else b""
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ |= {"wsgi.input": io.BytesIO(content), "CONTENT_LENGTH": str(len(content))}

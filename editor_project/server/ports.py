@@ -1,4 +1,4 @@
-"""The address that the service listens on, and no other process."""
+"""Claims the service's address, so that no other process listens on it."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def parse(bind: str) -> tuple[str, int]:
 def claim(address: str, port: int) -> socket.socket:
     """Return a socket that prevents others from listening on the address while it is open.
 
-    Workers share their port by SO_REUSEPORT, with which a second service could silently join, and each
-    would get half of the requests. So the port is first bound without it, which fails if anybody has the
-    port, and shared afterwards. Raises `Unusable`.
+    Workers share their port by SO_REUSEPORT, with which a second service could silently join, and each would
+    get half of the requests. So the port is first bound without it, which fails if it is in use, and shared
+    afterwards. Raises `Unusable`.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # Connections of a service that has just ended are no hindrance, one that still listens is.
+        # Connections of a service that has just ended do not matter, a listening one does.
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.bind((address, port))
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
         if sys.platform == "linux":
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        else:  # elsewhere what is bound stays unusable, and granian's workers have one socket together
+        else:  # elsewhere a bound port cannot be shared, and granian's workers share one socket
             held.close()
     except OSError as error:
         held.close()

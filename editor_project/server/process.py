@@ -1,4 +1,4 @@
-"""The parent of the workers: what `serve` and `serve_events` have in common."""
+"""The parent of the workers: the common part of `serve` and `serve_events`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def run(
 ) -> None:
     """Run workers on an address until a signal stops this process; raises `CommandError` if it cannot begin.
 
-    `pinned` is what `Processors.found` takes, `backpressure` how many connections each worker accepts.
-    `beside` is entered when everything else is ready.
+    `pinned` is passed to `Processors.found`, `backpressure` is how many connections each worker accepts. The
+    context manager `beside` is entered when everything else is ready.
     """
     try:
         address, port = ports.parse(bind)
@@ -43,17 +43,17 @@ def run(
         _check_database()
         _close_connections()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
-        # Workers are started afresh and read the settings by this name.
+        # Workers are spawned and read the settings by this name.
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
         processors = Processors.found(pinned)
         server = Granian(
-            "editor_project.wsgi:application",  # checked by granian; a worker loads what it serves
+            "editor_project.wsgi:application",  # checked by granian; a worker loads its application itself
             address=address,
             port=port,
             interface=Interfaces.WSGI,
             workers=workers,
             blocking_threads=served.threads,
-            # Of HTTP/2 granian limits neither the silence of a connection nor the size of its heads.
+            # For HTTP/2, granian limits neither the silence of a connection nor the size of its heads.
             http=HTTPModes.http1,
             http1_settings=clients.HTTP,
             backpressure=backpressure,
@@ -73,7 +73,7 @@ def _close_connections() -> None:
 
 
 def _check_database() -> None:
-    """Stop before starting if no request could be answered from the database."""
+    """Fail before starting if no request could be answered from the database."""
     try:
         pending = tables.lack_migrations()
     except Error as error:

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Final
 
 LOOK: Final = 0.1
-"""Seconds for which processors are watched before the first choice."""
+"""Seconds for which to observe the processors before the first choice."""
 
 PERIOD: Final = 5.0
-"""Seconds for which they are watched before another choice."""
+"""Seconds for which to observe them before another choice."""
 
 CROWDED: Final = 0.3
 """The share of a processor that others may use before a worker looks for a better one."""
 
 BETTER: Final = 0.2
-"""How much less busy the other one has to be."""
+"""How much less busy the other one must be."""
 
 READINESS: Final = 0.5
-"""The probability of moving then; workers that all move at once would meet again."""
+"""The probability of moving then; workers that all move at once would collide again."""
 
 _STAT: Final = Path("/proc/stat")
 _GROUPS: Final = Path("/proc/self/cgroup")
@@ -33,7 +33,7 @@ Busy = Mapping[int, float]
 
 
 class Processors:
-    """The processors among which workers choose; none if they are not to be bound."""
+    """The processors among which workers choose; none if workers are not bound."""
 
     def __init__(self, order: Sequence[int]) -> None:
         self.order = list(order)
@@ -46,7 +46,7 @@ class Processors:
         """Return the processors of this machine, the least busy first.
 
         `wish` is `on`, `off` or `auto`, which does not bind a process that was given only a part of the
-        machine: that was done with a plan, and others may have been given the same part.
+        machine: that was deliberate, and others may have been given the same part.
         """
         if wish == "off" or not hasattr(os, "sched_setaffinity") or not _STAT.exists():
             return cls([])
@@ -56,13 +56,13 @@ class Processors:
         before = busy()
         time.sleep(LOOK)
         worked = shares(before, busy(), LOOK)
-        # Of equally busy ones any will do, so that several services seldom begin with the same.
+        # The order of equally busy ones is random, so that several services seldom begin with the same.
         return cls(sorted(allowed, key=lambda one: (worked.get(one, 0), random.random())))  # noqa: S311
 
     def take(self, worker: int, workers: int) -> None:
         """Bind this process, the worker with this number (from 1), to a processor.
 
-        Each worker has its own processors to move between, as far as there are enough of them.
+        Each worker moves among its own processors, if there are enough.
         """
         if self.order:
             first = (worker - 1) % len(self.order)
@@ -70,7 +70,7 @@ class Processors:
             self._keep_to(self.order[0])
 
     def reconsider(self) -> None:
-        """Move to another processor if this one has been shared for a while and another is freer."""
+        """Move to another processor if this one has been shared for a while and another is less busy."""
         seconds = time.monotonic() - self._since
         if self._chosen is None or seconds < PERIOD:
             return
@@ -90,7 +90,7 @@ class Processors:
                 os.sched_setaffinity(int(thread.name), {processor})
             except ProcessLookupError:  # it has ended since
                 continue
-            except OSError:  # the processor is not ours any more: the system may choose
+            except OSError:  # the processor is no longer ours: let the system choose
                 self._chosen = None
                 return
         self._chosen = processor
@@ -101,7 +101,7 @@ class Processors:
 
 
 def better(others: Mapping[int, float], chosen: int) -> int | None:
-    """Return the processor to move to, None to stay; `others` is how busy others keep each of them."""
+    """Return the processor to move to, None to stay; `others` is each one's load by other processes."""
     target = min(others, key=lambda one: others[one])
     if others[chosen] < CROWDED or others[target] > others[chosen] - BETTER:
         return None
@@ -109,12 +109,12 @@ def better(others: Mapping[int, float], chosen: int) -> int | None:
 
 
 def shares(before: Busy, after: Busy, seconds: float) -> dict[int, float]:
-    """Return the share of the given seconds for which each processor has worked."""
+    """Return the share of the given seconds for which each processor was busy."""
     return {one: (after[one] - before[one]) / seconds for one in before.keys() & after.keys()}
 
 
 def busy() -> Busy:
-    """Return how long each processor of the machine has worked."""
+    """Return how long each processor of the machine was busy."""
     lines = (line.split() for line in _STAT.read_text().splitlines())
     tick = os.sysconf("SC_CLK_TCK")
     # user, nice, system, idle, iowait, irq, softirq, steal
@@ -126,7 +126,7 @@ def busy() -> Busy:
 
 
 def _has_quota() -> bool:
-    """Say whether the time of this process on its processors is limited."""
+    """Return whether the processor time of this process is limited."""
     groups = _GROUPS.read_text() if _GROUPS.exists() else ""
     own = [line.removeprefix("0::/") for line in groups.splitlines() if line.startswith("0::/")]
     files = [_LIMITS / "cpu/cpu.cfs_quota_us", *(_LIMITS / group / "cpu.max" for group in ["", *own])]

@@ -25,17 +25,17 @@ TICK: Final = 1.0
 """Seconds between checks of the parent and the processor."""
 
 GRACE: Final = 2.0
-"""Seconds in which a worker whose parent has ended may finish what it has begun."""
+"""Seconds for which a worker whose parent has ended may finish its requests."""
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 5000
-"""How many objects more than have gone may come before garbage is looked for; Python's own number is 700."""
+"""Garbage is collected after so many more allocations than deallocations; Python's default is 700."""
 
 
 class HandOver(CallbackScheduler):
-    """Passes each request to a function in the thread in which it arrives; granian would make a task."""
+    """Passes each request to a function in the thread in which it arrives; granian would create a task."""
 
     def __new__(cls, loop: asyncio.AbstractEventLoop, _take: Callable[[Any], None]) -> Self:
-        """Leave out what is needed for tasks alone."""
+        """Skip the parts that are needed only for tasks."""
         compiled: Any = super()
         made: Self = compiled.__new__(cls, loop, None, None, None, None)
         return made
@@ -46,7 +46,7 @@ class HandOver(CallbackScheduler):
 
 
 class Served(NamedTuple):
-    """What a worker serves, and with how much."""
+    """The application of a worker, and its limits."""
 
     application: Callable[[], Application]
     """Returns the WSGI application; called in the worker."""
@@ -63,7 +63,7 @@ def work(
     worker: int,
     *arguments: Any,
 ) -> None:
-    """Serve as the worker with this number, of so many, until a signal or the end of the parent.
+    """Serve as the worker with this number until a signal or the end of the parent.
 
     It starts what granian starts for its ASGI interface, but passes requests to the application in another
     way; `arguments` are granian's own.
@@ -83,7 +83,7 @@ def work(
         shutdown: WorkerSignal = set_loop_signals(loop)  # type: ignore[no-untyped-call]
 
         def end() -> None:
-            for gateway in gateways:  # granian waits for the end of all that it has begun to answer
+            for gateway in gateways:  # granian waits for all answers in progress
                 gateway.end_streams()
             shutdown.set()
 
@@ -91,7 +91,7 @@ def work(
             loop.add_signal_handler(number, end)
         return shutdown
 
-    # The two things that are to be different.
+    # The two differences.
     mp._new_cbscheduler = hand_over  # type: ignore[attr-defined]  # noqa: SLF001
     _signals.set_loop_signals = signals
     name, application, sockets, *others = arguments
@@ -100,10 +100,10 @@ def work(
 
 
 def _collect_seldom() -> None:
-    """Let Python's search for cycles of garbage leave out what is loaded by now, and run less often.
+    """Exclude the objects loaded so far from Python's garbage collection, and run it less often.
 
-    That is 170 000 objects, which are needed to the end. To go through all of them takes tens of
-    milliseconds, in which no request is answered; a save takes 6 % less of the processor so.
+    These are 170 000 objects, which live to the end. Traversing them takes tens of milliseconds, in which no
+    request is answered; this saves 6 % of the processor time of a save.
     """
     gc.collect()
     gc.freeze()
@@ -113,13 +113,13 @@ def _collect_seldom() -> None:
 def _watch(parent: int, processors: Processors) -> None:
     """Check once a second whether the parent exists and the processor is free enough.
 
-    A worker without its parent would go on serving: nothing could stop it, and the next `serve` would share
-    the port with it. Linux can send a signal at a parent's death, but means the death of the thread that
-    forked; asking for the parent's id works everywhere.
+    A worker without its parent would continue to serve: nothing could stop it, and the next `serve` would
+    share the port with it. Linux can send a signal when a parent dies, but means the death of the thread that
+    forked; checking the parent's id works everywhere.
     """
     while os.getppid() == parent:
         time.sleep(TICK)
-        with suppress(OSError):  # even without /proc, the parent is to be watched
+        with suppress(OSError):  # even without /proc, the parent must be watched
             processors.reconsider()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE)

@@ -1,6 +1,6 @@
-"""Ask the newsroom on behalf of a person, and say how its writer did.
+"""Ask the newsroom on behalf of a person, and send feedback on its writer.
 
-EDITOR_URL and EDITOR_API_KEY say where the service is, and who asks.
+EDITOR_URL and EDITOR_API_KEY name the service and the caller's key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from editor_client import Client
 
 
 def main() -> None:
-    """Print what the newsroom answers, and in which arm of a rollout its writer was."""
+    """Print the newsroom's answer, and the arm of its writer's rollout."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("person")
     parser.add_argument("message")

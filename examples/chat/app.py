@@ -1,7 +1,7 @@
-"""A receiver of webhooks that tells a chat what was published.
+"""A receiver of webhooks that posts publications to a chat.
 
-It takes what the editor sends, verifies the signature, and posts a line to an "incoming webhook" as Slack and
-others have it: `{"text": "…"}`.
+It receives messages from the editor, verifies the signature, and posts a line to an "incoming webhook" in the
+format of Slack and others: `{"text": "…"}`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHAT_URL = os.environ["CHAT_URL"]
 SECRETS = [Webhook(secret) for secret in os.environ["WEBHOOK_SECRETS"].split()]
 """The secret of the webhook; two of them while one replaces the other."""
 SEEN = os.environ.get("SEEN", "var/chat-seen.sqlite3")
-"""The file with the ids of the messages that the chat has been told."""
+"""The file with the ids of the messages that were posted to the chat."""
 
 app = Flask(__name__)
 with closing(sqlite3.connect(SEEN)) as database:
@@ -28,13 +28,13 @@ with closing(sqlite3.connect(SEEN)) as database:
 
 @app.post("/events")
 def take() -> tuple[str, int]:
-    """Tell the chat of an event, once; an answer that is no success makes the editor send it again."""
+    """Post an event to the chat, once; after an unsuccessful answer the editor sends it again."""
     if not any(is_signed(secret) for secret in SECRETS):
         return "The signature does not verify.", 401
     message_id = request.headers["webhook-id"]
     with closing(sqlite3.connect(SEEN)) as database:
         if database.execute("SELECT 1 FROM seen WHERE id = ?", [message_id]).fetchone():
-            return "", 204  # the answer to it was lost on the way
+            return "", 204  # the answer was lost on the way
         if not httpx.post(CHAT_URL, json={"text": line(request.json)}, timeout=5).is_success:
             return "The chat does not take it.", 502
         with database:
@@ -43,7 +43,7 @@ def take() -> tuple[str, int]:
 
 
 def is_signed(secret: Webhook) -> bool:
-    """Say whether the request was signed with the secret, over these very bytes and not long ago."""
+    """Return whether the request was recently signed with the secret, over exactly these bytes."""
     try:
         secret.verify(request.get_data(), dict(request.headers), json_parse=False)
     except WebhookVerificationError:
@@ -52,7 +52,7 @@ def is_signed(secret: Webhook) -> bool:
 
 
 def line(event: dict[str, Any]) -> str:
-    """Return what the chat shows of an event."""
+    """Return the chat's line for an event."""
     who = event["actor"]["id"] or "The service"
     what = event["type"].partition(".")[2]
     about = event["resource"]["id"] if event["resource"] else event["workspaceId"]

@@ -1,7 +1,7 @@
-"""A web application that reads its prompt from the editor, and goes on when the editor is down.
+"""A web application that reads its prompt from the editor, and continues when the editor is down.
 
-It asks at every request, so that what is published is used at once. When there is no good answer it
-uses the last one, which it also keeps on disk, and says so.
+It reads the prompt for every request, so that published changes apply at once. Without a good answer it uses
+the last one, which it also stores on disk, and says so.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from flask import Flask, request
 
 AGENT = "answering"
 BUILT_IN = "You answer customers. Say that somebody will call them back."
-"""What is used when the editor has never been reached: good enough to go on with."""
+"""Used if the editor was never reached: good enough to continue."""
 
 client = Client(
     os.environ["EDITOR_URL"],
     api_key=os.environ["EDITOR_API_KEY"],
-    timeout=2,  # of a request that somebody waits for
+    timeout=2,  # because a user is waiting for the answer
     cache_dir=os.environ.get("PROMPT_CACHE", "var/prompts"),
 )
 app = Flask(__name__)
@@ -27,7 +27,7 @@ app = Flask(__name__)
 def instructions(topic: str) -> tuple[str, str]:
     """Return the instructions for a topic, and whether they are live, stale or built in.
 
-    What is wrong with the key or the agent is raised: that is no outage, and somebody has to mend it.
+    Errors of the key or the agent are raised: they are no outage, and need to be fixed.
     """
     try:
         agent = client.get_agent(AGENT).details(request_context={"topic": topic})
@@ -38,6 +38,6 @@ def instructions(topic: str) -> tuple[str, str]:
 
 @app.get("/answer")
 def answer() -> dict[str, str]:
-    """Answer a question; the model of your choice would be asked here."""
+    """Answer a question; a real application would call its model here."""
     text, state = instructions(request.args.get("topic", ""))
     return {"state": state, "system": text, "user": request.args["question"]}

@@ -1,9 +1,9 @@
-"""Show what a branch would change of what the agents are told, and refuse what would not count.
+"""Show how a branch would change the agents' overrides, and refuse invalid files.
 
     python check_overrides.py origin/main
 
-Ends with 1 when an override file would be ignored: it does not parse, holds what an override of its
-agent may not, or belongs to no agent.
+Exits with 1 if an override file would be ignored: it does not parse, contains fields that its agent does not
+allow, or belongs to no agent.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Override = Mapping[str, Any]
 
 
 def git(*arguments: str) -> str | None:
-    """Return what a git command prints; None when it fails."""
+    """Return the output of a git command; None if it fails."""
     done = subprocess.run(["git", *arguments], capture_output=True, encoding="utf-8", check=False)  # noqa: S603, S607
     return done.stdout if done.returncode == 0 else None
 
 
 def override_at(commit: str, path: Path) -> Override:
-    """Return what an override file held in a commit; nothing when it was missing, or could not be read."""
+    """Return an override file's content in a commit; empty if it is missing or unreadable."""
     text = git("show", f"{commit}:./{path}")
     try:
         found = json.loads(text or "{}")
@@ -43,7 +43,7 @@ def override_at(commit: str, path: Path) -> Override:
 
 
 def lines(value: Any) -> list[str]:
-    """Return a value as the lines that people compare."""
+    """Return a value as lines for comparison."""
     text = (
         value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
     )
@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("base", help="the branch that the pull request is for, such as origin/main")
     parser.add_argument("--folder", type=Path, default=Path("service/editor"), help="EDITOR_CODE_PATH")
     given = parser.parse_args()
-    logging.basicConfig(format="%(message)s", stream=sys.stdout)  # says why a file would be ignored
+    logging.basicConfig(format="%(message)s", stream=sys.stdout)  # explains why a file would be ignored
     base = (git("merge-base", given.base, "HEAD") or "").strip()
     if not base:
         parser.error(f"{given.base} and HEAD have no commit in common; is it fetched?")

@@ -1,1 +1,1 @@
-"""Feedback: what people say of an answer, by the version that gave it."""
+"""Feedback on answers, by the version that gave them."""

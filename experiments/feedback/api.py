@@ -29,7 +29,7 @@ _ABOUT: Final = (
 
 
 class FeedbackViewSet(EditorViewSet):
-    """What people say of answers."""
+    """Feedback on answers."""
 
     subject = "feedback"
     created = frozenset({"create"})
@@ -52,7 +52,7 @@ class FeedbackViewSet(EditorViewSet):
         return Feedbacks.current()
 
     def list(self, request: Request) -> Response:
-        """List what was said of a resource, newest first."""
+        """List the feedback on a resource, newest first."""
         given = request.query_params
         found = self.feedback.list(
             given.get("kind", ""),
@@ -65,7 +65,7 @@ class FeedbackViewSet(EditorViewSet):
         return self.page_of(page, found.order_by(*page.order))
 
     def create(self, request: Request) -> Response:
-        """Say something of an answer."""
+        """Give feedback on an answer."""
         given = FeedbackCreate.read(request)
         about = About(given["resource"]["kind"], given["resource"]["id"]) if "resource" in given else None
         if "runId" in given and ("versionId" in given or "arm" in given):
@@ -82,7 +82,7 @@ class FeedbackViewSet(EditorViewSet):
         return Response(self.dump(said.feedback), status=201 if said.is_new else 200)
 
     def summary(self, request: Request) -> Response:
-        """Sum up what was said of a resource, by version, arm and name."""
+        """Sum up the feedback on a resource, by version, arm and name."""
         given = request.query_params
         found = self.feedback.summed(given.get("kind", ""), given.get("id", ""), by=self.caller)
         return Response(self.dump(found))

@@ -13,17 +13,17 @@ from versioning.models import Workspace
 MAX_NAME: Final = 64
 MAX_TEXT: Final = 200
 MAX_COMMENT: Final = 2048
-"""In bytes, of UTF-8."""
+"""In bytes of UTF-8."""
 
 
 class Feedback(models.Model):
-    """What somebody said of a version."""
+    """Feedback on a version."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
     resource_id = models.CharField(max_length=200)
     version_id = models.CharField(max_length=80, blank=True)
-    """Empty for what code defines."""
+    """Empty for the version defined in code."""
     arm = models.CharField(max_length=64, blank=True)
     run_id = models.UUIDField(null=True)
     name = models.CharField(max_length=MAX_NAME)

@@ -16,7 +16,7 @@ Value = StrictBool | StrictInt | StrictFloat | StrictStr
 
 
 class FeedbackCreate(RequestSchema):
-    """What is said of an answer: by its run, or by the version that gave it."""
+    """Feedback on an answer: by its run, or by the version that gave it."""
 
     run_id: NotEmpty = UNCHANGED
     resource: ReferencedResource = UNCHANGED
@@ -31,7 +31,7 @@ class FeedbackCreate(RequestSchema):
 
 
 class FeedbackAnswer(ResponseSchema):
-    """What was said of a version."""
+    """Feedback on a version."""
 
     id: Annotated[str, Source(lambda said: str(said.pk))]
     version_id: Annotated[str | None, Source(lambda said: said.version_id or None)]
@@ -45,13 +45,13 @@ class FeedbackAnswer(ResponseSchema):
 
 
 class FeedbackPage(PageOf):
-    """What was said, newest first."""
+    """Feedback, newest first."""
 
     feedback: Annotated[list[FeedbackAnswer], Source("items")]
 
 
 class SummaryAnswer(ResponseSchema):
-    """What was said of a version under one name."""
+    """The feedback on a version under one name."""
 
     version_id: str | None
     arm: str | None
@@ -62,6 +62,6 @@ class SummaryAnswer(ResponseSchema):
 
 
 class FeedbackSummary(ResponseSchema):
-    """What was said, summed up."""
+    """The feedback, summed up."""
 
     summary: Annotated[list[SummaryAnswer], Source(lambda found: found)]

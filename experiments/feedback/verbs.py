@@ -30,9 +30,9 @@ from versioning.verbs import Verbs
 
 Value = float | str | bool
 MAX_NUMBER: Final = 2**53
-"""From this number on, JSON numbers are not exact everywhere."""
+"""From this number on, some programs cannot represent JSON numbers exactly."""
 ATTEMPTS: Final = 3
-"""How often a run is looked for that another process may be about to write."""
+"""How often to look for a run that another process may be about to write."""
 
 
 class About(NamedTuple):
@@ -44,7 +44,7 @@ class About(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What was said, and whether it was said before."""
+    """The feedback, and whether it had already been given."""
 
     feedback: Feedback
     is_new: bool
@@ -52,16 +52,16 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What was said of a version under one name."""
+    """The feedback on a version under one name."""
 
     version_id: str | None
     arm: str | None
     name: str
     count: int
     mean: float | None
-    """Of the numbers; None if there are none."""
+    """The mean of the numbers; None if there are none."""
     counts: Mapping[str, int]
-    """Of the texts and booleans."""
+    """The counts of the texts and booleans."""
 
 
 def give(
@@ -77,11 +77,11 @@ def give(
     external_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Given:
-    """Say something of a version, by the run that served it or by name.
+    """Give feedback on a version, by the run that served it or directly.
 
-    By a run it is about the called agent, unless `about` names another resource that took part. Whoever may
-    run the agent may say it. The same `external_id` again changes nothing. Raises `NotFound`, `Forbidden`
-    and `Invalid`.
+    By a run it is about the called agent, unless `about` names another resource of the run. Everyone who may
+    run the agent may give feedback. Repeating an `external_id` changes nothing. Raises `NotFound`,
+    `Forbidden` and `Invalid`.
     """
     by = caller_of(by)
     _check(name, value, comment, external_id)
@@ -133,7 +133,7 @@ def list_readable(
     name: str | None = None,
     by: Who = APPLICATION,
 ) -> QuerySet[Feedback]:
-    """Return what was said of a resource, newest first; needs the right to drafts."""
+    """Return the feedback on a resource, newest first; requires the right to read drafts."""
     by, found_kind = caller_of(by), kind_named(kind)
     resource = feedback.editor.collection(found_kind).find_or_defined(resource_id, by=by)
     by.require(Right.READ_DRAFTS, resource.workspace_id)
@@ -143,7 +143,7 @@ def list_readable(
 
 
 def summed(feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION) -> Sequence[Summary]:
-    """Return what was said of each version in each arm under each name; needs the right to drafts."""
+    """Return the feedback by version, arm and name, summed up; requires the right to read drafts."""
     rows = list_readable(feedback, kind, resource_id, by=by).order_by()
     said: defaultdict[tuple[str, str, str], Counter[Value]] = defaultdict(Counter)
     for version_id, arm, name, value in rows.values_list("version_id", "arm", "name", "value").iterator():
@@ -152,7 +152,7 @@ def summed(feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATIO
 
 
 class Feedbacks(Verbs):
-    """What people say of answers."""
+    """Feedback on answers."""
 
     give = give
     list = list_readable
@@ -173,7 +173,7 @@ def _summary(version_id: str, arm: str, name: str, counted: Counter[Any]) -> Sum
 
 
 def _as_key(value: Value) -> Any:
-    """Return a value so that `1`, `true` and `"1"` are told apart as numbers and words."""
+    """Return a text for a value that distinguishes `1`, `true` and `"1"`."""
     if isinstance(value, bool):
         return False, "true" if value else "false"
     return (True, value) if isinstance(value, int | float) else (False, value)
@@ -197,7 +197,7 @@ def _check(name: str, value: Value, comment: str, external_id: str | None) -> No
 
 
 def _run(run_id: str) -> ServedRun:
-    """Return a run; one that was over a moment ago may still have to be written, in another process too."""
+    """Return a run; one that has just ended may not be written yet, perhaps by another process."""
     known = ServedRun.objects.filter(pk=uuid_of(run_id))
     found = known.first()
     if found is None:

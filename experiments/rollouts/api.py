@@ -69,7 +69,7 @@ class RolloutViewSet(EditorViewSet):
         return Rollouts.current()
 
     def list(self, request: Request) -> Response:
-        """List the rollouts of what the caller may read, newest first."""
+        """List the rollouts of resources that the caller may read, newest first."""
         given = request.query_params
         found = self.rollouts.list(
             kind=given.get("kind"),
@@ -100,12 +100,12 @@ class RolloutViewSet(EditorViewSet):
         return self._answer(request, self.rollouts.find(id, by=self.caller))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Change the shares."""
+        """Change the shares of a rollout."""
         weights = [(one["name"], one["weight"]) for one in RolloutUpdate.read(request)["arms"]]
         return self._answer(request, self.rollouts.change(id, weights, by=self.caller))
 
     def stop(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Serve the active version to everybody again."""
+        """Serve the active version to everyone again."""
         reason = RolloutStop.read(request).get("reason", "")
         return self._answer(request, self.rollouts.stop(id, reason=reason, by=self.caller))
 

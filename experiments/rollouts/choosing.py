@@ -1,4 +1,4 @@
-"""Which version a request gets while a rollout runs."""
+"""Chooses the version of a request while a rollout runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue
 
 Rules = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""The rules of the rollouts that are running, by kind and id."""
+"""The rules of the running rollouts, by kind and id."""
 
 
 def _read_rules() -> Rules:
@@ -26,23 +26,23 @@ def _read_rules() -> Rules:
 
 
 class ByRollout:
-    """Chooses the version of the arm that a request is in."""
+    """Chooses the version of the request's arm."""
 
     def __init__(self) -> None:
         self._rules: FollowedValue[Rules] = FollowedValue(
             _read_rules,
             ("rollout", None),
-            ("workspace", None),  # with which its rollouts go
+            ("workspace", None),  # its rollouts are deleted with it
         )
 
     def speaks_of(self, kind: ResourceKind) -> Collection[str]:
-        """Return the resources with a rollout that is running."""
+        """Return the resources with a running rollout."""
         return self._rules.get().get(kind.slug, {})
 
     def choose(
         self, kind: ResourceKind, ids: Collection[str], context: Mapping[str, Any]
     ) -> Mapping[str, Choice]:
-        """Return the version of the arm that the context is in, by id."""
+        """Return the version of the context's arm, by resource id."""
         rules = self._rules.get().get(kind.slug, {})
         return {one: _choice(rules[one], context) for one in ids if one in rules}
 

@@ -1,4 +1,4 @@
-"""What a running rollout keeps from happening, and what ends it."""
+"""What a running rollout prevents, and what ends it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ END_ROLLOUT: Final = "end_rollout"
 
 
 class RolloutRunning(Conflict):
-    """A rollout of the resource is running, so that what everybody else gets must not change."""
+    """A rollout of the resource is running, so that the active version must not change."""
 
     code = "rollout_running"
 
@@ -35,12 +35,12 @@ class RolloutRunning(Conflict):
 
 
 def target(resource: VersionedResource) -> Target:
-    """Return what a rollout stores of a resource."""
+    """Return the columns by which a rollout refers to a resource."""
     return target_of(resource, get_editor().code)
 
 
 def running_of(resource: VersionedResource) -> Rollout | None:
-    """Return the rollout of a resource that is running."""
+    """Return the running rollout of a resource, if any."""
     return Rollout.objects.running().about(target(resource)).first()
 
 
@@ -51,7 +51,7 @@ def refuse_running(resource: VersionedResource) -> None:
 
 
 def _check_publication(request: gate.PublishRequest) -> gate.Then | None:
-    # A label is free: what it releases is asked for by its name, and no arm takes its place.
+    # Labels are not affected: their versions are requested by name, and no arm replaces them.
     return None if request.label is not None else _check_end(request)
 
 
@@ -65,7 +65,7 @@ def _check_end(request: gate.PublishRequest | gate.TakeDownRequest) -> gate.Then
 
 
 def _refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
-    """Return what `_check_publication` would raise, for many in one statement."""
+    """Return what `_check_publication` would raise for many requests, in one statement."""
     moves = [one for one in requests if one.label is None and not one.options.get(END_ROLLOUT)]
     targets = {id(one): target(one.resource) for one in moves}
     wanted = Q(pk=None)

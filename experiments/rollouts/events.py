@@ -1,4 +1,4 @@
-"""The events of rollouts, and the sentences in which people are told of them."""
+"""The events of rollouts, and the sentences that describe them to people."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
         gettext_lazy("{who} made “{arm}” of the rollout live"),
     ),
 }
-"""By type: the sentence that names the resource, and the one for a page about it."""
+"""By type: the sentence that names the resource, and the form for the resource's own page."""
 
 
 def _of_rollout(event: Event, names: Names) -> Sentence:

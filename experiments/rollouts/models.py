@@ -18,24 +18,24 @@ MAX_REASON: Final = 1000
 
 
 class State(models.TextChoices):
-    """What has become of a rollout."""
+    """The state of a rollout."""
 
     RUNNING = "running"
     STOPPED = "stopped"
-    """Everybody gets the active version again."""
+    """Everyone gets the active version again."""
     COMPLETED = "completed"
-    """The version of one of its arms is the active one."""
+    """The version of one of its arms has become the active one."""
 
 
 class RolloutQuerySet(models.QuerySet["Rollout"]):
     """Queries for rollouts."""
 
     def running(self) -> Self:
-        """Filter those that serve their arms."""
+        """Filter running rollouts."""
         return self.filter(state=State.RUNNING)
 
     def about(self, resource: Target) -> Self:
-        """Filter by resource: a later one with the same id has none of the earlier one's."""
+        """Filter by resource: a later one with the same id does not inherit rollouts."""
         return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
 
     def locked(self) -> Self:
@@ -44,7 +44,7 @@ class RolloutQuerySet(models.QuerySet["Rollout"]):
 
 
 class Rollout(models.Model):
-    """Other versions of a resource for a share of the requests. The record stays when it is over."""
+    """Other versions of a resource for a share of the requests. The record stays after the end."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
@@ -53,21 +53,21 @@ class Rollout(models.Model):
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
     seed = models.CharField(max_length=36)
-    """What makes the buckets of two rollouts independent of each other."""
+    """Makes the buckets of two rollouts independent of each other."""
     bucket_by = models.CharField(max_length=MAX_PATH)
-    """Where in the request context the key is."""
+    """The path of the bucket key in the request context."""
     arms = models.JSONField()
-    """As `Arm` has them, in their order."""
+    """In the form and order of `Arm`."""
     state = models.CharField(max_length=16, choices=State, default=State.RUNNING)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     author_name = models.TextField(blank=True)
-    """The user name at the time: it outlives the account. Empty for the application."""
+    """The user name at the time, which outlives the account. Empty for the application."""
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
-    """Why it was stopped, in somebody's words."""
+    """The given reason for stopping it."""
 
     objects = RolloutQuerySet.as_manager()
 
@@ -110,7 +110,7 @@ class Rollout(models.Model):
         return {"id": str(self.pk), "seed": self.seed, "bucketBy": self.bucket_by, "arms": arms}
 
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
-        """Store and record that it is over, in the transaction that has locked the resource."""
+        """Store and record the end, in the transaction that has locked the resource."""
         self.state, self.ended_at, self.reason = state, timezone.now(), reason
         self.save(update_fields=["state", "ended_at", "reason"])
         self.record(state.value, by, target, **detail)

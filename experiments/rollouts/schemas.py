@@ -36,7 +36,7 @@ class NewArm(RequestSchema):
 
 
 class RolloutCreate(PublishOptions):
-    """What is served to which share of the requests."""
+    """The versions and their shares of the requests."""
 
     resource: ReferencedResource
     bucket_by: Annotated[
@@ -46,27 +46,27 @@ class RolloutCreate(PublishOptions):
 
     @staticmethod
     def arms_of(body: Json) -> list[Arm]:
-        """Return the arms of a body that is valid."""
+        """Return the arms of a valid body."""
         return [
             Arm(name=one["name"], version_id=one["versionId"], weight=one["weight"]) for one in body["arms"]
         ]
 
 
 class Weight(RequestSchema):
-    """Another share for an arm."""
+    """A new share for an arm."""
 
     name: NotEmpty
     weight: _WEIGHT
 
 
 class RolloutUpdate(RequestSchema):
-    """Other shares; arms that are not named keep theirs."""
+    """New shares; unnamed arms keep theirs."""
 
     arms: Annotated[list[Weight], Field(max_length=MAX_ARMS)]
 
 
 class RolloutStop(RequestSchema):
-    """Why it is stopped."""
+    """The reason for stopping it."""
 
     reason: Annotated[str, Field(description=f"Trimmed, up to {MAX_REASON} characters.")] = UNCHANGED
 
@@ -78,7 +78,7 @@ class RolloutComplete(PublishOptions):
 
 
 class _Reference(NamedTuple):
-    """The resource of a rollout, as events name theirs."""
+    """The resource of a rollout, in the form of events."""
 
     resource_kind: str
     resource_id: str
@@ -97,7 +97,7 @@ class ArmAnswer(ResponseSchema):
 
 
 class RolloutAnswer(ResponseSchema):
-    """What is served to which share of the requests, and what came of it."""
+    """The versions, their shares of the requests, and the result."""
 
     id: Annotated[Uuid, Source(lambda rollout: str(rollout.pk))]
     workspace_id: str
@@ -113,6 +113,6 @@ class RolloutAnswer(ResponseSchema):
 
 
 class RolloutPage(PageOf):
-    """Rollouts, the newest first."""
+    """Rollouts, newest first."""
 
     rollouts: Annotated[list[RolloutAnswer], Source("items")]

@@ -28,7 +28,7 @@ from versioning.verbs import Verbs
 
 
 class RolloutEnded(Conflict):
-    """A rollout is over, and is not changed any more."""
+    """A rollout has ended and cannot be changed any more."""
 
     code = "rollout_ended"
 
@@ -47,11 +47,11 @@ def start(
     by: Who = APPLICATION,
     **options: Any,
 ) -> Rollout:
-    """Serve the versions of the arms to a share of the requests; needs the right to publish.
+    """Serve the versions of the arms to a share of the requests; requires the right to publish.
 
-    Every version passes the gate, whose `options` can be given. Raises `RolloutRunning` if one is running,
-    `Invalid` for arms that cannot be, and where no version is active or the override is a file; and what the
-    gate raises.
+    Every version passes the gate, which accepts `options`. Raises `RolloutRunning` if one is running,
+    `Invalid` for invalid arms, and if no version is active or the override is a file; and what the gate
+    raises.
     """
     by, given = caller_of(by), gate.only_options(options)
     refuse_path("bucketBy", bucket_by)
@@ -88,7 +88,7 @@ def start(
 
 
 def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
-    """Return a rollout to whoever may read its resource; raises `NotFound`."""
+    """Return a rollout to callers who may read its resource; raises `NotFound`."""
     found = Rollout.objects.filter(pk=uuid_of(rollout_id)).first()
     if found is None:
         raise NotFound
@@ -105,7 +105,7 @@ def list_readable(
     workspace_id: str | None = None,
     by: Who = APPLICATION,
 ) -> RolloutQuerySet:
-    """Return the rollouts of the resources that the caller may read; all arguments narrow the list."""
+    """Return the rollouts of the resources that the caller may read; all arguments filter the list."""
     by = caller_of(by)
     narrowed = {"kind": kind, "resource_id": resource_id, "state": state, "workspace": workspace_id}
     found = Rollout.objects.filter(**{name: one for name, one in narrowed.items() if one is not None})
@@ -122,7 +122,7 @@ def list_readable(
 def change(
     rollouts: Verbs, rollout_id: str, weights: Sequence[tuple[str, int]], *, by: Who = APPLICATION
 ) -> Rollout:
-    """Give arms other weights by their names; raises `RolloutEnded`, and `Invalid` for what cannot be."""
+    """Change the weights of arms by name; raises `RolloutEnded`, and `Invalid` for invalid weights."""
     by = caller_of(by)
     with _changing(rollouts, rollout_id, by) as (rollout, resource):
         before, after = rollout.placed_arms, reweighted(rollout.placed_arms, weights)
@@ -135,7 +135,7 @@ def change(
 
 @retry_on_conflict
 def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLICATION) -> Rollout:
-    """Serve the active version to everybody again; raises `RolloutEnded`."""
+    """Serve the active version to everyone again; raises `RolloutEnded`."""
     by, reason = caller_of(by), reason.strip()
     checked_text("reason", reason, MAX_REASON)
     with _changing(rollouts, rollout_id, by) as (rollout, resource):
@@ -147,7 +147,7 @@ def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLIC
 def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATION, **options: Any) -> Rollout:
     """Make the version of an arm the active one, in the transaction that ends the rollout.
 
-    Raises `RolloutEnded`, `Invalid` for an arm that there is none of, and what the gate raises.
+    Raises `RolloutEnded`, `Invalid` for an unknown arm, and what the gate raises.
     """
     by, given = caller_of(by), gate.only_options(options)
     with _changing(rollouts, rollout_id, by) as (rollout, resource):
@@ -167,7 +167,7 @@ class Rollouts(Verbs):
         arms = [Arm(name="short", version_id=version_id, weight=500)]  # five percent
         editor.rollouts.start("agent", "writer", bucket_by="userId", arms=arms, by=user)
 
-    `by` is who acts, with their rights; the default is the application.
+    `by` is the caller, with their rights; the default is the application.
     """
 
     start = start
@@ -201,7 +201,7 @@ def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedReso
 
 @contextmanager
 def _changing(rollouts: Verbs, rollout_id: str, by: Caller) -> Iterator[tuple[Rollout, VersionedResource]]:
-    """Lock the resource of a rollout that is running, and then the rollout, for this transaction."""
+    """Lock the resource of a running rollout, and then the rollout, for this transaction."""
     rollout = find(rollouts, rollout_id, by=by)
     collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
     with events.transaction(), changing(collection, rollout.resource_id, Right.PUBLISH, by) as resource:

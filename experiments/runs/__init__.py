@@ -1,1 +1,1 @@
-"""What runs used and served: recorded while they end, and remembered for a while."""
+"""What runs used and served: recorded when they end, and stored for a while."""

@@ -9,7 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 REMEMBERED: Final = datetime.timedelta(days=30)
-"""How long a run leads back to what it served."""
+"""For how long the versions that a run served are stored."""
 
 
 class ServedRun(models.Model):
@@ -19,7 +19,7 @@ class ServedRun(models.Model):
     called = models.CharField(max_length=200)
     """The id of the called agent."""
     served = models.JSONField()
-    """By `<kind>/<id>`: `[version id or null, arm or null]`, of the agents that ran and the blocks shown."""
+    """By `<kind>/<id>`: `[version id or null, arm or null]`, for the agents that ran and the blocks shown."""
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:

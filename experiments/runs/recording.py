@@ -1,7 +1,7 @@
-"""Record what runs used and served: in memory at first, written every moment, so that no run waits.
+"""Record what runs used and served: in memory first, and written periodically, so that no run waits.
 
-What runs served is written soon, because feedback about them may follow at once in another process; what they
-used is written together for longer. A process that is killed loses what it has not written yet.
+Served versions are written soon, because feedback on them may follow at once in another process; usage is
+collected for longer. A process that is killed loses its unwritten records.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from versioning.models import connections
 from versioning.runtime.observing import RunUse
 
 SECONDS: Final = 0.25
-"""How often it is written what runs served, while there are any."""
+"""How often served versions are written, while there are any."""
 SECONDS_OF_COUNTS: Final = 2.0
-"""How often it is written what they used."""
+"""How often usage is written."""
 SECONDS_AFTER_FAILURE: Final = 5.0
-"""How long nothing is tried when the database could not be reached."""
+"""How long to wait after the database could not be reached."""
 MAX_UNWRITTEN: Final = 10_000
-"""How many runs are remembered while the database is away."""
+"""The maximum number of runs held while the database is unavailable."""
 
 logger = logging.getLogger(__name__)
 
 
 class Recorder:
-    """What the runs of this process used and served, until it is written."""
+    """The usage and served versions of the runs of this process, until they are written."""
 
     every: float | None = SECONDS
-    """After how many seconds it is written; None writes it when `write` is called, and not before."""
+    """The seconds between writes; None writes only when `write` is called."""
 
     def __init__(self) -> None:
         self._reset()
-        os.register_at_fork(after_in_child=self._reset)  # the parent writes what it has recorded
+        os.register_at_fork(after_in_child=self._reset)  # the parent writes its own records
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class Recorder:
         self._writer: threading.Thread | None = None
 
     def observe(self, use: RunUse) -> None:
-        """Record a run that is over."""
+        """Record a run that has ended."""
         served, used = served_by(use), counts_of(use, timezone.now())
         with self._lock:
             self._served.append(served)
@@ -63,7 +63,7 @@ class Recorder:
         self._news.set()
 
     def write(self, *, with_counts: bool = True) -> bool:
-        """Write what is recorded by now, and say whether that was possible; if not, it is written later."""
+        """Write the records, and return whether that was possible; if not, they are written later."""
         with self._writing:
             with self._lock:
                 served, self._served = self._served, []
@@ -89,7 +89,7 @@ class Recorder:
             target=self._write_always, args=[every], name="usage-writer", daemon=True
         )
         self._writer.start()
-        # Processes that multiprocessing forks, as those of `serve` are, end without `atexit`.
+        # Processes forked by multiprocessing, such as those of `serve`, end without `atexit`.
         Finalize(None, self.write, exitpriority=0)
 
     def _write_always(self, every: float) -> None:
@@ -113,6 +113,6 @@ class Recorder:
 
 
 RECORDER: Final = Recorder()
-"""That of this process."""
+"""The recorder of this process."""
 OBSERVER: Final = RECORDER.observe
-"""What the application declares."""
+"""The observer that the application declares."""

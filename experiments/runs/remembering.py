@@ -1,4 +1,4 @@
-"""What runs served, which is remembered for a while."""
+"""The versions that runs served, stored for a while."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT_ONCE: Final = 1000
 
 
 def served_by(use: RunUse) -> ServedRun:
-    """Return the row of a run that is over."""
+    """Return the row for a run that has ended."""
     served: dict[str, list[str | None]] = {}
     for agent in (one.served for one in use.agents.values()):
         arm = agent.outcome["arm"] if agent.outcome else None
@@ -38,7 +38,7 @@ def reference(kind: str, resource_id: str) -> str:
 
 
 def forget_old() -> None:
-    """Delete runs of which nothing is said any more, in batches."""
+    """Delete runs that are too old for feedback, in batches."""
     old = ServedRun.objects.filter(created_at__lt=timezone.now() - REMEMBERED).order_by("created_at")
     while some := list(old.values_list("pk", flat=True)[:AT_ONCE]):
         ServedRun.objects.filter(pk__in=some).delete()

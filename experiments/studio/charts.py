@@ -1,4 +1,4 @@
-"""Small charts of runs a day, which templates draw as SVG."""
+"""Small charts of runs per day, which templates draw as SVG."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ WIDTH: Final = 120
 HEIGHT: Final = 24
 MAX_DAYS: Final = 31
 DAYS: Final = datetime.timedelta(days=MAX_DAYS - 1)
-"""What charts look back on, with today."""
+"""The number of days before today on a chart."""
 MIN_DAYS: Final = 14
-"""As many days a chart has room for, so that one day is a bar and not a wall."""
+"""The minimum number of days on a chart, so that a single day is not a huge bar."""
 
 
 @dataclass(kw_only=True)
 class Chart:
-    """Runs a day, without gaps, oldest first."""
+    """Runs per day, without gaps, oldest first."""
 
     first: datetime.date
     last: datetime.date
     runs: Sequence[int]
     highest: int = 0
-    """What the top of the chart stands for; charts that are compared have the same."""
+    """The value at the top of the chart; charts to be compared share it."""
 
     @classmethod
     def of(cls, days: Mapping[datetime.date, int]) -> Chart | None:
-        """Return the chart of the last days up to the last one that has runs; None without any."""
+        """Return the chart of the last days, up to the last one with runs; None without runs."""
         if not days:
             return None
         last = max(days)
@@ -49,5 +49,5 @@ class Chart:
 
     @property
     def box(self) -> str:
-        """The box in which the bars are."""
+        """The box that contains the bars."""
         return f"0 0 {WIDTH} {HEIGHT}"

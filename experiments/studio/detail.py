@@ -1,4 +1,4 @@
-"""The page of a rollout: its numbers side by side, other shares, stopping it, and making an arm live."""
+"""The page of a rollout: its numbers side by side, new shares, stopping it, and making an arm live."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EARLIER = 20
 
 
 class OneRollout(ResourcePage):
-    """A page about one rollout of the resource, for those who may read its drafts."""
+    """A page about one rollout of the resource, for people who may read its drafts."""
 
     tab = "rollouts"
     right = Right.READ_DRAFTS
@@ -42,7 +42,7 @@ class OneRollout(ResourcePage):
 
     @cached_property
     def rollout(self) -> Rollout:
-        """The rollout; raises `NotFound` for one of another resource."""
+        """The rollout; raises `NotFound` if it is of another resource."""
         self.require(self.right)
         found = Rollouts.current().find(self.rollout_id, by=self.caller)
         if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
@@ -92,13 +92,13 @@ class RolloutPage(OneRollout):
     """Shows a rollout."""
 
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Show it."""
+        """Show the rollout."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         return self.show()
 
 
 class LatestRolloutPage(RolloutPage):
-    """Shows the rollout that is running, or the last one; or says how one is started."""
+    """Shows the running rollout, or the last one; or explains how to start one."""
 
     @cached_property
     def rollout(self) -> Rollout:
@@ -111,7 +111,7 @@ class LatestRolloutPage(RolloutPage):
         return newest
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page of the rollout, or the one that says how to begin."""
+        """Return the page of the rollout, or the one that explains how to start one."""
         try:
             _newest = self.rollout
         except NotFound:
@@ -122,16 +122,16 @@ class LatestRolloutPage(RolloutPage):
 
 
 class WeightsPage(OneRollout):
-    """Gives the arms of a rollout other shares."""
+    """Changes the shares of a rollout's arms."""
 
     right = Right.PUBLISH
 
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Lead to the page of the rollout, whose form this is."""
+        """Redirect to the page of the rollout, which has the form."""
         return self.go(of_rollout(self.rollout))
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Change them; what is wrong stays in the form."""
+        """Change them; after an error, show the form again."""
         form = WeightsForm(request.POST, arms=self.rollout.placed_arms)
         if not form.is_valid():
             return self.show(status=400, weights_form=form)
@@ -147,12 +147,12 @@ class WeightsPage(OneRollout):
 
 
 class StopPage(OneRollout):
-    """Stops a rollout: everybody gets what is live."""
+    """Stops a rollout: everyone gets the live version."""
 
     right = Right.PUBLISH
 
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Lead to the page of the rollout, whose button this is."""
+        """Redirect to the page of the rollout, which has the button."""
         return self.go(of_rollout(self.rollout))
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
@@ -172,13 +172,13 @@ class StopPage(OneRollout):
 
 
 class CompletePage(OneRollout, DifferencesPage):
-    """Shows what changes for everybody else, and makes the version of an arm live."""
+    """Shows what changes for everyone else, and makes the version of an arm live."""
 
     right = Right.PUBLISH
 
     @cached_property
     def arm(self) -> Arm:
-        """The arm; raises `NotFound` if there is none of the name."""
+        """The arm; raises `NotFound` for an unknown name."""
         found = next((one for one in self.rollout.placed_arms if one.name == self.arm_name), None)
         if found is None:
             raise NotFound
@@ -189,7 +189,7 @@ class CompletePage(OneRollout, DifferencesPage):
         return self.ask()
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Make it live, unless something else went live since the page was opened."""
+        """Make it live, unless another version went live since the page was opened."""
         if request.POST.get("live", "") != (self.found.active_id or ""):
             return self.ask(status=409, is_changed=True)
         version = self.version()

@@ -1,4 +1,4 @@
-"""The forms of the pages about rollouts. People say shares in percent; a rollout counts ten thousandths."""
+"""The forms of the pages about rollouts. Forms use percent; a rollout stores ten thousandths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 
 PER_CENT: Final = 100
-"""How many ten thousandths a percent is."""
+"""The number of ten thousandths in a percent."""
 FIELDS: Final = {
     "bucketBy": "key",
     "arms.0.name": "name",
@@ -23,9 +23,9 @@ FIELDS: Final = {
     "arms.0.versionId": "",
     "resource": "",
 }
-"""What the form calls the fields of the API."""
+"""Maps fields of the API to form fields."""
 ARM: Final = "new"
-"""What an arm is called unless somebody says otherwise."""
+"""The default name of an arm."""
 
 
 def percent_field(**more: Any) -> forms.DecimalField:
@@ -34,12 +34,12 @@ def percent_field(**more: Any) -> forms.DecimalField:
 
 
 def percent(weight: int) -> Decimal:
-    """Return a weight in ten thousandths as percent, without zeros at the end."""
+    """Return a weight in ten thousandths as percent, without trailing zeros."""
     return Decimal(format((Decimal(weight) / PER_CENT).normalize(), "f"))
 
 
 class ShareForm(forms.Form):
-    """The share that gets a version, and what keeps requests together."""
+    """The share that gets a version, and the key that keeps requests together."""
 
     share = percent_field(
         label=_("Share of the requests, in percent"),
@@ -66,17 +66,17 @@ class ShareForm(forms.Form):
     )
 
     def arm(self, version_id: str) -> Arm:
-        """Return the arm that the form describes, with this version."""
+        """Return the arm of the form, with this version."""
         weight = int(self.cleaned_data["share"] * PER_CENT)
         return Arm(name=self.cleaned_data["name"].strip(), version_id=version_id, weight=weight)
 
     def add(self, error: Invalid) -> None:
-        """Add the errors of the editor to the fields that they are about."""
+        """Add the editor's errors to their fields."""
         add_errors(self, error, **FIELDS)
 
 
 class WeightsForm(forms.Form):
-    """Other shares for the arms of a rollout."""
+    """New shares for the arms of a rollout."""
 
     def __init__(self, *args: Any, arms: Sequence[Arm], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -96,12 +96,12 @@ class WeightsForm(forms.Form):
         ]
 
     def add(self, error: Invalid) -> None:
-        """Add the errors of the editor to the fields that they are about."""
+        """Add the editor's errors to their fields."""
         add_errors(self, error, **{f"arms.{n}.weight": f"share_{n}" for n in range(len(self.arms))})
 
 
 class StopForm(forms.Form):
-    """Why a rollout is stopped."""
+    """The reason for stopping a rollout."""
 
     reason = forms.CharField(
         label=_("Why (if you want to say)"),

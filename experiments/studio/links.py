@@ -1,4 +1,4 @@
-"""Where the pages about rollouts and usage are."""
+"""The addresses of the pages about rollouts and usage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from versioning.models import Event
 
 
 def of_form(kind: StudioKind, resource_id: str, version_id: str) -> str:
-    """Return the address of the form that starts a rollout of a version."""
+    """Return the address of the form to start a rollout of a version."""
     return f"{kind.address('share', resource_id)}?{urlencode({'version': version_id})}"
 
 
@@ -25,25 +25,25 @@ def of_rollout(rollout: Rollout, page: str = "rollout") -> str:
 
 
 def of_completing(rollout: Rollout, arm: str) -> str:
-    """Return the address of the page that asks before it makes the version of an arm live."""
+    """Return the address of the confirmation page for making an arm's version live."""
     address = KINDS_BY_SLUG[rollout.kind].address
     return address("rollout_complete", rollout.resource_id, str(rollout.pk), arm)
 
 
 def of_rollouts(kind: StudioKind, resource_id: str) -> str:
-    """Return the address of the page that shows the rollout that is running, or the last one."""
+    """Return the address of the page with the running rollout, or the last one."""
     return kind.address("rollouts", resource_id)
 
 
 def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
-    """Return where a rollout is stopped that stands in the way; None for any other error."""
+    """Return the address to stop a rollout that prevents the action; None for other errors."""
     if not isinstance(error, RolloutRunning):
         return None
     return Action(title=_("To what runs on a share"), address=of_rollouts(kind, resource_id))
 
 
 def of_event(kind: StudioKind, event: Event) -> str:
-    """Return the address of the rollout that an event is about; empty if it is about none."""
+    """Return the address of an event's rollout; empty for other events."""
     rollout_id = event.detail.get("rolloutId")
     if not rollout_id or not event.type.startswith("rollout."):
         return ""

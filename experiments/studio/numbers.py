@@ -1,4 +1,4 @@
-"""The numbers of a rollout: its arms and what is live beside them, as a page shows them."""
+"""The numbers of a rollout: its arms and, for comparison, the live version."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ ALL: Final = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """What was said of an arm under one name."""
+    """The feedback on an arm under one name."""
 
     name: str
     count: int
     mean: float | None
     shares: Sequence[tuple[str, Rate]]
-    """The words that were said, and how often."""
+    """The words of the feedback, and how often each was given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """An arm, or what is live, with what was counted of it."""
+    """The numbers of an arm, or of the live version."""
 
     title: str
     """The name of the arm."""
     arm: str
-    """Empty for what is live."""
+    """Empty for the live version."""
     version_id: str
     version_number: int | None
     percent: Any
     runs: int = 0
     errors: Rate | None = None
     seconds: float | None = None
-    """The mean time of a run, with its sub-agents."""
+    """The mean time of a run, including sub-agents."""
     tokens: float | None = None
-    """The mean tokens of a run, in and out."""
+    """The mean tokens of a run, input and output."""
     said: Sequence[Said] = field(default_factory=tuple)
     chart: Chart | None = None
 
 
 def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[Numbers]:
-    """Return the arms and then what is live, from the day on which the rollout was started.
+    """Return the numbers of the arms and then of the live version, since the start of the rollout.
 
-    Needs the right to drafts. Days are counted in UTC.
+    Requires the right to read drafts. Days are counted in UTC.
     """
     counted = _Counted(rollout, caller)
     rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
@@ -76,7 +76,7 @@ def arms_in_words(arms: Iterable[Arm]) -> str:
 
 
 class _Counted:
-    """What was counted since a rollout began, and said."""
+    """The counts and the feedback since the start of a rollout."""
 
     def __init__(self, rollout: Rollout, caller: Caller) -> None:
         about = (rollout.kind, rollout.resource_id)
@@ -91,7 +91,7 @@ class _Counted:
         self._said = Feedbacks.current().summed(*about, by=caller)
 
     def of(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
-        """Return the numbers of an arm; of what is live, those of the version that is live now."""
+        """Return the numbers of an arm, or those of the current live version."""
         row = self._sums.get((version_id, arm))
         counted: dict[str, Any] = {}
         if row and row["sum_runs"]:

@@ -1,4 +1,4 @@
-"""What pages about a resource say of its rollout, and the button that starts one."""
+"""Panels about the rollout of a resource, and the button to start one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WITH_BUTTON: Final = frozenset({"history", "version", "publish"})
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield what runs for those who may read drafts, and the button for those who may publish."""
+    """Yield the running rollout for people who may read drafts, and the button for publishers."""
     workspace_id = shown.resource.workspace_id
     if not shown.caller.may(Right.READ_DRAFTS, workspace_id):
         return
@@ -48,7 +48,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 def _may_start(shown: VersionOnPage) -> bool:
-    """Say whether the caller may try the version on a share."""
+    """Return whether the caller may start a rollout of the version."""
     resource = shown.resource
     is_possible = resource.active_id is not None and resource.pointers is None
     is_live = shown.version.version_id == resource.active_id
@@ -56,7 +56,7 @@ def _may_start(shown: VersionOnPage) -> bool:
 
 
 def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
-    """Return the line that says what runs on which share."""
+    """Return the line with the running versions and their shares."""
     numbers = _numbers_of(resource, rollout.placed_arms)
     lines = [
         _("%(version)s runs on %(share)s %% of the requests.")
@@ -70,7 +70,7 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the share that versions of a history have at this moment, by their ids."""
+    """Return the current shares of versions in a history, by their ids."""
     running = running_of(resource)
     if running is None:
         return {}
@@ -80,7 +80,7 @@ def notes(
 def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return what runs on a share, and the runs of the last days; to callers who may read drafts."""
+    """Return the running shares, and the runs of the last days; for callers who may read drafts."""
     ids = [one for one, workspace_id in resources.items() if caller.may(Right.READ_DRAFTS, workspace_id)]
     found: dict[str, list[SafeString]] = {one: [] for one in ids}
     running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
@@ -98,7 +98,7 @@ def _chip(arm: Arm, rollout: Rollout) -> SafeString:
 
 
 def _numbers_of(resource: VersionedResource, arms: Sequence[Arm]) -> Mapping[str, str]:
-    """Return the versions of arms in words, by their ids."""
+    """Return the names of the arms' versions, by their ids."""
     ids = [arm.version_id for arm in arms]
     rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
     return {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}

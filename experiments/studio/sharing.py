@@ -1,4 +1,4 @@
-"""Trying a version on a share of the requests."""
+"""Starting a rollout: a version for a share of the requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SharePage(ResourcePage):
         return self.show(self.version(request.GET.get("version")), ShareForm())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Start it; what is wrong stays in the form."""
+        """Start it; after an error, show the form again."""
         self.require(Right.PUBLISH)
         version, form = self.version(request.POST.get("version")), ShareForm(request.POST)
         if not form.is_valid():
@@ -51,7 +51,7 @@ class SharePage(ResourcePage):
             form.add(Invalid.field("", error.message))
             return self.show(version, form, status=409)
         except Forbidden:
-            self.require(Right.PUBLISH)  # else the page says what the gate has against the version
+            self.require(Right.PUBLISH)  # otherwise the page shows the gate's refusal
             return self.show(version, form, status=403)
         share = percent(int(form.cleaned_data["share"] * PER_CENT))
         said = _("%(version)s is tried on %(share)s %% of the requests.")
@@ -59,7 +59,7 @@ class SharePage(ResourcePage):
 
     @property
     def found(self) -> VersionedResource:
-        """The resource; raises `NotFound` while only code defines the agent: there is nothing to try."""
+        """The resource; raises `NotFound` if only code defines the agent: there is nothing to try."""
         if self.with_history is None:
             raise NotFound("Nothing was saved yet, so there is nothing to try.")
         return self.with_history
@@ -71,7 +71,7 @@ class SharePage(ResourcePage):
         return version
 
     def show(self, version: Snapshot, form: ShareForm, *, status: int = 200) -> HttpResponse:
-        """Return the form, with what stands in its way."""
+        """Return the form, with what prevents the rollout."""
         live = self.found.active
         context: dict[str, Any] = {
             "live_title": title_of(live) if live else "",

@@ -1,4 +1,4 @@
-"""Which versions are still asked for: before one deletes them, or prunes."""
+"""Which versions are still used: to check before deleting or pruning them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from versioning.domain.access import Right
 
 
 class UsagePage(ResourcePage):
-    """What a resource was used for in the last days, by version and arm."""
+    """The usage of a resource in the last days, by version and arm."""
 
     tab = "runs"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show it."""
+        """Show the usage."""
         self.require(Right.READ_DRAFTS)
         since = timezone.now().date() - DAYS
         about = (self.kind.slug, self.resource_id)

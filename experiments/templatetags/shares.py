@@ -1,4 +1,4 @@
-"""How templates say shares."""
+"""Template filters for shares."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.filter
 def in_percent(share: float) -> str:
-    """Return a share from 0 to 1 in percent, with one digit after the point, without the sign."""
+    """Return a share from 0 to 1 in percent, with one decimal place, without the sign."""
     return number_format(round(share * 100, 1), decimal_pos=1)

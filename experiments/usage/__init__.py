@@ -1,1 +1,1 @@
-"""Usage: how often versions run, and what that takes."""
+"""Usage: how often versions run, and their cost."""

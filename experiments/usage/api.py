@@ -27,7 +27,7 @@ DATE: Final = {"type": "string", "format": "date"}
 
 
 class UsageViewSet(EditorViewSet):
-    """What versions are used for."""
+    """The usage of versions."""
 
     subject = "usage"
     created = frozenset({"create"})
@@ -49,7 +49,7 @@ class UsageViewSet(EditorViewSet):
         return Usages.current()
 
     def list(self, request: Request) -> Response:
-        """Sum up what a resource was used for, by version and arm."""
+        """Sum up the usage of a resource, by version and arm."""
         given = request.query_params
         found = self.usage.summed(
             given.get("kind", ""),
@@ -61,7 +61,7 @@ class UsageViewSet(EditorViewSet):
         return Response(self.dump(found))
 
     def create(self, request: Request) -> Response:
-        """Report what an application has used."""
+        """Report usage by an application."""
         given = UsageReport.read(request)
         self.usage.report(
             given["resource"]["kind"],

@@ -1,4 +1,4 @@
-"""What runs count for: each version in each arm, by day."""
+"""Counting runs: by version, arm and day."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from versioning.runtime.observing import AgentUse, RunUse
 
 
 class Counted(NamedTuple):
-    """What is counted together: a version, in an arm, on a day."""
+    """The key of a count: a version, in an arm, on a day."""
 
     kind: str
     resource_id: str
@@ -34,14 +34,14 @@ class Counted(NamedTuple):
 
 @dataclass
 class Count:
-    """What was counted of it."""
+    """The usage under one key."""
 
     first_used_at: datetime.datetime
     last_used_at: datetime.datetime
     last_used_by: str = ""
     """The username; empty for the application itself."""
     last_key_prefix: str = ""
-    """How the key begins with which it was used last."""
+    """The prefix of the last key that used it."""
     runs: int = 0
     errors: int = 0
     input_tokens: int = 0
@@ -50,16 +50,16 @@ class Count:
 
     @classmethod
     def of(cls, by: Caller, now: datetime.datetime, **sums: int) -> Count:
-        """Return what a caller has used at a moment."""
+        """Return the usage by a caller at a moment."""
         return cls(now, now, by.username or "", by.key_prefix or "", **sums)
 
     @property
     def last(self) -> dict[str, Any]:
-        """When it was used last, and by whom."""
+        """When it was last used, and by whom."""
         return {name: getattr(self, name) for name in LAST}
 
     def add(self, more: Count) -> None:
-        """Add what was counted elsewhere."""
+        """Add another count."""
         self.first_used_at = min(self.first_used_at, more.first_used_at)
         if more.last_used_at >= self.last_used_at:
             self.last_used_at = more.last_used_at
@@ -69,10 +69,10 @@ class Count:
 
 
 class Counts(dict[Counted, Count]):
-    """What was counted, by what is counted together."""
+    """Counts by their keys."""
 
     def add(self, more: Mapping[Counted, Count]) -> None:
-        """Add what was counted elsewhere."""
+        """Add another count."""
         for counted, count in more.items():
             known = self.get(counted)
             if known is None:
@@ -82,10 +82,10 @@ class Counts(dict[Counted, Count]):
 
 
 def store(counts: Mapping[Counted, Count]) -> None:
-    """Add counts to what is stored, all or none of them; those of versions that are gone are left out."""
+    """Add counts to the stored ones, all or none; those of deleted versions are left out."""
     numbers = _numbers(counts)
     with transaction.atomic():
-        # In one order, so that two processes never wait for each other.
+        # In a fixed order, so that two processes never deadlock.
         for counted in sorted(one for one in counts if one in numbers):
             count = counts[counted]
             rows = Usage.objects.filter(**counted._asdict())
@@ -106,7 +106,7 @@ def store(counts: Mapping[Counted, Count]) -> None:
 
 
 def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
-    """Return the numbers of the versions that are there; those of code and of files have none."""
+    """Return the numbers of existing versions; those in code and in files have none."""
     found: dict[Counted, int | None] = {}
     for kind in KINDS:
         ids: dict[Counted, UUID] = {}
@@ -128,7 +128,7 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
 
 
 def counts_of(use: RunUse, now: datetime.datetime) -> Counts:
-    """Return what a run that is over counts for: its agents, and the prompt blocks that they showed."""
+    """Return the counts of a run that has ended: for its agents, and the prompt blocks that they showed."""
     found = Counts()
     for agent in use.agents.values():
         found.add(_counts_of_agent(agent, use.by, now))

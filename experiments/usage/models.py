@@ -6,16 +6,16 @@ from django.db import models
 
 
 class Usage(models.Model):
-    """What one version of a resource, in one arm or none, was used for on one day (UTC)."""
+    """The usage of one version of a resource, in one arm or none, on one day (UTC)."""
 
     kind = models.CharField(max_length=32)
     """The slug of the kind of the resource."""
     resource_id = models.CharField(max_length=200)
     version_id = models.CharField(max_length=80, blank=True)
-    """Empty for what code defines."""
+    """Empty for the version defined in code."""
     version_number = models.PositiveIntegerField(null=True)
     arm = models.CharField(max_length=64, blank=True)
-    """The arm of the rollout that was running; empty without one."""
+    """The arm of the running rollout; empty without one."""
     day = models.DateField()
     runs = models.BigIntegerField(default=0)
     errors = models.BigIntegerField(default=0)
@@ -27,7 +27,7 @@ class Usage(models.Model):
     last_used_by = models.TextField(blank=True)
     """The username at the time; empty for the application itself."""
     last_key_prefix = models.CharField(max_length=16, blank=True)
-    """How the key begins with which it was used last; empty without one."""
+    """The prefix of the last key that used it; empty without one."""
 
     class Meta:
         constraints = [
@@ -41,6 +41,6 @@ class Usage(models.Model):
 
 
 SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")
-"""What is added up."""
+"""The columns that are summed up."""
 LAST = ("last_used_at", "last_used_by", "last_key_prefix")
-"""What is known of the last use."""
+"""The columns about the last use."""

@@ -15,7 +15,7 @@ _NUMBER = Annotated[StrictInt, Field(ge=0, le=MOST)]
 
 
 class UsageReport(RequestSchema):
-    """What an application has used that asks the model itself."""
+    """The usage of an application that calls the model itself."""
 
     resource: ReferencedResource
     version_id: Annotated[NotEmpty | None, Field(description="Null for what code defines.")]
@@ -28,7 +28,7 @@ class UsageReport(RequestSchema):
 
 
 class UsageOfVersion(ResponseSchema):
-    """What a version was used for, in an arm or without one."""
+    """The usage of a version, in an arm or without one."""
 
     version_id: Annotated[str | None, Source(lambda row: row["version_id"] or None)]
     version_number: Annotated[int | None, Source(lambda row: row["version_number"])]
@@ -43,6 +43,6 @@ class UsageOfVersion(ResponseSchema):
 
 
 class UsageList(ResponseSchema):
-    """What a resource was used for, used last first."""
+    """The usage of a resource, last used first."""
 
     usage: Annotated[list[UsageOfVersion], Source(lambda found: found)]

@@ -1,4 +1,4 @@
-"""The verbs of usage: add what an application has used itself, and sum up what was used."""
+"""The verbs of usage: report an application's own usage, and sum usage up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from versioning.verbs import Verbs
 
 Row = TypeVar("Row", bound=Model)
 REPORTED_FOR: Final = datetime.timedelta(days=30)
-"""How long viewers may report about what was served: versions that were active, arms of rollouts."""
+"""How long viewers may report usage of versions that were active, or of arms of rollouts."""
 
 
 def report(
@@ -42,11 +42,11 @@ def report(
     by: Who = APPLICATION,
     **sums: int,
 ) -> None:
-    """Add what an application has used of a version; `sums` are those of `Usage`.
+    """Add an application's usage of a version; `sums` are those of `Usage`.
 
-    Whoever may read the resource may report about what it served lately: the active version, former ones, and
-    the arms of its rollouts. All else needs the right to drafts. Raises `NotFound`, `Forbidden`, and
-    `Invalid` for a version that there is none of, and for an arm that it was never in.
+    Everyone who may read the resource may report usage of recently served versions: the active one, former
+    ones, and the arms of its rollouts. Other versions require the right to read drafts. Raises `NotFound`,
+    `Forbidden`, and `Invalid` for an unknown version, and for an arm that it was never in.
     """
     by, found_kind = caller_of(by), kind_named(kind)
     resource = usage.editor.collection(found_kind).find_or_defined(resource_id, by=by)
@@ -64,9 +64,9 @@ def summed(
     until: datetime.date | None = None,
     by: Who = APPLICATION,
 ) -> Sequence[Mapping[str, Any]]:
-    """Return what each version was used for in each arm, used last first; both days are included.
+    """Return the usage of each version in each arm, last used first; both days are included.
 
-    Needs the right to drafts.
+    Requires the right to read drafts.
     """
     of_each = _rows(usage, kind, resource_id, (since, until), by).values(
         "version_id", "version_number", "arm"
@@ -89,7 +89,7 @@ def daily(
     until: datetime.date | None = None,
     by: Who = APPLICATION,
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the runs and the last use of each day by `version_id`, `arm` and `day`; asked as `summed` is."""
+    """Return the runs and the last use by `version_id`, `arm` and `day`; arguments as for `summed`."""
     rows = _rows(usage, kind, resource_id, (since, until), by)
     return list(rows.values("version_id", "arm", "day", "runs", *LAST).order_by("day", "version_id", "arm"))
 
@@ -99,7 +99,7 @@ def runs_of_many(
 ) -> Mapping[str, Mapping[datetime.date, int]]:
     """Return the runs of each day of several resources, by their ids, in one query.
 
-    Asks for no rights: of resources whose drafts the caller may read.
+    Checks no rights: the caller must be allowed to read the drafts of the resources.
     """
     rows = Usage.objects.filter(kind=kind, resource_id__in=list(resource_ids), day__gte=since).order_by()
     found: defaultdict[str, dict[datetime.date, int]] = defaultdict(dict)
@@ -115,7 +115,7 @@ def _rows(
     days: tuple[datetime.date | None, datetime.date | None],
     by: Who,
 ) -> QuerySet[Usage]:
-    """Return the rows of a resource, from the first to the last of the days."""
+    """Return the rows of a resource between two days, inclusive."""
     by, found_kind = caller_of(by), kind_named(kind)
     resource = usage.editor.collection(found_kind).find_or_defined(resource_id, by=by)
     by.require(Right.READ_DRAFTS, resource.workspace_id)
@@ -125,7 +125,7 @@ def _rows(
 
 
 class Usages(Verbs):
-    """What versions are used for."""
+    """The usage of versions."""
 
     report = report
     summed = summed
@@ -135,7 +135,7 @@ class Usages(Verbs):
 def version_reported_by(
     verbs: Verbs, resource: VersionedResource, version_id: str | None, arm: str, *, by: Caller
 ) -> str:
-    """Return the id of the version that is reported about, empty for the code; raises as `report` does."""
+    """Return the id of the reported version, empty for the code; raises as `report` does."""
     if version_id is None:
         if not is_defined_in_code(resource.kind.slug, resource.pk):
             raise Invalid.field("versionId", "may be null only for what code defines")
@@ -156,7 +156,7 @@ def version_reported_by(
 
 
 def _in_arm_until(resource: VersionedResource, version_id: str, arm: str) -> datetime.datetime | None:
-    """Return until when a version was that of an arm; None if it never was."""
+    """Return until when a version was in an arm; None if it never was."""
     rollouts = Rollout.objects.filter(kind=resource.kind.slug, resource_id=resource.pk)
     ends = [
         rollout.ended_at or timezone.now()
@@ -169,7 +169,7 @@ def _in_arm_until(resource: VersionedResource, version_id: str, arm: str) -> dat
 def _active_until(
     resource: VersionedResource, version_id: str, log: EventLog, by: Caller
 ) -> datetime.datetime | None:
-    """Return until when a version was the active one, as far as the log knows; None if it never was."""
+    """Return until when a version was active, according to the log; None if it never was."""
     if version_id == resource.active_id:
         return timezone.now()
     periods = live_periods(log, resource, by=by).by_version.get(version_id, ())
@@ -177,12 +177,12 @@ def _active_until(
 
 
 def is_defined_in_code(kind: str, resource_id: str) -> bool:
-    """Say whether code defines an agent with this id."""
+    """Return whether code defines an agent with this id."""
     return kind == AGENT.slug and get_editor().code.get(resource_id) is not None
 
 
 def about_versions(rows: QuerySet[Row], resource: Target) -> QuerySet[Row]:
-    """Filter what goes with a resource: of an override not what is about the code, which is still there."""
+    """Filter rows to delete with a resource: for an override, not those about the code, which remains."""
     found = rows.filter(kind=resource.kind, resource_id=resource.id)
     is_defined = is_defined_in_code(resource.kind, resource.id)
     return found.exclude(version_id="") if is_defined else found

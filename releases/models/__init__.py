@@ -1,4 +1,4 @@
-"""What this application stores."""
+"""The models of this application."""
 
 from releases.models.releases import Release, ReleaseItem
 

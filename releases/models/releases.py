@@ -25,16 +25,16 @@ MAX_ITEMS: Final = 200
 
 
 class State(models.TextChoices):
-    """What has become of a release."""
+    """The state of a release."""
 
     DRAFT = "draft"
     PUBLISHED = "published"
     REVERTED = "reverted"
-    """It was published, and so was a release that takes it back."""
+    """It was published, and then reverted by another published release."""
 
 
 class Action(models.TextChoices):
-    """What a release does with a resource."""
+    """The effect of a release on a resource."""
 
     PUBLISH = "publish"
     UNPUBLISH = "unpublish"
@@ -44,7 +44,7 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
     """Queries for releases."""
 
     def readable_by(self, caller: Caller) -> Self:
-        """Filter by the releases that the caller may read: those whose drafts it may."""
+        """Filter by the releases of workspaces whose drafts the caller may read."""
         return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
 
     def locked(self) -> Self:
@@ -52,7 +52,7 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         return self.select_for_update(of=("self",), no_key=True)
 
     def with_people(self) -> Self:
-        """Select the releases with who made and who published them."""
+        """Select the releases with their author and publisher."""
         return self.select_related("created_by", "published_by")
 
 
@@ -73,7 +73,7 @@ class Release(models.Model):
     )
     published_at = models.DateTimeField(null=True, editable=False)
     reverts = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
-    """The release that this one takes back."""
+    """The release that this one reverts."""
     revision = models.PositiveIntegerField(default=0, editable=False)
     """Counts every change of the release, for `If-Match`."""
 
@@ -82,7 +82,7 @@ class Release(models.Model):
         reverts_id: UUID | None
 
     deleted_by: Caller = APPLICATION
-    """Who deletes it; the application if its workspace is deleted."""
+    """The person who deletes it; the application if its workspace is deleted."""
 
     objects = ReleaseQuerySet.as_manager()
 
@@ -116,22 +116,22 @@ FOLLOWER: Final = Follower(call=record_end_of_release, rows="releases.Release", 
 
 
 class ReleaseItem(models.Model):
-    """A resource in a release, and what is to become of it."""
+    """A resource in a release, and its action."""
 
     release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="items")
     place = models.PositiveSmallIntegerField()
-    """Where it stands among the items, as the caller ordered them."""
+    """The position among the items, in the caller's order."""
     kind = models.CharField(max_length=32)
     """The slug of the kind of the resource."""
     resource_id = models.CharField(max_length=200)
     identity = models.UUIDField()
-    """What a later resource with the same id does not share."""
+    """Distinguishes the resource from a later one with the same id."""
     action = models.CharField(max_length=16, choices=Action)
     version_id = models.UUIDField(null=True)
     """The version to publish. It may have been deleted since."""
     version_number = models.PositiveIntegerField(null=True)
     active_before = models.UUIDField(null=True)
-    """What was live when the release was published; null if nothing was, or while it is a draft."""
+    """The version that was live when the release was published; null if none was, or for a draft."""
 
     class Meta:
         ordering = ["release", "place"]

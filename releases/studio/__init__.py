@@ -1,1 +1,1 @@
-"""Releases in the studio: the pages of a workspace, publishing together, and adding from everywhere."""
+"""Releases in the studio: the pages of a workspace, publishing together, and adding from other pages."""

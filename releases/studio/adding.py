@@ -1,4 +1,4 @@
-"""Adding chosen versions to a release that is open, or to a new one."""
+"""Adding chosen versions to an open release, or to a new one."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from versioning.editor.bulk import Choice
 from versioning.models.querysets import within
 
 MAX_OFFERED: Final = 100
-"""How many open releases the page offers, the newest first."""
+"""The maximum number of open releases on the page, newest first."""
 
 
 class AddPage(ChosenPage):
-    """Asks which release, and adds exactly the versions that were chosen."""
+    """Asks for a release, and adds exactly the chosen versions."""
 
     ask_template = "releases/add.html"
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Ask about the version that the address names; without one, lead back."""
+        """Ask about the version in the address; without one, redirect back."""
         choices = chosen(request.GET)
         return self.ask(choices) if choices else super().get(request)
 
     def question(self, count: int) -> str:
-        """Ask into which release these many go."""
+        """Return the question to which release to add this many."""
         words = ngettext("Add %(count)s version to a release", "Add %(count)s versions to a release", count)
         return words % {"count": count}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Say why a resource cannot be in a release."""
+        """Return why a resource cannot be in a release."""
         if not self.caller.may(Right.SAVE, draft.resource.workspace_id):
             return _("You may not prepare releases in its workspace.")
         if not can_be_released(draft.resource):
@@ -55,7 +55,7 @@ class AddPage(ChosenPage):
         return ""
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
-        """Add them to the release that was chosen, or make one of them."""
+        """Add them to the chosen release, or create one."""
         found = self._drafts(choices)
         drafts = [found[choice.kind.slug, choice.id] for choice in choices if self._is_in(found, choice)]
         if len(drafts) < len(choices):
@@ -71,7 +71,7 @@ class AddPage(ChosenPage):
         return self.go(of_release(release), _("Added. Nothing of it is published yet."))
 
     def more(self) -> dict[str, Any]:
-        """Return the open releases, and what was typed."""
+        """Return the open releases, and the input."""
         typed = self.request.POST
         return {
             "releases": self.offered,

@@ -1,4 +1,4 @@
-"""What of a choice of resources can be in a release, and the items that it makes."""
+"""Which chosen resources can be in a release, and their items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from versioning.models import VersionedResource
 
 
 def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
-    """Return items that publish exactly the versions that were chosen."""
+    """Return items that publish exactly the chosen versions."""
     return [
         {"resource": {"kind": choice.kind.slug, "id": choice.id}, "versionId": choice.version_id}
         for choice in choices
@@ -20,5 +20,5 @@ def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
 
 
 def can_be_released(resource: VersionedResource) -> bool:
-    """Say whether a release can publish versions of a resource: not those of an override kept as a file."""
+    """Return whether a release can publish versions of a resource: not for an override stored as a file."""
     return not is_file(get_editor(), resource)

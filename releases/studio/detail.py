@@ -1,4 +1,4 @@
-"""One release: what would change, what stands in the way, and all that can be done with it."""
+"""One release: its changes, its problems, and its actions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from versioning.editor import gate
 
 PER_PAGE: Final = 25
 MAX_CHECKED: Final = 25
-"""How many items are checked whenever the page is opened: the gate asks the database about each of them.
+"""The maximum number of items checked on every visit: the gate queries the database for each.
 
-More of them are checked with a click, and when they are published.
+Larger releases are checked with a click, and when they are published.
 """
 
 
@@ -49,11 +49,11 @@ class ReleasePage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
-        """Show it."""
+        """Show the release."""
         return self.show()
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
-        """Do what the button says; what keeps it from being done stands on the page."""
+        """Perform the button's action; errors are shown on the page."""
         do: dict[str, Callable[[], HttpResponse]] = {
             "publish": self._publish,
             "revert": self._revert,
@@ -79,7 +79,7 @@ class ReleasePage(WorkspacePage):
 
     @cached_property
     def release(self) -> Release:
-        """The release; raises `NotFound` for one of another workspace."""
+        """The release; raises `NotFound` if it is of another workspace."""
         found = Releases.current().find(self.kwargs["release"], by=self.caller)
         if found.workspace_id != self.workspace.pk:
             raise NotFound
@@ -98,7 +98,7 @@ class ReleasePage(WorkspacePage):
         reason_error: str = "",
         **context: Any,
     ) -> HttpResponse:
-        """Return the page, with what keeps the release from being published."""
+        """Return the page, with the problems of the release."""
         release, rows = self.release, list(self.release.items.all())
         if problems is None:
             problems = self._problems(len(rows))
@@ -138,7 +138,7 @@ class ReleasePage(WorkspacePage):
         )
 
     def _panels(self) -> list[Panel]:
-        """Return what other applications show about the release, such as when it goes live."""
+        """Return other applications' panels about the release, such as when it goes live."""
         return extensions.subject_panels(
             SubjectOnPage(
                 subject="release",
@@ -151,7 +151,7 @@ class ReleasePage(WorkspacePage):
         )
 
     def _problems(self, count: int) -> Sequence[Problem] | None:
-        """Return what keeps it from being published; None for many items, until it is asked for."""
+        """Return its problems; None for many items, until they are requested."""
         if not self.is_draft or not self.may(Right.PUBLISH):
             return ()
         if count > MAX_CHECKED and "check" not in self.request.GET:
@@ -159,7 +159,7 @@ class ReleasePage(WorkspacePage):
         return Releases.current().check(str(self.release.pk), by=self.caller).problems
 
     def _reason_form(self, problems: Sequence[Problem], error: str) -> ReasonForm | None:
-        """Return the form for a reason with which the gate would let everything pass; None without one."""
+        """Return the form for a reason with which the gate would accept everything; None without one."""
 
         def passes(options: gate.Options) -> bool:
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
@@ -174,7 +174,7 @@ class ReleasePage(WorkspacePage):
         return ReasonForm(template=template, action="", hidden=hidden, error=error) if template else None
 
     def _options(self, reason: str) -> gate.Options:
-        """Return the options that overrule what the gate has against the release, with the reason for it."""
+        """Return the options that overrule the gate's refusals, with the reason."""
         problems = Releases.current().check(self._id, by=self.caller).problems
         return gate.with_reason(reason, {one.code for one in problems})
 
@@ -225,7 +225,7 @@ class ReleasePage(WorkspacePage):
 
     @property
     def _id(self) -> str:
-        """The id of the release, once it is sure that it is of this workspace."""
+        """The id of the release, once access is checked: it belongs to this workspace."""
         return str(self.release.pk)
 
     @property
@@ -234,7 +234,7 @@ class ReleasePage(WorkspacePage):
 
     @property
     def _named(self) -> tuple[str, str]:
-        """The kind and the id of the resource that a button is about."""
+        """The kind and the id of the resource of a button."""
         kind, _colon, resource_id = self.request.POST.get("item", "").partition(":")
         if kind not in KINDS_BY_SLUG:
             raise NotFound
@@ -260,6 +260,6 @@ def _name_of(key: tuple[str, str]) -> str:
 
 
 def _left_alone(conflict: ItemNow) -> str:
-    """Return what is said of an item that something else has replaced since."""
+    """Return the sentence about an item that was replaced by another version since."""
     said = _("“%(id)s” is left as it is: something else has gone live since the release.")
     return said % {"id": conflict.resource_id}

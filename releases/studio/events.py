@@ -1,4 +1,4 @@
-"""The releases that events name, for the pages that tell what happened."""
+"""The releases that events name, for activity pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this application adds to the studio."""
+"""The application's extension of the studio."""
 
 from __future__ import annotations
 

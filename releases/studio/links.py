@@ -1,4 +1,4 @@
-"""Where the pages about releases are."""
+"""The addresses of the pages about releases."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def of_release(release: Release) -> str:
 
 
 def of_adding(kind: ResourceKind | None = None, resource_id: str = "", version_id: str = "") -> str:
-    """Return the address of the page that adds a version to a release, or what is chosen in a list."""
+    """Return the address of the page that adds a version, or chosen resources, to a release."""
     page = reverse("studio:add_to_release")
     return page if kind is None else f"{page}?{urlencode({FIELD: value_of(kind, resource_id, version_id)})}"
 
 
 def of_publishing_together() -> str:
-    """Return the address to which what is to be published together is sent."""
+    """Return the address that publishes chosen resources together."""
     return reverse("studio:publish_together")

@@ -1,4 +1,4 @@
-"""The releases of a workspace, and a new one."""
+"""The releases of a workspace, and creating one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TITLES: Final = {
 
 
 class ReleaseForm(forms.Form):
-    """What people call a release, and what it is for."""
+    """The title and the description of a release."""
 
     title = forms.CharField(
         label=gettext_lazy("Title"),
@@ -53,16 +53,16 @@ class Line:
 
     release: Release
     count: int
-    """How many items it has."""
+    """The number of items."""
 
     @property
     def address(self) -> str:
-        """Where it is shown."""
+        """The address of its page."""
         return of_release(self.release)
 
     @property
     def state(self) -> Wording:
-        """What has become of it."""
+        """Its state."""
         return STATES[self.release.state]
 
 
@@ -73,7 +73,7 @@ class ReleasesPage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show a page of those in one state, of the drafts to begin with, or of all."""
+        """Show a page of the releases in one state, by default drafts, or of all."""
         self.listen({"workspace_id": self.workspace.pk})
         given = request.GET.get("show", "")
         show = given if given in _TITLES else State.DRAFT.value
@@ -100,12 +100,12 @@ class ReleasesPage(WorkspacePage):
 
     @property
     def may_save(self) -> bool:
-        """Whether the caller may prepare releases."""
+        """Whether the caller may create releases."""
         return self.caller.may(Right.SAVE, self.workspace_id)
 
 
 class NewReleasePage(WorkspacePage):
-    """Makes a release without anything in it; items are added from the pages about resources."""
+    """Creates an empty release; items are added from the pages about resources."""
 
     tab = "releases"
     right = Right.SAVE
@@ -115,7 +115,7 @@ class NewReleasePage(WorkspacePage):
         return self.show(ReleaseForm())
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Make it, and show it."""
+        """Create it, and show it."""
         form = ReleaseForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)

@@ -1,4 +1,4 @@
-"""The URLs to which chosen resources are sent, of any workspace."""
+"""The URLs that receive chosen resources, of any workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages about versions offer: publishing an agent together with its blocks, and adding to a release."""
+"""Panels on pages about versions: publishing an agent together with its blocks, and adding to a release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from versioning.models import VersionedResource
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield the button that publishes a version together with the changes of its blocks.
 
-    Blocks of other workspaces cannot be in its release; without any other the button is not there.
+    Blocks of other workspaces cannot be in the release; without any others there is no button.
     """
     resource = shown.resource
     if not shown.unpublished_blocks or not shown.caller.may(Right.PUBLISH, resource.workspace_id):
@@ -56,14 +56,14 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 def actions(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[Action]:
-    """Yield what the menus of a resource and of its versions offer to those who prepare releases."""
+    """Yield the menu entries on a resource and its versions for people who may create releases."""
     if caller.may(Right.SAVE, resource.workspace_id) and can_be_released(resource):
         address = of_adding(kind, resource.pk, version.version_id)
         yield Action(title=_("Add to release…"), address=address)
 
 
 def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
-    """Yield what can be done with the resources that are chosen in a list."""
+    """Yield the actions on resources chosen in a list."""
     if page is ChosenOn.WAITING:
         yield Action(title=_("Publish together"), address=of_publishing_together())
     if caller.scope(Right.SAVE) != frozenset():

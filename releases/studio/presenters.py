@@ -25,12 +25,12 @@ from versioning.models import Version
 
 LINES: Final = 1_500
 CHARACTERS: Final = 150_000
-"""How much text of all items together a page shows; what is longer is a click away."""
+"""The maximum total length of the items' texts on a page; longer ones are a click away."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownItem:
-    """An item, with the version that it replaces and what is different."""
+    """An item, with the version that it replaces and the differences."""
 
     now: ItemNow
     kind: StudioKind
@@ -38,26 +38,26 @@ class ShownItem:
     address: str
     """The page of the resource; empty if it is gone."""
     before: Version | None
-    """What was live before; while the release is a draft, what is live now."""
+    """The version that was live before; for a draft release, the current one."""
     fields: Sequence[FieldDifference]
     problems: Sequence[str] = ()
-    """Why it keeps the release from being published, a sentence each."""
+    """Why it prevents the release from being published, a sentence each."""
     links: Sequence[Link] = ()
-    """What other applications show beside its version, such as the comments on it."""
+    """Other applications' links next to its version, such as to the comments on it."""
 
     @property
     def key(self) -> str:
-        """What names it in a form."""
+        """Its name in a form."""
         return f"{self.kind.slug}:{self.now.resource_id}"
 
     @property
     def publishes(self) -> bool:
-        """Whether it publishes a version, and does not unpublish the resource."""
+        """Whether it publishes a version, rather than unpublishing the resource."""
         return self.now.item.action == Action.PUBLISH
 
     @property
     def prefix(self) -> str:
-        """What the ids of its part of the page begin with."""
+        """The prefix of the ids in its part of the page."""
         return f"item-{self.now.item.place}-"
 
     @property
@@ -72,7 +72,7 @@ class ShownItem:
 
     @property
     def comparison(self) -> str:
-        """The page that compares both; empty where one of them is missing."""
+        """The page that compares both; empty if one of them is missing."""
         if self.before is None or self.now.version is None or self.now.version.pk == self.before.pk:
             return ""
         ids = {"from": self.before.version_id, "to": self.now.version.version_id}
@@ -92,7 +92,7 @@ class ShownItem:
 
     @property
     def newest(self) -> Any:
-        """The version that was saved after the one to publish; None if there is none."""
+        """The version saved after the one to publish, if any."""
         return self.now.resource.latest if self.now.newer else None
 
     def _version_address(self, version: Version | None) -> str:
@@ -104,9 +104,9 @@ class ShownItem:
 def shown_items(
     items: Sequence[ReleaseItem], caller: Caller, problems: dict[tuple[str, str], list[str]]
 ) -> list[ShownItem]:
-    """Return items as a page shows them; the number of queries does not depend on how many they are.
+    """Return items as a page shows them; the number of queries does not depend on the number of items.
 
-    `problems` says by kind and id why one cannot be published.
+    `problems` has the reasons why one cannot be published, by kind and id.
     """
     found = now(get_editor(), items, with_texts=True)
     before = _versions_before(found)
@@ -168,7 +168,7 @@ def _called(items: Sequence[ReleaseItem], caller: Caller) -> dict[tuple[str, str
 
 
 def _block_names(versions: Sequence[Version | None], caller: Caller) -> dict[str, str]:
-    """Return what the prompt blocks are called that versions refer to, by id; one query."""
+    """Return the names of the prompt blocks that versions refer to, by id; one query."""
     listed = [version.config.get("instructions") for version in versions if version is not None]
     together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
     return {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}

@@ -1,4 +1,4 @@
-"""Publishing together: asks first, then a release is made of what was chosen, and published."""
+"""Publishing together: after confirmation, a release of the chosen resources is created and published."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class PublishTogetherPage(ChosenPage):
     ask_template = "releases/together_ask.html"
 
     def question(self, count: int) -> str:
-        """Ask whether to publish this many."""
+        """Return the question whether to publish this many."""
         words = npgettext("together", "Publish %(count)s draft?", "Publish %(count)s drafts together?", count)
         return words % {"count": count}
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
-        """Return what was chosen, with the version that was: the newest only where it was that."""
+        """Return the chosen resources, each with the chosen version, which need not be the newest."""
         found = super()._drafts(choices)
         for choice in choices:
             key = choice.kind.slug, choice.id
@@ -44,7 +44,7 @@ class PublishTogetherPage(ChosenPage):
         return found
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Say why a version cannot go live as it was seen; what reviews miss, the release says."""
+        """Return why a version cannot be published as it was seen; the release reports missing reviews."""
         if choice.version_id == draft.resource.active_id:
             return _("It is live already.")
         if has_changed(choice, draft):
@@ -52,7 +52,7 @@ class PublishTogetherPage(ChosenPage):
         return "" if draft.may_publish else _("You may not publish in its workspace.")
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
-        """Publish them and show the release; what the gate refuses stays a draft, which says why."""
+        """Publish them and show the release; if the gate refuses it, it stays a draft with the reasons."""
         found = self._drafts(choices)
         if any((choice.kind.slug, choice.id) not in found for choice in choices):
             raise NotFound
@@ -78,14 +78,14 @@ class PublishTogetherPage(ChosenPage):
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:
-    """Say whether a resource was changed since the page with the choice was opened."""
+    """Return whether a resource was changed since the page with the choice was opened."""
     if choice.etag is not None:
         return choice.etag != draft.resource.etag
     return choice.version_id != draft.resource.latest_id
 
 
 def workspace_of(drafts: Sequence[Draft]) -> str:
-    """Return the id of the workspace of what was chosen; raises `Invalid` if that are several."""
+    """Return the workspace of the chosen resources; raises `Invalid` if there are several."""
     found = {draft.resource.workspace_id for draft in drafts}
     if len(found) > 1:
         raise Invalid.field(

@@ -19,7 +19,7 @@ from studio.publishing.obstacles import reasons
 
 @dataclass(frozen=True)
 class Wording:
-    """What a state is called, and the class of its chip."""
+    """The name of a state, and the class of its chip."""
 
     word: Promise
     chip: str = ""
@@ -45,7 +45,7 @@ def problem_in_words(problem: Problem) -> list[str]:
 
 
 def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) -> str:
-    """Return what the button says that publishes a release of so many items of each sort."""
+    """Return the label of the button that publishes a release with this many items of each type."""
     counts = {"published": published, "unpublished": unpublished}
     if goes_back:
         back = [

@@ -77,7 +77,7 @@ def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]
 
 
 def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
-    """Return the resources that versions name now, by the key of the configuration; a query for each kind."""
+    """Return the resources that versions name now, by configuration key; one query for each kind."""
     found = {one.configuration: one.named for one in asked if one.named is not None}
     unknown = [one for one in asked if one.named is None and one.is_numbered]
     code = get_editor().code

@@ -1,8 +1,7 @@
 """Whether versions may go live now: the facts from the database, for the rule in `rules`.
 
-asked = judged_version(resource, version, target_of(resource, code))
-
-outcome_of(asked).missing
+    asked = judged_version(resource, version, target_of(resource, code))
+    outcome_of(asked).missing
 
 The number of statements is the same for any number of versions.
 """

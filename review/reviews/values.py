@@ -15,7 +15,7 @@ MAX_REVIEWERS: Final = 50
 
 
 def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
-    """Return the accounts of members, each once; raises `Invalid` with every name that is no member's."""
+    """Return the accounts of members, without duplicates; raises `Invalid` with every other name."""
     if len(names) > MAX_REVIEWERS:
         raise Invalid.field(
             "reviewers", Message("must not have more than {limit} items", limit=MAX_REVIEWERS)

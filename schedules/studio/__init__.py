@@ -1,1 +1,1 @@
-"""The studio's pages about schedules, and what its other pages say of them."""
+"""The studio's pages about schedules, and its panels on other pages."""

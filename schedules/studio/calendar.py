@@ -1,4 +1,4 @@
-"""The calendar of a workspace: what goes live, and what did."""
+"""The calendar of a workspace: what will go live, and what did."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from versioning.models import WorkerHeartbeat
 WEEK: Final = datetime.timedelta(days=7)
 LIST: Final = "list"
 MAX_IN_CELL: Final = 5
-"""How many entries a day of the grid shows; the list has the others."""
+"""How many entries the grid shows per day; the list shows all."""
 _MONTH: Final = re.compile(r"(20\d{2})-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Day:
-    """A day of the calendar, with what happens then."""
+    """A day of the calendar with its entries."""
 
     date: datetime.date
     entries: list[Entry] = field(default_factory=list)
     is_today: bool = False
     is_outside: bool = False
-    """Whether it belongs to the month before or after."""
+    """Whether it belongs to the previous or next month."""
     list_address: str = ""
-    """Where the list of its month is."""
+    """The address of the list of its month."""
 
     @property
     def first_entries(self) -> list[Entry]:
-        """Those that the grid shows."""
+        """The entries on the grid."""
         return self.entries[:MAX_IN_CELL]
 
     @property
     def others(self) -> int:
-        """How many the grid leaves out."""
+        """How many entries the grid leaves out."""
         return max(len(self.entries) - MAX_IN_CELL, 0)
 
     @property
@@ -71,13 +71,13 @@ class Month:
 
     @classmethod
     def read(cls, text: str, today: datetime.date) -> Month:
-        """Return the month that an address names, such as `2026-12`; otherwise that of today."""
+        """Return the month in an address, such as `2026-12`; by default the current one."""
         found = _MONTH.fullmatch(text)
         return cls(datetime.date(int(found[1]), int(found[2]), 1) if found else today.replace(day=1))
 
     @property
     def word(self) -> str:
-        """How an address names it."""
+        """Its form in an address."""
         return f"{self.first:%Y-%m}"
 
     @property
@@ -103,7 +103,7 @@ class Month:
 
     @property
     def weeks(self) -> tuple[datetime.date, datetime.date]:
-        """The first and the last day of the weeks that it touches, from Monday to Sunday."""
+        """The first and the last day of its weeks, from Monday to Sunday."""
         begin = self.first - datetime.timedelta(days=self.first.weekday())
         return begin, self.last + datetime.timedelta(days=6 - self.last.weekday())
 
@@ -115,7 +115,7 @@ class CalendarPage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show it; the page updates itself."""
+        """Show the calendar; the page updates itself."""
         self.listen({"workspace_id": self.workspace.pk})
         zone = self._zone()
         now = timezone.now().astimezone(ZoneInfo(zone))
@@ -163,7 +163,7 @@ class CalendarPage(WorkspacePage):
         )
 
     def _zone(self) -> str:
-        """Return the zone that the days are in: that of all pages, or the one that is asked for now."""
+        """Return the zone of the days: that of all pages, or the one requested now."""
         given = self.request.GET.get("zone", "").strip()
         try:
             zone_of(given)
@@ -178,7 +178,7 @@ class CalendarPage(WorkspacePage):
 
 
 def _period(first: datetime.date, last: datetime.date, zone: str) -> Period:
-    """Return the moments of some days in a zone, where a day can have 23 or 25 hours."""
+    """Return the period of some days in a zone, where a day can have 23 or 25 hours."""
     begin, end = (
         datetime.datetime.combine(day, datetime.time(), tzinfo=ZoneInfo(zone))
         for day in (first, last + datetime.timedelta(days=1))

@@ -1,4 +1,4 @@
-"""One schedule: another time, or its end."""
+"""One schedule: changing its time, or cancelling it."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class OneSchedulePage(WorkspacePage):
     right = Right.PUBLISH
 
     def find(self, schedule_id: str) -> Schedule:
-        """Return it; raises `NotFound` for one of another workspace, also to those who may read that."""
+        """Return the schedule; raises `NotFound` for another workspace, even if the caller may read that."""
         found = Schedules.current().find(schedule_id, by=self.caller)
         if found.workspace_id != self.workspace.pk:
             raise NotFound
         return found
 
     def after(self, schedule: Schedule) -> str:
-        """Return where one goes on: where one came from, or the calendar."""
+        """Return the next address: where the person came from, or the calendar."""
         return safe_next_url(self.request, self.address("calendar"))
 
     def ended(self, schedule: Schedule) -> HttpResponse:
-        """Go on, and say that it is too late."""
+        """Redirect with the message that it is too late."""
         schedule.refresh_from_db()
         said = _("It is too late: this schedule is %(state)s.") % {
             "state": str(STATES[schedule.state][0]).lower()
@@ -50,7 +50,7 @@ class OneSchedulePage(WorkspacePage):
 
 
 class ChangePage(OneSchedulePage):
-    """Gives a schedule another time."""
+    """Changes the time of a schedule."""
 
     def get(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
         """Show the form."""
@@ -63,7 +63,7 @@ class ChangePage(OneSchedulePage):
         return self.show(TimeForm(initial=initial), found)
 
     def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
-        """Change it, and go back; what is wrong stays in the form."""
+        """Change the time, and go back; after an error, show the form again."""
         found, form = self.find(schedule), TimeForm(request.POST)
         if not form.is_valid():
             return self.show(form, found, status=400)
@@ -103,7 +103,7 @@ class CancelPage(OneSchedulePage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
-        """Do it, and go back."""
+        """Cancel it, and go back."""
         found = self.find(schedule)
         try:
             Schedules.current().cancel(schedule, by=self.caller)

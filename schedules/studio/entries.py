@@ -1,4 +1,4 @@
-"""What a calendar shows: what is scheduled, and what went live, as far as the caller may read it."""
+"""The entries of a calendar: schedules, and what went live, as far as the caller may read it."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
 MAX_SHOWN: Final = 100
-"""How many schedules, and how many events, a period shows."""
+"""The maximum numbers of schedules and of events in a period."""
 MOVES: Final = tuple(f"{kind.slug}.{what}" for kind in KINDS for what in ("published", "unpublished"))
 RELEASED: Final = "release.published"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something that goes live, or went live, or was to."""
+    """A past or future publication, or one that failed."""
 
     moment: datetime.datetime
     """In the zone of the calendar."""
     zone: str
     named: str = ""
-    """Its time as it was named, if that was in another zone."""
+    """The time as given, if that was in another zone."""
     name: str
     address: str
-    """Where what it is about is; empty if it is not there for the caller."""
+    """The address of its subject; empty if that is not there for the caller."""
     what: str
     who: str
     chip: tuple[str | Promise, str] | None = None
@@ -52,7 +52,7 @@ class Entry:
     change_address: str = ""
     cancel_address: str = ""
     again_address: str = ""
-    """Where it is scheduled once more, if it did not happen."""
+    """The address to schedule it again, if it failed."""
 
     @property
     def day(self) -> datetime.date:
@@ -72,19 +72,19 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Period:
-    """The moments that a calendar shows."""
+    """The period that a calendar shows."""
 
     begin: datetime.datetime
     end: datetime.datetime
-    """The first moment after it."""
+    """The end, exclusive."""
 
 
 def entries_of(
     workspace_id: str, period: Period, zone: str, caller: Caller, *, upcoming_only: bool = False
 ) -> tuple[list[Entry], bool]:
-    """Return the entries of a period by time, and whether there are more than are shown.
+    """Return the entries of a period by time, and whether some were left out.
 
-    The number of queries does not depend on how many they are.
+    The number of queries does not depend on the number of entries.
     """
     schedules = _schedules(workspace_id, period, caller, upcoming_only=upcoming_only)
     events = [] if upcoming_only else _events(workspace_id, period, caller)
@@ -120,7 +120,7 @@ def _schedules(workspace_id: str, period: Period, caller: Caller, *, upcoming_on
 
 def _events(workspace_id: str, period: Period, caller: Caller) -> list[Event]:
     within = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
-    # What goes live as part of a release is told by the release.
+    # Resources that go live with a release are covered by the release's entry.
     alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
     page = get_editor().event.page(
         before=2**62, limit=MAX_SHOWN + 1, where=within & alone, workspace_id=workspace_id, by=caller
@@ -129,7 +129,7 @@ def _events(workspace_id: str, period: Period, caller: Caller) -> list[Event]:
 
 
 def _without(events: Iterable[Event], schedules: Iterable[Schedule]) -> list[Event]:
-    """Leave out what a schedule tells that is shown already."""
+    """Leave out events that a schedule's entry already shows."""
     done = [one for one in schedules if one.state == State.DONE]
     ids, releases = {str(one.pk) for one in done}, {str(one.release_id) for one in done if one.release_id}
     return [
@@ -145,15 +145,15 @@ def _release_of(event: Event) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Maker:
-    """Makes entries of what was found."""
+    """Creates entries."""
 
     zone: ZoneInfo
     caller: Caller
     workspace_id: str
     names: Any
-    """Of resources, by kind and id."""
+    """The names of resources, by kind and id."""
     titles: Any
-    """Of releases, by id."""
+    """The titles of releases, by id."""
 
     def of_schedule(self, schedule: Schedule) -> Entry:
         """Return a schedule as an entry."""
@@ -189,7 +189,7 @@ class _Maker:
         )
 
     def _about(self, kind: str, resource_id: str, release_id: str) -> tuple[str, str]:
-        """Return what something is called, and where it is."""
+        """Return the name of a subject, and its address."""
         if not kind:
             title = self.titles.get(release_id)
             if title is None:
@@ -213,7 +213,7 @@ def _what(event: Event) -> str:
 
 
 def by_day(entries: Iterable[Entry]) -> dict[datetime.date, list[Entry]]:
-    """Return entries by the day, in the order in which they come."""
+    """Return entries by day, in their order."""
     found: dict[datetime.date, list[Entry]] = {}
     for one in entries:
         found.setdefault(one.day, []).append(one)

@@ -19,7 +19,7 @@ FIELDS: Final = {
     "timeZone": "time_zone",
     "then.versionId": "then",
 }
-"""What the forms call the fields of the API, where that differs."""
+"""Maps fields of the API to form fields, where the names differ."""
 
 
 class LocalTimeInput(forms.TextInput):
@@ -44,19 +44,19 @@ class TimeForm(forms.Form):
 
     @property
     def times(self) -> Times:
-        """When it is to happen, as it was typed."""
+        """The time as typed."""
         return Times(
             local_time=self.cleaned_data["local_time"].strip(),
             time_zone=self.cleaned_data["time_zone"].strip(),
         )
 
     def add(self, error: Invalid) -> None:
-        """Add the errors of the editor to the fields that they are about."""
+        """Add the editor's errors to their fields."""
         add_errors(self, error, **FIELDS)
 
 
 class ForceForm(TimeForm):
-    """A time, and whether something else may be live by then."""
+    """A time, and whether other versions may be live by then."""
 
     force = forms.BooleanField(
         label=_("Even if something else is live by then"),
@@ -66,7 +66,7 @@ class ForceForm(TimeForm):
 
 
 class ScheduleForm(ForceForm):
-    """A time, and if wanted until when, and what is live afterwards."""
+    """A time and, optionally, an end and the version that is live afterwards."""
 
     until = forms.CharField(
         label=_("Until"),
@@ -83,7 +83,7 @@ class ScheduleForm(ForceForm):
 
     @property
     def ending(self) -> dict[str, str]:
-        """The arguments of its end; none if it has none."""
+        """The arguments of the end, if there is one."""
         until = self.cleaned_data["until"].strip()
         if not until:
             return {}

@@ -1,4 +1,4 @@
-"""What goes live in the next seven days, and what of one's own did not lately, on the home page."""
+"""The home page's section with the schedules of the next seven days, and the person's recent failures."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SHOWN: Final = 5
 
 
 def sections(caller: Caller) -> Iterator[HomeSection]:
-    """Yield what is scheduled in the workspaces whose drafts the person may read; nothing if nothing is.
+    """Yield the section for workspaces whose drafts the person may read, if there is anything to show.
 
-    The author of a schedule that failed or was missed is told so for some days.
+    Failed or missed schedules are shown to their authors for some days.
     """
     now = timezone.now()
     soon = Q(state=State.SCHEDULED, run_at__lt=now + WEEK)

@@ -1,4 +1,4 @@
-"""Where the pages about schedules are."""
+"""The addresses of the pages about schedules."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from versioning.models import Event
 
 
 def of_form(kind: StudioKind, resource_id: str, version_id: str, **filled_in: str) -> str:
-    """Return the address of the form that schedules a version; some of its fields may be filled in."""
+    """Return the address of the form to schedule a version; some fields may be filled in."""
     return f"{kind.address('schedule', resource_id)}?{urlencode({'version': version_id, **filled_in})}"
 
 
 def of_release_form(workspace_id: str, release_id: str, **filled_in: str) -> str:
-    """Return the address of the form that schedules a release; some of its fields may be filled in."""
+    """Return the address of the form to schedule a release; some fields may be filled in."""
     query = f"?{urlencode(filled_in)}" if filled_in else ""
     return address("schedule_release", workspace_id, release_id) + query
 
 
 def of_again(schedule: Schedule) -> str:
-    """Return the address of the form that schedules once more what did not happen; empty if there is none."""
+    """Return the address of the form to repeat a failed schedule; empty if there is none."""
     filled_in = {"time_zone": schedule.time_zone} if schedule.time_zone else {}
     if schedule.force:
         filled_in["force"] = "on"
@@ -37,7 +37,7 @@ def of_again(schedule: Schedule) -> str:
 
 
 def of_publishing(schedule: Schedule) -> str:
-    """Return the address of the page that publishes the version of a schedule, and says what is missing."""
+    """Return the address of the page that publishes a schedule's version, and shows what is missing."""
     kind = KINDS_BY_SLUG[schedule.kind]
     return f"{kind.address('publish', schedule.resource_id)}?{urlencode({'version': schedule.version_id})}"
 
@@ -48,7 +48,7 @@ def of_release(workspace_id: str, release_id: str) -> str:
 
 
 def of_version(schedule: Schedule) -> str:
-    """Return the address of the version that a schedule is about."""
+    """Return the address of the version of a schedule."""
     return KINDS_BY_SLUG[schedule.kind].address("version", schedule.resource_id, schedule.version_id)
 
 
@@ -58,12 +58,12 @@ def of_calendar(workspace_id: str) -> str:
 
 
 def of_changing(schedule: Schedule) -> str:
-    """Return the address of the form that changes the time of a schedule."""
+    """Return the address of the form to change the time of a schedule."""
     return address("schedule", schedule.workspace_id, str(schedule.pk))
 
 
 def of_cancelling(schedule: Schedule) -> str:
-    """Return where the button that cancels a schedule is sent."""
+    """Return the address that the cancel button sends to."""
     return address("schedule_cancel", schedule.workspace_id, str(schedule.pk))
 
 

@@ -1,4 +1,4 @@
-"""What pages about a resource say of its schedules, and the button that makes one."""
+"""Panels about the schedules of a resource, and the button to create one."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ class Line:
     """Why it would fail, or why it failed."""
     can_change: bool = False
     again_address: str = ""
-    """Where it is scheduled once more, if it did not happen."""
+    """The address to schedule it again, if it failed."""
 
     @property
     def change_address(self) -> str:
-        """Where it gets another time."""
+        """The address of the form to change its time."""
         return of_changing(self.schedule)
 
     @property
     def cancel_address(self) -> str:
-        """Where the button that cancels it is sent."""
+        """The address that the cancel button sends to."""
         return of_cancelling(self.schedule)
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the strip for those who may read drafts, and the button for those who may publish."""
+    """Yield the strip for people who may read drafts, and the button for publishers."""
     workspace_id = shown.resource.workspace_id
     if shown.page not in WITH_STRIP or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
         return
@@ -82,7 +82,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
-    """Yield the same on the page of a release, which is a draft as long as it can be scheduled."""
+    """Yield the same panels on the page of a release; the button only while it is a draft."""
     if shown.subject != "release" or not shown.caller.may(Right.READ_DRAFTS, shown.workspace_id):
         return
     may_publish = shown.caller.may(Right.PUBLISH, shown.workspace_id)
@@ -97,7 +97,7 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
 
 
 def lines_of(plan: Plan, *, may_publish: bool) -> list[Line]:
-    """Return what a strip says: first what failed, then what is going to happen."""
+    """Return the lines of a strip: first failed schedules, then waiting ones."""
     judged(one.schedule for one in plan.planned)
     failed = [_failed(one, may_publish=may_publish) for one in plan.failed]
     planned = [_planned(one.schedule, one.title, may_publish=may_publish) for one in plan.planned]
@@ -105,7 +105,7 @@ def lines_of(plan: Plan, *, may_publish: bool) -> list[Line]:
 
 
 def _lines_of_release(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
-    """Return the same for the page of a release: what failed is told as long as it can be scheduled again."""
+    """Return the lines for a release's page; a failure is shown until the release is scheduled again."""
     found = Schedule.objects.filter(release_id=shown.id, workspace=shown.workspace_id).order_by(
         "run_at", "pk"
     )
@@ -137,7 +137,7 @@ def _planned(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
 
 
 def notes_of(schedule: Schedule) -> list[str]:
-    """Return what else there is to know of a schedule that waits."""
+    """Return the further notes on a waiting schedule."""
     said = [twice(schedule)]
     if schedule.follows_id is not None:
         said.append(_("This ends what goes live before."))
@@ -147,7 +147,7 @@ def notes_of(schedule: Schedule) -> list[str]:
 
 
 def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_url: str) -> SafeString:
-    """Return the strip; where no worker runs, it says so. `next_url` is the address of the page."""
+    """Return the strip, with a warning if no worker runs. `next_url` is the address of the page."""
     is_waiting = any(line.schedule.state == State.SCHEDULED for line in lines)
     context: dict[str, Any] = {
         "lines": lines,
@@ -160,7 +160,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
 
 
 def _next_url(shown: VersionOnPage) -> str:
-    """Return the address of the page; an edit page that is open takes its parts from another one."""
+    """Return the address of the page; an open edit page loads its parts from another one."""
     if shown.page in {"edit", "since"}:
         return shown.kind.address("change", shown.resource.pk)
     return shown.request.get_full_path()

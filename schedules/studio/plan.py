@@ -1,4 +1,4 @@
-"""What is scheduled for one resource, what is expected of it, and what failed lately: two queries at most."""
+"""The schedules of one resource, their forecast, and recent failures: two queries at most."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MAX_SHOWN: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """A schedule that concerns a resource, and what comes of it if nothing else is published until then."""
+    """A schedule on a resource, and its outcome if nothing else is published until then."""
 
     schedule: Schedule
     outcome: Outcome
     title: str = ""
-    """The title of its release, if it is of one."""
+    """The title of its release, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,18 +37,18 @@ class Plan:
     """The schedules of a resource."""
 
     planned: Sequence[Planned]
-    """Those that wait, by time."""
+    """The waiting ones, by time."""
     failed: Sequence[Schedule]
-    """Those of the resource itself that failed or were missed lately."""
+    """Schedules of the resource itself that failed or were missed recently."""
 
     def live_at(self, moment: datetime.datetime, now: str | None) -> str | None:
-        """Return which version is expected to be live at a moment; None for nothing."""
+        """Return the version that is expected to be live at a time, or None."""
         before = [one for one in self.planned if one.schedule.run_at <= moment]
         return before[-1].outcome.live if before else now
 
 
 def plan_of(resource: VersionedResource) -> Plan:
-    """Return the schedules of a resource and of the releases that it is in."""
+    """Return the schedules of a resource and of its releases."""
     target = target_of(resource, get_editor().code)
     items = ReleaseItem.objects.filter(
         kind=target.kind,
@@ -79,7 +79,7 @@ def plan_of(resource: VersionedResource) -> Plan:
 
 
 def _items_by_release(items: QuerySet[ReleaseItem], releases: Sequence[UUID]) -> Mapping[UUID, ReleaseItem]:
-    """Return what releases do with the resource."""
+    """Return the actions of releases on the resource."""
     found = items.filter(release__in=releases).select_related("release")
     return {item.release_id: item for item in found}
 

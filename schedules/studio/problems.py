@@ -1,4 +1,4 @@
-"""What would keep a schedule from happening, in sentences that lead to where that can be changed."""
+"""What would prevent a schedule, in sentences with links to pages that can fix it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from studio.translation import translated
 from versioning.serving.reference_checks import UnpublishedBlocks
 
 MAX_SHOWN: Final = 5
-"""How many problems are told of one schedule; the page of a release has all of them."""
+"""The maximum number of problems shown for a schedule; the page of a release shows all."""
 
 
 def judged(schedules: Iterable[Schedule]) -> list[Schedule]:
-    """Return schedules with what would keep them from happening now; some statements for all of them."""
+    """Return schedules with what would prevent them from running now; a few statements for all."""
     found = list(schedules)
     problems = Schedules.current().problems(found)
     for one in found:
@@ -35,17 +35,17 @@ def judged(schedules: Iterable[Schedule]) -> list[Schedule]:
 
 
 def warnings_of(schedule: Schedule) -> list[SafeString]:
-    """Return that a schedule will fail, and what `reasons_against` says; nothing if it will not."""
+    """Return the warning that a schedule will fail, with `reasons_against`; empty if it will not."""
     reasons = reasons_against(schedule)
     lead = format_html("<strong>{}</strong>", _("As things stand it will fail."))
     return [format_html("{} {}", lead, reasons[0]), *reasons[1:]] if reasons else []
 
 
 def reasons_against(schedule: Schedule) -> list[SafeString]:
-    """Return what would keep a schedule from happening, a sentence each, beside the chip that says so.
+    """Return what would prevent a schedule, a sentence each, next to the warning chip.
 
-    Those about what else is live say what can be done; the others have a link. Of many, the page of the
-    release has the others.
+    Sentences about unexpected live versions contain what to do; the others have a link. If there are too
+    many, the rest is on the page of the release.
     """
     sentences = [_sentence(schedule, one) for one in schedule.problems[:MAX_SHOWN]]
     more = len(schedule.problems) - len(sentences)
@@ -101,7 +101,7 @@ def _blocks(blocks: Sequence[str]) -> str:
 
 
 def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:
-    """Return what the link says where something can be done about a problem, and its address; or nothing."""
+    """Return the text and the address of a link that can fix a problem, if there is one."""
     if problem.error is None and problem.item is None:
         return "", ""
     about = problem.item.resource if problem.item is not None else schedule

@@ -30,11 +30,11 @@ from versioning.editor.timeline import Timeline
 from versioning.models import VersionedResource, WorkerHeartbeat
 
 OFFERED: Final = 50
-"""How many versions a form offers to go back to: the newest."""
+"""The maximum number of versions to go back to in a form, newest first."""
 
 
 class SchedulePage(ResourcePage):
-    """When a version is to go live, and if wanted until when."""
+    """When to publish a version and, optionally, until when."""
 
     tab = "history"
 
@@ -44,7 +44,7 @@ class SchedulePage(ResourcePage):
         return self.show(self.version(request.GET.get("version")), initial=_filled_in(request))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Schedule it, and say when it goes live; what is wrong stays in the form."""
+        """Schedule it, with a message about the time; after an error, show the form again."""
         self.require(Right.PUBLISH)
         version = self.version(request.POST.get("version"))
         form = self._form(data=request.POST)
@@ -61,7 +61,7 @@ class SchedulePage(ResourcePage):
         return self.back("history", _said(made))
 
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
-        """Schedule it; what is live by then as things stand now has to be."""
+        """Schedule it, expecting the version that is currently forecast to be live."""
         run_at = form.times.begin().run_at
         return Schedules.current().create(
             self.kind.slug,
@@ -76,7 +76,7 @@ class SchedulePage(ResourcePage):
 
     @property
     def found(self) -> VersionedResource:
-        """The resource; raises `NotFound` while only code defines the agent: there is nothing to schedule."""
+        """The resource; raises `NotFound` if only code defines the agent: there is nothing to schedule."""
         if self.with_history is None:
             raise NotFound("Nothing was saved yet, so there is nothing to publish.")
         return self.with_history
@@ -92,7 +92,7 @@ class SchedulePage(ResourcePage):
 
     @cached_property
     def _choices(self) -> list[tuple[str, str]]:
-        """The versions to go back to: first what is live, then the newest."""
+        """The versions to go back to: first the live one, then the newest."""
         history = self.collection.versions(self.resource_id, by=self.caller)
         entries: Any = Timeline(self.found, history.versions)[:OFFERED]
         others = [entry.version for entry in entries if entry.version.version_id != self.found.active_id]
@@ -130,7 +130,7 @@ class SchedulePage(ResourcePage):
 
 
 class ReleaseSchedulePage(WorkspacePage):
-    """When a release is to go live."""
+    """When to publish a release."""
 
     tab = "releases"
     right = Right.PUBLISH
@@ -140,7 +140,7 @@ class ReleaseSchedulePage(WorkspacePage):
         return self.show(ForceForm(initial=_filled_in(request)), self.release(release))
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
-        """Schedule it, and show the release; what is wrong stays in the form."""
+        """Schedule it, and show the release; after an error, show the form again."""
         found, form = self.release(release), ForceForm(request.POST)
         if not form.is_valid():
             return self.show(form, found, status=400)
@@ -151,7 +151,7 @@ class ReleaseSchedulePage(WorkspacePage):
         except Invalid as error:
             form.add(error)
             return self.show(form, found, status=400)
-        except Conflict as error:  # it was published in this moment
+        except Conflict as error:  # it was just published
             form.add(Invalid.field("", error.message))
             return self.show(form, found, status=409)
         remember(request, made.time_zone)
@@ -179,7 +179,7 @@ class ReleaseSchedulePage(WorkspacePage):
 
 
 def _filled_in(request: HttpRequest) -> dict[str, Any]:
-    """Return what a form begins with: what its address says, and the zone that the person used last."""
+    """Return a form's initial values: from its address, and the zone that the person used last."""
     zone = request.GET.get("time_zone") or current_zone()
     return {"time_zone": zone, "force": request.GET.get("force") == "on"}
 
@@ -191,5 +191,5 @@ def _choice(version: Snapshot) -> str:
 
 
 def _said(schedule: Schedule) -> str:
-    """Return what the next page says of a schedule that was just made; a strip there says what is missing."""
+    """Return the message about a new schedule; a strip on the next page shows its problems."""
     return format_html("{} {}", will_happen(schedule), twice(schedule))

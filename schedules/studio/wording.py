@@ -1,4 +1,4 @@
-"""Schedules as sentences. What stands in them can lead somewhere, so they are HTML."""
+"""Schedules as sentences. They can contain links, so they are HTML."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ STATES: Final[Mapping[str, tuple[str | Promise, str]]] = {
     State.MISSED: (pgettext_lazy("a schedule", "Missed"), "chip-danger"),
     State.CANCELLED: (pgettext_lazy("a schedule", "Cancelled"), ""),
 }
-"""What a state is called, and the class of its chip."""
+"""The name of a state, and the class of its chip."""
 
 
 WILL_FAIL: Final = (pgettext_lazy("a schedule", "Will fail"), "chip-danger")
-"""The chip of one that waits, and would fail as things stand."""
+"""The chip of a waiting schedule that would currently fail."""
 
 
 def chip_of(schedule: Schedule) -> tuple[str | Promise, str]:
-    """Return what the state of a schedule is called, and the class of its chip; one that waits was judged."""
+    """Return the name of a schedule's state, and the class of its chip; waiting ones must be judged."""
     return WILL_FAIL if schedule.problems else STATES[schedule.state]
 
 
 def version_name(schedule: Schedule) -> str:
-    """Return what the version of a schedule is called where its name stands alone: `Version 12`."""
+    """Return the name of a schedule's version where it stands alone: `Version 12`."""
     if schedule.version_number is not None:
         return _("Version %(number)s") % {"number": schedule.version_number}
     return translated(reference_to_id(schedule.version_id))
@@ -49,7 +49,7 @@ def version_link(schedule: Schedule) -> SafeString:
 
 
 def will_happen(schedule: Schedule, title: str = "") -> SafeString:
-    """Return what a schedule that waits is going to do, on a page about its resource or its release.
+    """Return what a waiting schedule will do, on a page about its resource or its release.
 
     `title` is that of the release, on a page about one of the resources in it.
     """
@@ -70,7 +70,7 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
 
 def did_not_happen(schedule: Schedule) -> SafeString:
-    """Return what a schedule was to do that failed or was missed, on the page of its resource or release."""
+    """Return what a failed or missed schedule should have done, on the page of its resource or release."""
     if schedule.release_id is not None:
         return format_html(_("It did not go live on {when}."), when=when(schedule))
     if schedule.action == Action.UNPUBLISH:
@@ -81,7 +81,7 @@ def did_not_happen(schedule: Schedule) -> SafeString:
 
 
 def in_short(schedule: Schedule) -> str:
-    """Return what a schedule does, beside the name of what it is about: `version 12 goes live`."""
+    """Return what a schedule does, next to the name of its subject: `version 12 goes live`."""
     if schedule.release_id is None and schedule.action == Action.UNPUBLISH:
         return _("goes off") if schedule.state == State.SCHEDULED else _("was to go off")
     if schedule.release_id is not None:

@@ -1,4 +1,4 @@
-"""Time zones of schedules: those that a form offers, and moments in words."""
+"""Time zones of schedules: the choices of a form, and times in words."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def offered() -> tuple[str, ...]:
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """Return a zone; raises `Invalid` for a name that none has."""
+    """Return a zone; raises `Invalid` for an unknown name."""
     if name not in known_zones():
         raise Invalid.field("timeZone", Message("{zone!r} is no time zone; one is Europe/Berlin", zone=name))
     return ZoneInfo(name)
 
 
 def in_words(moment: datetime.datetime) -> str:
-    """Return a moment in the zone of the page, which it names: `24 December at 09:00 Europe/Berlin`."""
+    """Return a time in the zone of the page, which it names: `24 December at 09:00 Europe/Berlin`."""
     return _("%(day)s at %(time)s %(zone)s") % {
         "day": short_day(day_of(moment), timezone.localdate()),
         "time": f"{timezone.localtime(moment):%H:%M}",
@@ -45,12 +45,12 @@ def when(schedule: Schedule) -> str:
 
 
 def zone_name(schedule: Schedule) -> str:
-    """Return the zone in which the time of a schedule was named; UTC if there is no such zone any more."""
+    """Return the zone of a schedule's time; UTC if that zone no longer exists."""
     return schedule.time_zone if schedule.time_zone in known_zones() else UTC
 
 
 def twice(schedule: Schedule) -> str:
-    """Return which of two times it is, if the local time exists twice; otherwise empty."""
+    """Return which of two times it is if the local time exists twice; otherwise empty."""
     if not schedule.is_ambiguous:
         return ""
     said = _("%(time)s exists twice that night, because the clocks are put back; this is the first.")

@@ -1,7 +1,7 @@
-"""What an agent is in a context: its instructions as one text, and its conditional fields chosen.
+"""Evaluating an agent in a context: its instructions as one text, and its conditional fields chosen.
 
-The service evaluates an agent with this function when it is asked in a context, and the client when it
-holds the agent's parts. Pure.
+The service evaluates an agent with this function for requests with a context, and the client if it has the
+agent's parts. Pure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVALUATED_FIELDS: Final[Sequence[str]] = (
     "model",
     "defaultOptions",
 )
-"""The fields of a configuration that an agent in a context is made of."""
+"""The fields of a configuration that are evaluated."""
 
 
 class LeftOut(NamedTuple):
@@ -53,8 +53,8 @@ def evaluated(
 ) -> EvaluatedAgent:
     """Return the agent of a configuration, which has instructions, in a context.
 
-    `texts` are the prompt blocks that were found, as for `assemble`. Raises `Invalid` if the instructions
-    are too long, or for more work than the evaluation allows.
+    `texts` are the prompt blocks that were found, as for `assemble`. Raises `Invalid` if the instructions are
+    too long, or take more work than the evaluation allows.
     """
     instructions, reports = assemble(config["instructions"], evaluation, texts)
     return EvaluatedAgent(
@@ -68,7 +68,7 @@ def evaluated(
 
 
 def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
-    """Yield a notice for each prompt block that is left out because it is not there to be shown."""
+    """Yield a notice for each prompt block that is left out because there is no text to show."""
     for report in reports:
         if report.reason in {"missing", "unpublished"}:
             message = Message("The prompt block {id!r} is not published; it is left out.", id=report.id)

@@ -1,10 +1,10 @@
-"""The arms of a rollout, and which one a request context is in: always the same for the same key. Pure.
+"""The arms of a rollout, and the arm of a request context: always the same for the same key. Pure.
 
     {"seed": "…", "bucketBy": "userId", "arms": [{"name": "new", "start": 0, "weight": 500, …}]}
 
 The keys are spread evenly over ten thousand buckets. These are divided into as many equal ranges as there are
-arms, and each arm takes its weight from the beginning of its own range on, so widening one moves nobody from
-one arm to another. The service and the client follow the same rule.
+arms, and each arm takes its weight from the beginning of its own range, so widening one moves no key from one
+arm to another. The service and the client follow the same rule.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_ARMS: Final = 20
 MAX_PATH: Final = 200
 _PATH: Final = re.compile(PATH)
 MAX_KEY: Final = 2**53
-"""From this number on, JSON numbers are not exact everywhere."""
+"""From this number on, some programs cannot represent JSON numbers exactly."""
 
 
 def arm_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the arm that a context is in; None for a context in no arm, or without a key or a rule."""
+    """Return the arm of a context; None if it is in no arm, or there is no key or rule."""
     key = None if rule is None else key_in(context, rule["bucketBy"])
     if rule is None or key is None:
         return None
@@ -39,7 +39,7 @@ def arm_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Mappin
 
 
 def outcome_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what answers say of a rule: its id, the arm, and why it is that one; None without a rule.
+    """Return the description of a rule in answers: its id, the arm, and the reason; None without a rule.
 
     The reason is `split`, or without an arm `noKey` or `outside`.
     """
@@ -59,9 +59,9 @@ def bucket(seed: str, key: str) -> int:
 
 
 def key_in(context: Mapping[str, Any], path: str) -> str | None:
-    """Return the key at a dotted path, which enters objects only; None for what is no key.
+    """Return the key at a dotted path, which enters only objects; None for anything but a key.
 
-    A text that is not blank is a key, in the form NFC, and so is a whole number, as its digits.
+    A text that is not blank is a key, in NFC form, and so is an integer, as its digits.
     """
     value: Any = context
     for segment in path.split("."):
@@ -80,18 +80,18 @@ class Arm:
     name: str
     version_id: str
     weight: int
-    """How many of the ten thousand buckets it takes."""
+    """The number of its buckets, of ten thousand."""
     start: int = 0
-    """The first of them."""
+    """The first bucket."""
 
     @classmethod
     def stored(cls, arm: Mapping[str, Any]) -> Arm:
-        """Return an arm from what is stored of it."""
+        """Return an arm from its stored form."""
         return cls(**{name: arm[name] for name in ("name", "version_id", "weight", "start")})
 
 
 def placed(arms: Sequence[Arm]) -> list[Arm]:
-    """Return the arms with their first buckets; raises `Invalid` for names and weights that cannot be."""
+    """Return the arms with their first buckets; raises `Invalid` for invalid names and weights."""
     if not 1 <= len(arms) <= MAX_ARMS:
         raise Invalid.field("arms", Message("must be 1 to {most} arms", most=MAX_ARMS))
     starts = [number * BUCKETS // len(arms) for number in range(len(arms) + 1)]
@@ -105,10 +105,10 @@ def placed(arms: Sequence[Arm]) -> list[Arm]:
 
 
 def reweighted(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[Arm]:
-    """Return the arms, which stay where they are, with other weights by name.
+    """Return the arms, which stay in place, with other weights by name.
 
-    Arms that are not named keep theirs. Raises `Invalid` for a name that no arm has, or that occurs twice,
-    and for weights that cannot be; the fields are those of `weights`.
+    Unnamed arms keep theirs. Raises `Invalid` for a name that no arm has, or that occurs twice, and for
+    invalid weights; the fields are those of `weights`.
     """
     places = {arm.name: number for number, arm in enumerate(arms)}
     ends = [*(arm.start for arm in arms[1:]), BUCKETS]
@@ -129,7 +129,7 @@ def reweighted(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[
 
 
 def refuse_path(field: str, path: str) -> None:
-    """Raise `Invalid` for what is not a path as templates have them, such as `user.id`."""
+    """Raise `Invalid` unless the text is a path as in templates, such as `user.id`."""
     if len(path) > MAX_PATH or not _PATH.fullmatch(path):
         raise Invalid.field(field, "must be a path in the request context, such as user.id")
 

@@ -1,6 +1,6 @@
-"""Values whose text form is short, for messages about what is wrong with them. Pure.
+"""Values whose text form is short, for error messages about them. Pure.
 
-A message would show the whole wrong value, and thousands of messages can be in memory at once; so a value
+A message would contain the whole wrong value, and thousands of messages can be in memory at once; so a value
 shows only its beginning.
 """
 

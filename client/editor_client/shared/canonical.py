@@ -117,7 +117,7 @@ def digest(value: Any) -> str:
 def digest_of(text: str) -> str:
     """Return the digest of the value with this comparable text: SHA-256, with all whole numbers in digits.
 
-    Digests are stored, and in locks: they stay what they were before comparable texts had exponents.
+    Digests are stored, also in locks, so they must stay the same as before comparable texts had exponents.
     """
     if "e+" in text:
         text = _TEXT_OR_EXPONENT.sub(_with_digits, text)
@@ -130,12 +130,12 @@ def sorted_by_key(value: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Say whether two JSON values are equal at every level: of the same type, numbers by value."""
+    """Return whether two JSON values are equal at every level: of the same type, numbers by value."""
     return comparable(left) == comparable(right)
 
 
 def is_utf8(text: bytes) -> bool:
-    """Say whether the bytes are UTF-8."""
+    """Return whether the bytes are UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
@@ -173,7 +173,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # json.loads keeps the last of two equal keys, and the caller would never learn what was dropped.
+    # json.loads keeps the last of two equal keys, and the caller would never learn of the dropped one.
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()

@@ -12,16 +12,17 @@ from editor_client.shared import canonical
 from editor_client.shared.evaluation import STEPS_OF_A_SEARCHED_CHARACTER, STEPS_OF_AN_ITEM, Evaluation
 
 Operator = Callable[[Any, Any, Evaluation], bool]
-"""From the value in the context and the value of the rule to whether the rule holds."""
+"""Returns whether the rule holds, given the value in the context and the value of the rule."""
 
 _MISSING = object()
 
 
 def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluation) -> bool:
-    """Say whether a rule group holds; a missing group, or one without conditions, always holds.
+    """Return whether a rule group holds; a missing group, or one without conditions, always holds.
 
     `rules` has been validated by `versioning.domain.config`: `{"operator": "AND"|"OR", "conditions": [rule
-    | group]}`. Raises `Invalid` if the evaluation would take more work than allowed.
+
+    group]}`. Raises `Invalid` if the evaluation would take more work than allowed.
     """
     if not rules or not rules["conditions"]:
         return True
@@ -36,7 +37,7 @@ def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluati
 def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
     """Return the value of a conditional field in this context.
 
-    A plain value is returned as it is. From a list of variants the matching ones apply: objects are merged
+    A plain value is returned unchanged. From a list of variants the matching ones apply: objects are merged
     shallowly in order, lists are concatenated. Returns None if no variant matches. Raises as `holds` does.
     """
     if not isinstance(value, list):
@@ -47,7 +48,7 @@ def choose(value: Any, context: Mapping[str, Any] | Evaluation) -> Any:
         if not holds(variant.get("rules"), evaluation):
             continue
         found = variant["value"]
-        # Into one copy: a new one for every variant would take the square of their number.
+        # One copy for all: a new one for every variant would take quadratic time.
         if isinstance(chosen, dict) and isinstance(found, dict):
             chosen.update(found)
         elif isinstance(chosen, list) and isinstance(found, list):
@@ -98,10 +99,10 @@ def _fingerprints(items: list[Any], evaluation: Evaluation) -> set[str]:
 
 
 def _fingerprint(value: Any) -> str:
-    """Return a text that is the same for two JSON values exactly if `same_value` holds for them.
+    """Return a text that is equal for two JSON values exactly if `same_value` holds for them.
 
-    It is a text because the hash of a text is randomised. Anybody can choose thousands of numbers with the
-    same hash, which makes a set of them quadratic.
+    It is a text because the hash of a text is randomised. Numbers with the same hash can be chosen by the
+    thousands, which makes a set of them quadratic.
     """
     if type(value) is str:
         return f'"{value}'
@@ -117,7 +118,7 @@ def _fingerprint(value: Any) -> str:
 
 
 def _by_value(value: Any) -> Any:
-    """Return an equal value in which equal numbers are written alike."""
+    """Return an equal value in which equal numbers have the same notation."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

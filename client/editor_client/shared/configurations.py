@@ -1,4 +1,4 @@
-"""The rules of a save: edits, differences, ids, metadata, messages; what a configuration refers to. Pure."""
+"""The rules of a save: edits, differences, ids, metadata, messages; references of a configuration. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EDIT_MESSAGE: Final = "Auto-saved after edit"
 
 
 def merged(current: Config, changes: Mapping[str, Any], clearable: Collection[str]) -> Config:
-    """Return the configuration with the changes applied, of which null removes a clearable field."""
+    """Return the configuration with the changes applied; null removes a clearable field."""
     fields = {**current, **changes}
     return {name: value for name, value in fields.items() if value is not None or name not in clearable}
 
@@ -28,7 +28,7 @@ def changed_fields(names: Iterable[str], before: Config, after: Config) -> list[
 
 
 def differs(name: str, before: Config, after: Config) -> bool:
-    """Say whether a field differs; an edit hands on most of them as the very same objects."""
+    """Return whether a field differs; most fields of an edit are the very same objects."""
     if (name in before) != (name in after):
         return True
     old, new = before.get(name), after.get(name)
@@ -41,7 +41,7 @@ def id_of_new(given: str | None, fields: Mapping[str, Any]) -> str:
 
 
 def check_id(resource_id: str, *, given: str | None) -> None:
-    """Raise `Invalid` for an id that no resource can have; `given` is None if the name made it."""
+    """Raise `Invalid` for an invalid id; `given` is None if it was derived from the name."""
     problem = ids.problem(resource_id)
     if given is None and not resource_id:
         problem = Message("is required: the name has no letter or digit of a-z, 0-9 to make one of")
@@ -50,7 +50,7 @@ def check_id(resource_id: str, *, given: str | None) -> None:
 
 
 def merged_metadata(current: Mapping[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the metadata after an edit: None clears all of it, and a member that is None is removed."""
+    """Return the metadata after an edit: None clears all of it, and a member set to None is removed."""
     members = {} if changes is None else {**current, **changes}
     metadata = {key: value for key, value in members.items() if value is not None}
     try:
@@ -89,17 +89,17 @@ def keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
 
 
 class Searchable(NamedTuple):
-    """The texts in which a search looks."""
+    """The texts that a search reads."""
 
     id: str
     name: str
     description: str
     text: str
-    """What is in the field of the text. For a prompt block that is referred to it has the id."""
+    """The content of the text field. A referenced prompt block is represented by its id."""
 
 
 def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
-    """Return the texts of a configuration in which a search looks; `text_field` is that of its kind."""
+    """Return the searched texts of a configuration; `text_field` is that of its kind."""
     text = config.get(text_field, "")
     if isinstance(text, list):
         text = "\n".join(block.get("content", block.get("id", "")) for block in text)
@@ -107,5 +107,5 @@ def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
 
 
 def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
-    """Return the texts in which a search looks as one, case-folded."""
+    """Return the searched texts as one, case-folded."""
     return "\n".join(searchable(resource_id, config, text_field)).casefold()

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 MAX_ISSUES: Final = 1000
-"""How many problems of a request are named: a megabyte can hold half a million of them."""
+"""The maximum number of listed problems of a request: a megabyte can contain half a million."""
 
 
 class Message(str):
-    """A sentence with values: the English text, which knows the template that it was made of.
+    """A sentence with values: the English text, which remembers its template.
 
-    Code that compares, stores or sends it has the text. Templates are collected for translators where they
-    are written, so each is a literal. A sentence without values may be a plain string.
+    Code that compares, stores or sends it uses the text. Templates are collected for translators where they
+    are written, so each must be a literal. A sentence without values may be a plain string.
     """
 
     __slots__ = ("template", "values")
@@ -58,7 +58,7 @@ class VersioningError(Exception):
 
     @property
     def summary(self) -> str:
-        """What pages say of it: the message, unless a type of error has something shorter."""
+        """The text for pages: the message, unless a type of error has a shorter one."""
         return self.message
 
     def details(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class VersioningError(Exception):
 class Invalid(VersioningError):
     """The input is invalid; up to `MAX_ISSUES` problems are listed.
 
-    Further ones are counted; `more` is how many the caller has found and left out already.
+    Further ones are counted; `more` is how many the caller has already left out.
     """
 
     code = "validation_failed"

@@ -1,10 +1,10 @@
 """The context for evaluating rules and templates, and a limit on the work that it takes.
 
-A body of a megabyte can hold thousands of conditions, and a context a list or a text of a hundred thousand
+A body of a megabyte can contain thousands of conditions, and a context a list or a text of a hundred thousand
 items. Each is within its limit, but their product is minutes of work. So the product is limited: one
-`Evaluation` is passed through everything that a request evaluates, and everything that multiplies is
-charged to its one budget. Pure: nothing is remembered beyond the request, and time plays no part, so that
-the same request always has the same result, here and in the client, which evaluates without the server.
+`Evaluation` is passed through everything that a request evaluates, and everything that multiplies is charged
+to its one budget. Pure: there is no state beyond the request, and time has no influence, so that the same
+request always has the same result, here and in the client, which evaluates without the server.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from editor_client.shared.errors import Invalid, Message
 T = TypeVar("T")
 
 MAX_STEPS = 64 * 1024 * 1024
-"""How many steps a request may take. A step is about one character that is printed, or compared."""
+"""The maximum number of steps of a request. A step is about one character that is printed, or compared."""
 STEPS_OF_A_LOOK_UP = 32
-"""What finding a value in the context takes, besides the length of its path."""
+"""The cost of finding a value in the context, besides the length of its path."""
 STEPS_OF_AN_ITEM = 16
-"""What comparing with one item of a list takes."""
+"""The cost of comparing with one item of a list."""
 STEPS_OF_A_SEARCHED_CHARACTER = 2
-"""What one character of a text takes in which another text is looked for."""
+"""The cost of one character of a text that is searched for another text."""
 MAX_CHARACTERS_READ = 64 * 1024 * 1024
-"""How many characters of prompt blocks are read for a request, besides the steps of evaluating them."""
+"""How many characters of prompt blocks may be read for a request, in addition to the steps."""
 
 _MISSING = object()
 
@@ -39,20 +39,20 @@ class Evaluation:
         self.steps_left = steps
         self.characters_left = MAX_CHARACTERS_READ
         self.field = "context"
-        """What is being evaluated, in the caller's own words; a refusal names it."""
+        """What is being evaluated, under the caller's name; a refusal names it."""
         self.seconds_checking = 0.0
         """What checking the context against schemas has taken: their patterns cannot be counted in steps."""
         self._worked_out: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     @classmethod
     def of(cls, context: Mapping[str, Any] | Evaluation) -> Evaluation:
-        """Return an evaluation for the context; one that is passed in is used with its budget."""
+        """Return an evaluation for the context; an existing one is returned with its budget."""
         return context if isinstance(context, Evaluation) else cls(context)
 
     def spend(self, steps: int) -> None:
         """Charge some work before it is done.
 
-        Raises `Invalid` with the code `evaluation_too_costly` if it exceeds what is left.
+        Raises `Invalid` with the code `evaluation_too_costly` if it exceeds the remaining budget.
         """
         self.steps_left -= steps
         if self.steps_left < 0:
@@ -64,9 +64,9 @@ class Evaluation:
             raise Invalid.field(self.field, message, code="evaluation_too_costly")
 
     def read(self, characters: int) -> None:
-        """Charge stored text that has been read; raises `Invalid` as `spend` does.
+        """Charge stored text that was read; raises `Invalid` as `spend` does.
 
-        This is no part of the steps, since a client evaluates what it holds without reading it.
+        It does not count as steps, since a client evaluates its cached parts without reading.
         """
         self.characters_left -= characters
         if self.characters_left < 0:
@@ -90,6 +90,6 @@ class Evaluation:
         """Return a value computed for this very object, computing it only the first time."""
         key = (what, id(value))
         if key not in self._worked_out:
-            # The object itself is kept too, so that no other can be found under its id.
+            # The object itself is stored too, so that no other can be found under its id.
             self._worked_out[key] = (value, work_out())
         return cast("T", self._worked_out[key][1])

@@ -33,9 +33,9 @@ _PRINTABLE = (
 )
 _NO_SEGMENT = "|".join([r"\.{0,2}", *sorted(RESERVED_SEGMENTS)])
 PATTERN = rf"^(?!\s)(?!(?:.*/)?(?:{_NO_SEGMENT})(?:/|$)){_PRINTABLE}*\S$"
-"""What a regular expression can say of an id; `problem` says all of it."""
+"""The part of the rules for ids that a regular expression can represent; `problem` checks all of them."""
 
-# Letters and marks that print nothing although `str.isprintable` accepts them.
+# Letters and marks without a visible form, although `str.isprintable` accepts them.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -43,11 +43,11 @@ _INVISIBLE = re.compile(
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 RESERVED_LABELS = frozenset({"latest", "production", "draft", "published"})
 LABEL_PATTERN = rf"^(?!(?:[0-9]+|{'|'.join(sorted(RESERVED_LABELS))})$){_LABEL.pattern}$"
-"""The names that `label_problem` has nothing against, as a regular expression."""
+"""The names that `label_problem` accepts, as a regular expression."""
 
 
 def encode(resource_id: str) -> str:
-    """Return the id as JavaScript's `encodeURIComponent` does; each id has exactly one encoding."""
+    """Return the id encoded as by JavaScript's `encodeURIComponent`; each id has exactly one encoding."""
     return quote(resource_id, safe="!'()*~")
 
 

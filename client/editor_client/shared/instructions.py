@@ -17,7 +17,7 @@ from editor_client.shared.errors import Invalid, Issue, Message
 from editor_client.shared.evaluation import Evaluation
 
 MAX_LENGTH = 16 * 1024 * 1024
-"""The most characters that instructions may have once assembled."""
+"""The maximum length of assembled instructions, in characters."""
 
 PATH = r"[A-Za-z_][A-Za-z0-9_.]*+"
 """A path in the request context, as a regular expression."""
@@ -54,16 +54,16 @@ class BlockReport:
 
 
 class Origin(StrEnum):
-    """Where a piece of assembled instructions comes from."""
+    """The origin of a piece of assembled instructions."""
 
     TEXT = "text"
-    """Written there as it stands."""
+    """Literal text."""
     CONTEXT = "context"
     """A placeholder that was filled in from the context."""
     FALLBACK = "fallback"
-    """A placeholder whose fallback stands in for a value that the context does not have."""
+    """A placeholder whose fallback replaces a value missing in the context."""
     MISSING = "missing"
-    """A placeholder without a value or a fallback, which stays as it was written."""
+    """A placeholder without a value or a fallback, which stays as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int
     """Return the text with its placeholders filled in.
 
     `{{ path }}`, `{{ path || "text" }}` or `'text'`: a missing or null value gives the fallback, otherwise
-    the placeholder stays as written. Objects and lists give compact JSON. Filled-in values are never read
-    as templates again. Raises `Invalid` once the text is longer than `limit`, or if filling it in would
-    take more work than the evaluation allows.
+    the placeholder stays as written. Objects and lists give compact JSON. Filled-in values are never treated
+    as templates again. Raises `Invalid` once the text is longer than `limit`, or if filling it in would take
+    more work than the evaluation allows.
     """
     evaluation = Evaluation.of(context)
     room = limit - len(template)
@@ -108,10 +108,10 @@ def assemble(
 ) -> tuple[str, list[BlockReport]]:
     """Return the instructions as one text, and a report on every block.
 
-    A text is used as it is. Blocks are rendered; those whose rules do not hold or that are blank are left
+    A text is used unchanged. Blocks are rendered; those whose rules do not hold or that are blank are left
     out, and the others are joined by a blank line. `found` maps the id of a referenced block to what was
-    found, or to the reason why there is nothing (`missing`, `unpublished`). Raises `Invalid` for a result
-    of more than `MAX_LENGTH` characters, and for one that would take more work than the evaluation allows;
+    found, or to the reason why there is nothing (`missing`, `unpublished`). Raises `Invalid` for a result of
+    more than `MAX_LENGTH` characters, and for one that would take more work than the evaluation allows;
     `field` is the caller's name for the instructions.
     """
     if isinstance(instructions, str):
@@ -139,7 +139,7 @@ def traced(
     *,
     field: str = "instructions",
 ) -> tuple[list[Piece], list[BlockReport]]:
-    """Return the instructions in pieces, each with where it comes from, and a report on every block.
+    """Return the instructions in pieces, each with its origin, and a report on every block.
 
     The pieces together are the text that `assemble` returns, and it raises `Invalid` as that does.
     """
@@ -147,7 +147,7 @@ def traced(
     text, reports = assemble(instructions, evaluation, found, field=field)
     if isinstance(instructions, str):
         return [Piece(text)] if text else [], reports
-    # With a budget of its own, so that everything that can be assembled can be traced.
+    # With a separate budget, so that everything that can be assembled can be traced.
     evaluation = Evaluation(evaluation.context, steps=evaluation.steps)
     pieces: list[Piece] = []
     for block, report in zip(instructions, reports, strict=True):
@@ -183,7 +183,7 @@ def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     """Return one text that equals the blocks in every context.
 
     Raises `Invalid`, naming the blocks, if there is none: because a block is stored elsewhere, has
-    conditions, or has placeholders, which are filled in blocks only.
+    conditions, or has placeholders, which are filled in only in blocks.
     """
     issues = [
         Issue("instructions", reason)

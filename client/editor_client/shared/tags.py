@@ -1,7 +1,4 @@
-"""Tags: words by which people group resources, the member `tags` of the metadata. Pure.
-
-Metadata belongs to its authors: other values in the list are stored, but are not tags.
-"""
+"""Tags: words for grouping resources, in the member `tags` of the metadata. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from editor_client.shared.errors import Invalid, Message
 MEMBER: Final = "tags"
 MAX_LENGTH: Final = 64
 MAX_TAGS: Final = 50
-"""How many tags of a resource count."""
+"""The maximum number of tags of a resource; further ones are ignored."""
 
 
 def problem(text: str) -> str | None:
-    """Return what keeps a text from being a tag, as the end of a sentence about it; None for a tag."""
+    """Return why a text is not a valid tag, as the end of a sentence; None for a valid one."""
     if not text.strip():
         return Message("must not be empty")
     if text != text.strip() or not text.isprintable() or "," in text:
@@ -28,15 +25,15 @@ def problem(text: str) -> str | None:
 
 
 def listed_in(text: str) -> list[str]:
-    """Return the words of a text that lists them with commas, each once; tags or not."""
+    """Return the words of a comma-separated list, without duplicates; valid tags or not."""
     words = (word.strip() for word in text.split(","))
     return list(dict.fromkeys(word for word in words if word))
 
 
 def asked_for(text: str) -> list[str]:
-    """Return the tags that a list is to be narrowed to, from the value of the parameter `tag`.
+    """Return the tags to filter by, from the value of the parameter `tag`.
 
-    Raises `Invalid` if it names none.
+    Raises `Invalid` if it contains none.
     """
     names = listed_in(text)
     if not names:
@@ -45,7 +42,7 @@ def asked_for(text: str) -> list[str]:
 
 
 def tags_of(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the tags in the metadata of a resource, each once, in their order."""
+    """Return the tags in the metadata of a resource, without duplicates, in order."""
     listed = metadata.get(MEMBER)
     if not isinstance(listed, list):
         return []

@@ -1,4 +1,4 @@
-"""What the editor in memory does with stored resources, by the rules of `editor_client.shared`; its log."""
+"""Stored resources and the log of the editor in memory, by the rules of `editor_client.shared`."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from editor_client.testing.rollouts import Rollout, Used, begun
 
 Body = Mapping[str, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
-"""From an agent, as `GET /agents/:id` answers it, and the body of a run, to the text that it answers."""
+"""Returns the text of a run's answer, given an agent as in `GET /agents/:id` and the body of the run."""
 SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
 NO_OPTIONS: Final[Body] = {}
 MAX_LIMIT: Final = 1000
-_WORKSPACE_MADE: Final = 1  # a position at which no event is returned
+_WORKSPACE_MADE: Final = 1  # a position after which there are no events
 
 
 class Editor:
-    """Resources of one workspace, the log, and one person who may do everything there."""
+    """Resources of one workspace, the log, and one person with all rights."""
 
     def __init__(self, workspace: str, username: str, generate: Generate) -> None:
         self.workspace = workspace
         self.username = username
         self.generate = generate
         self.key_prefix = ""
-        """The beginning of the key with which the next change is made."""
+        """The prefix of the key for the next change."""
         self.secret = uuid.uuid4().hex
-        """What signs its locks."""
+        """The key that signs its locks."""
         self.rollouts: list[Rollout] = []
         self.used = Used()
         self.feedback: list[tuple[Resource, Json]] = []
@@ -74,13 +74,13 @@ class Editor:
         return found
 
     def all(self, kind: AnyKind) -> list[Resource]:
-        """Return all resources of a kind, the newest first."""
+        """Return all resources of a kind, newest first."""
         return [one for one in reversed(self._resources.values()) if one.kind is kind]
 
     # Changes
 
     def create(self, kind: AnyKind, body: Body) -> Resource:
-        """Make a resource with its first version."""
+        """Create a resource with its first version."""
         config = _edited(kind, {}, body, "id", "workspaceId")
         given = str(body["id"]) if "id" in body else None
         resource_id = id_of_new(given, body)
@@ -148,7 +148,7 @@ class Editor:
     def publish(
         self, resource: Resource, version: Version, options: Body = NO_OPTIONS, **detail: Any
     ) -> None:
-        """Serve a version; raises `Invalid` naming prompt blocks that are not published."""
+        """Publish a version; raises `Invalid` naming prompt blocks that are not published."""
         if version is resource.active:
             return
         self.check_blocks(version.config)
@@ -159,7 +159,7 @@ class Editor:
         resource.touch()
 
     def unpublish(self, resource: Resource, options: Body = NO_OPTIONS) -> None:
-        """Serve no version."""
+        """Stop serving any version."""
         if resource.active is not None:
             self.end_rollout(resource, options)
             self._record("unpublished", resource, previousVersionId=resource.active.id)
@@ -252,7 +252,7 @@ class Editor:
     # Rollouts
 
     def running(self, resource: Resource) -> Rollout | None:
-        """Return the rollout of a resource that is running."""
+        """Return the running rollout of a resource, if any."""
         return next(
             (one for one in self.rollouts if one.resource is resource and one.state == "running"), None
         )
@@ -269,7 +269,7 @@ class Editor:
         return rollout
 
     def end_rollout(self, resource: Resource, options: Body) -> None:
-        """Stop the rollout that is running, if the request says so; raises `Refused` if it does not."""
+        """Stop the running rollout if the request allows it; otherwise raises `Refused`."""
         running = self._refuse_running(resource, options)
         if running is not None:
             running.end("stopped")
@@ -340,13 +340,13 @@ class Editor:
 
 
 def rollout_running() -> Refused:
-    """Return the refusal for a change of what everybody outside of a rollout gets."""
+    """Return the refusal to change the active version during a rollout."""
     message = "A rollout of it is running: stop it first, or say that this ends it."
     return Refused(409, "rollout_running", message)
 
 
 def references(config: Config) -> list[tuple[AnyKind, str]]:
-    """Return the sub-agents and prompt blocks that a configuration names, in whichever context."""
+    """Return the sub-agents and prompt blocks that a configuration names, in any context."""
     agents = {(AGENTS, agent_id) for _, agent_id in referenced_agents(config)}
     blocks = {(PROMPT_BLOCKS, block_id) for _, block_id in referenced_blocks(config)}
     found: Iterable[tuple[AnyKind, str]] = agents | blocks
@@ -354,9 +354,9 @@ def references(config: Config) -> list[tuple[AnyKind, str]]:
 
 
 def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
-    """Return a configuration after an edit; what is inside of a field is not checked.
+    """Return a configuration after an edit; the contents of fields are not checked.
 
-    Raises `Invalid` for unknown fields, and for missing ones that are required.
+    Raises `Invalid` for unknown fields, and for missing required ones.
     """
     names = kind.names
     own = ("visibility",) if kind.has_visibility else ()

@@ -1,4 +1,4 @@
-"""The routes of the editor in memory, the requests to it, and its answers, refusals included."""
+"""The routes of the editor in memory, its requests, answers and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_A_FIELD: Final = "is not a field that can be set here"
 
 
 class Refused(Exception):
-    """An answer other than success."""
+    """An unsuccessful answer."""
 
     def __init__(self, status: int, code: str, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -28,17 +28,17 @@ class Refused(Exception):
 
 
 def not_found() -> Refused:
-    """Return the refusal for what does not exist."""
+    """Return the refusal for a missing object."""
     return Refused(404, "not_found", "There is nothing here that you can read.")
 
 
 def not_done(what: str) -> Refused:
-    """Return the refusal for what a real editor does, and this one does not."""
+    """Return the refusal for a feature that only a real editor has."""
     return Refused(501, "not_in_fake_editor", f"FakeEditor does not do {what}; test it with a real editor.")
 
 
 def refuse_unknown(given: Any, known: Any, message: str = NOT_A_FIELD) -> None:
-    """Raise `Invalid` naming every member that is not known."""
+    """Raise `Invalid` naming every unknown member."""
     issues = [Issue(name, message) for name in given if name not in known]
     if issues:
         raise Invalid(issues)
@@ -53,7 +53,7 @@ def required(given: Mapping[str, Any], *names: str) -> list[Any]:
 
 
 def number(query: Mapping[str, str], name: str, default: int, what: str = "") -> int:
-    """Return a parameter that is a whole number."""
+    """Return an integer parameter."""
     text = query.get(name, str(default))
     if not text.isdecimal():
         raise Invalid.field(name, f"must be {what}a whole number from 0 on")
@@ -65,7 +65,7 @@ class Request:
     """A request that has been routed."""
 
     names: tuple[str, ...]
-    """What stands in the address for each `*` of the route."""
+    """The parts of the address for each `*` of the route."""
     query: Mapping[str, str]
     body: Mapping[str, Any]
     if_match: str | None
@@ -105,16 +105,16 @@ class Answer:
 
 
 def done(message: str) -> Answer:
-    """Answer that something is done."""
+    """Answer that the request succeeded."""
     return Answer({"success": True, "message": message})
 
 
 Handler = Callable[[Any, Request], Answer]
-"""From the editor and a request to the answer."""
+"""Returns the answer, given the editor and a request."""
 
 
 class Route(NamedTuple):
-    """A method and an address, the parameters that it takes, and what answers."""
+    """A method and an address, the supported parameters, and the handler."""
 
     method: str
     pattern: re.Pattern[str]
@@ -126,7 +126,7 @@ _ROUTES: list[Route] = []
 
 
 def route(method: str, path: str, *parameters: str) -> Callable[[Handler], Handler]:
-    """Register what answers at a path, in which `*` stands for a name and `+` for the segment of a kind."""
+    """Register the handler of a path, in which `*` stands for a name and `+` for the segment of a kind."""
     pattern = re.escape(path).replace(r"\*", "([^/]+)").replace(r"\+", f"({'|'.join(KINDS)})")
 
     def register(handler: Handler) -> Handler:

@@ -17,7 +17,7 @@ AnyKind = Kind[Any, Any, Any, Any, Any]
 
 
 def now() -> str:
-    """Return the time as the server writes it."""
+    """Return the current time in the server's format."""
     return f"{datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')[:-6]}Z"
 
 
@@ -61,13 +61,13 @@ class Resource:
     published_at: str | None = None
     last_number: int = 0
     is_favorited: bool = False
-    """Whether the one person who uses this editor has marked it."""
+    """Whether the only person of this editor has marked it."""
     _identity: str = field(default_factory=lambda: str(uuid.uuid4()))
     _revision: int = 0
 
     @property
     def latest(self) -> Version:
-        """The version saved last."""
+        """The newest version."""
         return self.versions[-1]
 
     @property
@@ -77,11 +77,11 @@ class Resource:
 
     @property
     def shown_etag(self) -> str:
-        """The tag as answers have it: a mark follows a dash, since it does not change the resource."""
+        """The tag in answers: a mark follows a dash, since it does not change the resource."""
         return f"{self.etag}-own-1" if self.is_favorited else self.etag
 
     def touch(self) -> None:
-        """Note a change."""
+        """Count a change."""
         self._revision += 1
         self.updated_at = now()
 
@@ -103,7 +103,7 @@ class Resource:
         return found
 
     def record(self, version: Version | None = None) -> Json:
-        """Return the record, with the fields of a version; of the published one by default, or the latest."""
+        """Return the record, with the fields of a version; by default the published one, or the latest."""
         shown = version or self.active or self.latest
         return {
             "id": self.id,

@@ -53,7 +53,7 @@ class Rollout:
         }
 
     def rule(self, shown: Mapping[str, Json]) -> Json:
-        """Return the rule that `editor_client.shared.arms` follows, with what each version shows."""
+        """Return the rule for `editor_client.shared.arms`, with what each version shows."""
         arms = [
             {
                 "name": arm.name,
@@ -72,22 +72,22 @@ class Rollout:
         return {arm.name: arm.weight for arm in self.arms}
 
     def require_running(self) -> None:
-        """Raise `Refused` for one that is over."""
+        """Raise `Refused` if it is over."""
         if self.state != "running":
             message = f"This rollout is {self.state} and is not changed any more."
             raise Refused(409, "rollout_ended", message)
 
     def change(self, weights: Sequence[tuple[str, int]]) -> bool:
-        """Give arms other weights; say whether that changed anything."""
+        """Change the weights of arms; return whether that changed anything."""
         before, self.arms = self.arms, reweighted(self.arms, weights)
         return self.arms != before
 
     def end(self, state: str, reason: str | None = None) -> None:
-        """Serve its versions to nobody any more."""
+        """End it, so that no request gets its versions."""
         self.state, self.reason, self.ended_at = state, reason, now()
 
     def arm(self, name: str) -> Arm:
-        """Return an arm; raises `Invalid` if there is none of that name."""
+        """Return an arm; raises `Invalid` for an unknown name."""
         found = next((arm for arm in self.arms if arm.name == name), None)
         if found is None:
             raise Invalid.field("arm", "is no arm of this rollout")
@@ -95,7 +95,7 @@ class Rollout:
 
 
 def begun(resource: Resource, bucket_by: str, arms: Sequence[Arm], author: str) -> Rollout:
-    """Return a new rollout; raises `Invalid` for arms that cannot be."""
+    """Return a new rollout; raises `Invalid` for invalid arms."""
     refuse_path("bucketBy", bucket_by)
     found = placed(arms)
     if resource.active is None:
@@ -112,7 +112,7 @@ def begun(resource: Resource, bucket_by: str, arms: Sequence[Arm], author: str) 
 
 
 class Used:
-    """What versions were used for, and what runs served."""
+    """The usage of versions, and the versions that runs served."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[Resource, str | None, str | None], Json] = {}
@@ -120,7 +120,7 @@ class Used:
         """By the id of a run, and by kind and id: the version and the arm; the called agent is the first."""
 
     def add(self, resource: Resource, version_id: str | None, arm: str | None, **sums: int) -> None:
-        """Count what was used of a version."""
+        """Add usage of a version."""
         known = self._sums.setdefault(
             (resource, version_id, arm), {**dict.fromkeys(SUMS, 0), "firstUsedAt": now()}
         )
@@ -128,7 +128,7 @@ class Used:
         known["lastUsedAt"] = now()
 
     def of(self, resource: Resource) -> list[Json]:
-        """Return what the versions of a resource were used for."""
+        """Return the usage of a resource's versions."""
         numbers: dict[str | None, int] = {version.id: version.number for version in resource.versions}
         return [
             {"versionId": version_id, "versionNumber": numbers.get(version_id), "arm": arm, **sums}
@@ -137,11 +137,11 @@ class Used:
         ]
 
     def remember(self, run_id: str, served: Mapping[tuple[str, str], tuple[str | None, str | None]]) -> None:
-        """Remember what a run served, the called agent first."""
+        """Store what a run served, the called agent first."""
         self._served[run_id] = dict(served)
 
     def served_by(self, run_id: str) -> dict[tuple[str, str], tuple[str | None, str | None]]:
-        """Return what a run served; raises `Refused` for a run that is not known."""
+        """Return what a run served; raises `Refused` for an unknown run."""
         if run_id not in self._served:
             raise not_found()
         return self._served[run_id]
@@ -168,7 +168,7 @@ def _arm(served: Json) -> str | None:
 
 
 def summed_up(feedback: Sequence[Json]) -> list[Json]:
-    """Return feedback by version, arm and name: numbers have a mean, all else counts."""
+    """Return feedback by version, arm and name: numbers have a mean, other values counts."""
     groups: dict[tuple[str | None, str | None, str], list[Any]] = {}
     for said in feedback:
         groups.setdefault((said["versionId"], said["arm"], said["name"]), []).append(said["value"])

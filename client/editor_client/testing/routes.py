@@ -29,7 +29,7 @@ from editor_client.testing.resources import AnyKind, Resource, Version
 from editor_client.testing.rollouts import served_in
 
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
-"""Parameters that a real editor takes, and this one does not."""
+"""Parameters of a real editor that this one does not support."""
 PAGING: Final = ("page", "perPage")
 OWN_FILTERS: Final = ("visibility", "authorId", "workspaceId", "hasDraft")
 EVENTS: Final = ("after", "before", "limit", "type", "kind", "id", "workspaceId", "actor")
@@ -44,7 +44,7 @@ def _resource(editor: Editor, request: Request) -> Resource:
 
 
 def _changing(editor: Editor, request: Request) -> Resource:
-    """Return the resource for a change that its `If-Match` allows."""
+    """Return the resource for a change, if `If-Match` allows it."""
     resource = _resource(editor, request)
     if request.if_match is not None and resource.etag not in request.if_match:
         latest, active = resource.latest, resource.active

@@ -45,8 +45,8 @@ def selector_of(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Json | None]:
-    """Return the version that a selector names, and why it is another one than that, if it is."""
-    if "release" in selector:  # which this editor has none of
+    """Return the version that a selector names, and the reason if another one is served instead."""
+    if "release" in selector:  # which this editor does not have
         raise not_found()
     if "versionId" in selector:
         return resource.version(selector["versionId"]), None
@@ -76,7 +76,7 @@ def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json
             arm.version_id: _parts(resource, resource.version(arm.version_id), blocks, selector=selector)
             for arm in running.arms
         }
-        # What the agent's own version does not refer to, an arm may.
+        # An arm may refer to blocks that the agent's own version does not.
         shown = [own["promptBlocks"] for own in arms.values()]
         parts["promptBlocks"] = dict(sorted(ChainMap(parts["promptBlocks"], *shown).items()))
         members = ("config", "requestContextSchema", "omittedBlocks")
@@ -165,7 +165,7 @@ def all_resolved(editor: Editor, context: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def parts_of_run(editor: Editor, agent_id: str, query: Mapping[str, str], versions: Body) -> Json:
-    """Return an agent in parts, in the version that a run selects, with the blocks that it selects."""
+    """Return an agent in parts, in the version and with the blocks that a run selects."""
     if versions.keys() & LOCK_MEMBERS:
         return _locked_parts(editor, agent_id, query, versions)
     selectors = [one for one in (versions.get("self"), versions.get("agents", {}).get(agent_id)) if one]
@@ -184,7 +184,7 @@ def parts_of_run(editor: Editor, agent_id: str, query: Mapping[str, str], versio
 
 
 def make_lock(editor: Editor, body: Body) -> Json:
-    """Return a lock of the named resources and of all that they reach."""
+    """Return a lock of the named resources and of everything that they reach."""
     refuse_unknown(body, ("resources", "selector"), "is not a field of a lock")
     if not body.get("resources"):
         raise Invalid.field("resources", "is required")
@@ -281,7 +281,7 @@ def run(parts: Json, body: Body, generate: Generate) -> tuple[Json, Json]:
 
 
 def echo(agent: Mapping[str, Any], body: Mapping[str, Any]) -> str:
-    """Answer as the echo model does: with the instructions and the last message."""
+    """Answer like the echo model: with the instructions and the last message."""
     if agent["agents"]:
         raise not_done("a run with sub-agents by the echo rule: give it `generate=`")
     return f"{body.get('instructions') or agent['instructions']}\n\n{_messages(body)[-1]['content']}"

@@ -24,18 +24,18 @@ _PREFIX_LENGTH: Final = 11
 
 
 class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """An editor in memory, for tests of applications: one workspace, and one person who may do everything.
+    """An editor in memory, for tests of applications: one workspace, and one person with all rights.
 
-    It keeps the rules of the lifecycle, of selectors and of evaluation, and refuses with the server's status
-    codes and bodies. It knows no rights, and does not check what is inside of a field. What it does not
-    do is answered with 501 and a sentence that says so.
+    It implements the rules of the lifecycle, of selectors and of evaluation, and refuses with the server's
+    status codes and bodies. It has no rights, and does not check the contents of fields. It answers
+    unsupported requests with 501 and an explanation.
 
     workspace, username   what records and events name
     generate              answers the runs of agents, given the agent and the body; by default the rule of
                           the echo model does
     api_prefix            as the client's
 
-    Any key will do, but there has to be one. Several clients, of threads and of event loops, can share an
+    Any key is accepted, but one is required. Several clients, of threads and of event loops, can share an
     editor.
     """
 
@@ -64,7 +64,7 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
             with self._lock:
                 answer = self._answer(request, content)
         except (AttributeError, KeyError, TypeError) as problem:
-            # What a real editor refuses before it is used.
+            # Requests that a real editor refuses before processing.
             refused = not_done(f"the checking of what is inside of a field, where it met {problem!r}")
             return httpx.Response(refused.status, json=refused.body)
         except Refused as refused:

@@ -12,37 +12,37 @@ from psycopg.errors import _WaitTimeout
 from psycopg_pool import ConnectionPool
 
 CHECK_SECONDS: Final = 1.0
-"""How long a connection that was idle may take to show that it is alive."""
+"""How long an idle connection may take to show that it is alive."""
 
 CONNECT_SECONDS: Final = 2.0
 """How long the server may take for the first statement on a new connection."""
 
 AWAY_SECONDS: Final = 0.25
-"""How long a request waits for a connection when the one before it waited in vain."""
+"""How long a request waits for a connection after the previous request waited in vain."""
 
 MARGIN: Final = 0.5
-"""How much longer than a statement may take the server's word about it is waited for."""
+"""How much longer than the statement limit to wait for the server's answer."""
 
 
 class Silent(OperationalError):
-    """The server has not answered in time."""
+    """The server did not answer in time."""
 
 
 class PatientConnection(Connection[Any]):
     """A connection on which no wait is endless once statements are limited."""
 
     statement_seconds: ClassVar[float | None] = None
-    """How long a statement may take in this process; None is as long as it likes."""
+    """The time limit of a statement in this process; None for no limit."""
 
     patience: float | None = None
-    """How long the next statement is waited for."""
+    """How long to wait for the next statement."""
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
         """Return a new connection whose server applies the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
         connection.patience = CONNECT_SECONDS
-        # To compile the condition of a page of the log takes half a second, and to run it 10 ms.
+        # Compiling the condition of a page of the log takes half a second, and running it 10 ms.
         connection.execute("SELECT set_config('jit', 'off', false)")
         connection.patience = None
         if cls.statement_seconds is not None:
@@ -50,7 +50,7 @@ class PatientConnection(Connection[Any]):
         return connection
 
     def limit(self, seconds: float) -> None:
-        """Let no statement take longer; the server is told, and not trusted to be there to obey."""
+        """Limit the time of statements, in the server and, in case that it is gone, in the client."""
         self.patience = seconds + MARGIN
         self.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(seconds * 1000))])
 
@@ -62,7 +62,7 @@ class PatientConnection(Connection[Any]):
             self.close()
             pool = self._pool
             if isinstance(pool, Pool):
-                # Its attempts to connect show that the server is away too, but only after seconds.
+                # Its attempts to connect reveal that the server is down, too, but only after seconds.
                 pool.is_silent = True
             raise Silent("the database says nothing") from None
 
@@ -78,7 +78,7 @@ class PatientConnection(Connection[Any]):
 class Pool(ConnectionPool[PatientConnection]):
     """A pool for a server that may be down.
 
-    If one connection is dead, older ones are taken for dead as well; and while the server is down, requests
+    If one connection is dead, older ones are assumed dead as well; and while the server is down, requests
     hardly wait.
     """
 
@@ -95,7 +95,7 @@ class Pool(ConnectionPool[PatientConnection]):
 
     @staticmethod
     def check_or_drain(connection: PatientConnection) -> None:
-        """Check a connection; if it is dead, drop the others of its age too."""
+        """Check a connection; if it is dead, drop older ones, too."""
         try:
             connection.check()
         except Exception:
@@ -108,7 +108,7 @@ class Pool(ConnectionPool[PatientConnection]):
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's database wrapper for PostgreSQL, with that pool."""
 
-    # What the stubs of Django lack.
+    # Missing in Django's stubs.
     _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]
     _configure_connection: Callable[[Connection[Any]], None]
 
@@ -131,5 +131,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def limit_statements(seconds: float) -> None:
-    """Limit every statement of this process from now on; a web server does, commands may take their time."""
+    """Limit every statement of this process from now on; a web server does, commands need not."""
     PatientConnection.statement_seconds = seconds or None

@@ -1,9 +1,9 @@
 """Django's SQLite backend, in which the writers of a process wait in a queue.
 
-SQLite lets one transaction write at a time, and a connection that has to wait asks again and again, at
-intervals that grow to 100 ms: of 16 writers the unlucky ones wait for seconds. Here the threads of a process
-begin their transactions in the order in which they asked, and only the first of them asks SQLite, which is
-left to choose between processes.
+SQLite lets one transaction write at a time, and a connection that has to wait polls at intervals that grow to
+100 ms: of 16 writers the unlucky ones wait for seconds. Here the threads of a process begin their
+transactions in order of arrival, and only the first of them polls SQLite, which still chooses between
+processes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from django.db.backends.sqlite3 import base
 from django.db.utils import DatabaseError, OperationalError
 
 DEFAULT_TIMEOUT: Final = 5.0
-"""How many seconds Python's `sqlite3` waits for the lock of a file where the options say nothing else."""
+"""How long Python's `sqlite3` waits for the lock of a file by default, in seconds."""
 
 
 class FairLock:
-    """A lock that threads are given in the order in which they asked for it.
+    """A lock that threads acquire in order of arrival.
 
     Threads that wait for a `threading.Lock` are woken in no particular order, and the one that has just
     released it may take it again before any of them.
@@ -32,7 +32,7 @@ class FairLock:
         self._is_taken = False
 
     def acquire(self, timeout: float) -> bool:
-        """Wait for one's turn; return whether it came within the timeout, in seconds."""
+        """Wait for the lock; return whether it was acquired within the timeout, in seconds."""
         with self._guard:
             if not self._is_taken:
                 self._is_taken = True
@@ -43,14 +43,14 @@ class FairLock:
         try:
             if turn.acquire(timeout=timeout):
                 return True
-        except BaseException:  # such as Ctrl-C: no writer waits here any more
+        except BaseException:  # such as Ctrl-C: this writer stops waiting
             if not self._leave(turn):
                 self.release()
             raise
         return not self._leave(turn)
 
     def _leave(self, turn: threading.Lock) -> bool:
-        """Wait no longer; return False if the turn was given in the moment in which the waiting ended."""
+        """Stop waiting; return False if the lock was given to this thread at that very moment."""
         with self._guard:
             if turn in self._waiting:
                 self._waiting.remove(turn)
@@ -73,14 +73,14 @@ _queues: Final[dict[str, FairLock]] = {}
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's database wrapper for SQLite, with that queue.
 
-    It is for connections with the transaction mode `IMMEDIATE` or `EXCLUSIVE`, which take the lock when they
-    begin; others take it at their first write, as in Django.
+    The queue is for connections with the transaction mode `IMMEDIATE` or `EXCLUSIVE`, which take the lock
+    when they begin; others take it at their first write, as in Django.
     """
 
-    transaction_mode: str | None  # which the stubs lack
+    transaction_mode: str | None  # missing in the stubs
 
     _turn: FairLock | None = None
-    """The queue whose first this connection is."""
+    """The queue in which this connection is first."""
 
     def _start_transaction_under_autocommit(self) -> None:
         if self.transaction_mode in {"IMMEDIATE", "EXCLUSIVE"} and not self.is_in_memory_db():

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         """Serve until a signal stops the process."""
         if workers < 1 or threads < 1:
             raise CommandError("--workers and --threads must be at least 1")
-        get_framework()  # before anything is forked
+        get_framework()  # before forking
         possible = connections.possible()
         process.run(
             Served(get_internal_wsgi_application, threads, _streams(possible)),
@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
 
 def _streams(possible: int) -> int:
-    """Return how many streams a worker may have open, which leaves connections for other requests."""
+    """Return the number of streams that a worker may have open, leaving connections for other requests."""
     wanted, most = open_streams.in_event_loop(), possible // 2
     if settings.EDITOR_STREAMS is not None and not 0 <= wanted <= most:
         raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")

@@ -1,4 +1,4 @@
-"""Serve the stream of events, to thousands."""
+"""Serve the stream of events to thousands of clients."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from editor_project.server.worker import Served
 APPLICATION: Final = "editor_project.wsgi_events.application"
 
 THREADS: Final = 4
-"""They open streams and check rights; an open stream takes none."""
+"""They open streams and check rights; an open stream needs no thread."""
 
 SPARE: Final = 100
-"""Connections beyond the streams, for health checks and for those who are told that there are too many."""
+"""Connections beyond the streams, for health checks and for clients that are refused."""
 
 
 class Command(BaseCommand):
