@@ -6,7 +6,8 @@
 The repository has 5 000 commits of 200 override files, each commit changing one of them. Bare Git
 is one `git log --follow` and one `git cat-file --batch`, whose output is not parsed. Ours and Git's
 take turns in random order; the processor time, children included, is shown next to the clock time,
-because other load distorts it less. The targets are a factor of at most 1.1 for the first read after HEAD has moved, and 1 ms for the next one.
+because other load distorts it less. The targets are a factor of at most 1.1 for the first read after
+HEAD has moved, and 1 ms for the next one.
 """
 
 from __future__ import annotations
