@@ -305,8 +305,8 @@ def notes(
     """Return the further notes of the history on versions, by their ids."""
     found: dict[str, list[SafeString]] = {}
     for one in _registered:
-        for version_id, said in one.notes(caller, kind, resource, versions).items():
-            found.setdefault(version_id, []).extend(said)
+        for version_id, found_notes in one.notes(caller, kind, resource, versions).items():
+            found.setdefault(version_id, []).extend(found_notes)
     return found
 
 
@@ -314,8 +314,8 @@ def list_notes(caller: Caller, kind: StudioKind, resources: Mapping[str, str]) -
     """Return the further notes of a kind's list, by resource id; `resources` maps ids to workspaces."""
     found: dict[str, list[SafeString]] = {}
     for one in _registered if resources else ():
-        for resource_id, said in one.list_notes(caller, kind, resources).items():
-            found.setdefault(resource_id, []).extend(said)
+        for resource_id, found_notes in one.list_notes(caller, kind, resources).items():
+            found.setdefault(resource_id, []).extend(found_notes)
     return found
 
 

@@ -27,7 +27,7 @@ def message_of(version: Snapshot) -> str:
     return subject_of(own_words_of(version))
 
 
-def said_of(version: Snapshot) -> str:
+def changes_of(version: Snapshot) -> str:
     """Return the description of a version without a message: `Instructions, Model`."""
     source = restored_from(version)
     if source:

@@ -116,12 +116,12 @@ class RotatePage(WebhookPage):
             self.webhook_id, keep_previous_hours=form.cleaned_data["hours"], by=self.caller
         )
         self.webhook.refresh_from_db()
-        said = _("There is a new secret.")
+        message = _("There is a new secret.")
         if until:
-            said = _("There is a new secret. The one before signs too until %(moment)s.") % {
+            message = _("There is a new secret. The one before signs too until %(moment)s.") % {
                 "moment": moment_in_words(until)
             }
-        response = self.go(self.own_address(), said)
+        response = self.go(self.own_address(), message)
         show_next(request, response, self.webhook)
         return response
 
@@ -180,12 +180,12 @@ class EnablePage(ActionPage):
         wanted = request.POST.get("enabled") == "true"
         changes: dict[str, Any] = {"enabled": wanted}
         administration.change(self.webhook_id, changes, by=self.caller)
-        said = (
+        message = (
             _("It is enabled, and gets what happens from now on.")
             if wanted
             else _("It is disabled, and gets nothing.")
         )
-        return self.go(self.own_address(), said)
+        return self.go(self.own_address(), message)
 
 
 class TakeOverPage(ActionPage):

@@ -27,12 +27,12 @@ def run(
     workers: int,
     pinned: str,
     backpressure: int,
-    beside: Callable[[], AbstractContextManager[object]] = nullcontext,
+    background: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> None:
     """Run workers on an address until a signal stops this process; raises `CommandError` if it cannot begin.
 
     `pinned` is passed to `Processors.found`, `backpressure` is how many connections each worker accepts. The
-    context manager `beside` is entered when everything else is ready.
+    context manager `background` is entered when everything else is ready.
     """
     try:
         address, port = ports.parse(bind)
@@ -60,7 +60,7 @@ def run(
             log_level=LogLevels.error,
             respawn_failed_workers=True,
         )
-        with beside():
+        with background():
             server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
 
 

@@ -72,14 +72,14 @@ class FeedbackViewSet(EditorViewSet):
             raise Invalid.field("runId", "says by itself which version and which arm it was")
         if "runId" not in given and "versionId" not in given:
             raise Invalid.field("versionId", "is required, unless runId is given")
-        said = self.feedback.give(
+        result = self.feedback.give(
             name=given["name"],
             value=given["value"],
             about=about,
             by=self.caller,
             **{name: given[member] for member, name in _ARGUMENTS.items() if member in given},
         )
-        return Response(self.dump(said.feedback), status=201 if said.is_new else 200)
+        return Response(self.dump(result.feedback), status=201 if result.is_new else 200)
 
     def summary(self, request: Request) -> Response:
         """Sum up the feedback on a resource, by version, arm and name."""

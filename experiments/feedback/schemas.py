@@ -33,10 +33,10 @@ class FeedbackCreate(RequestSchema):
 class FeedbackAnswer(ResponseSchema):
     """Feedback on a version."""
 
-    id: Annotated[str, Source(lambda said: str(said.pk))]
-    version_id: Annotated[str | None, Source(lambda said: said.version_id or None)]
-    arm: Annotated[str | None, Source(lambda said: said.arm or None)]
-    run_id: Annotated[UuidOrNull, Source(lambda said: str(said.run_id) if said.run_id else None)]
+    id: Annotated[str, Source(lambda given: str(given.pk))]
+    version_id: Annotated[str | None, Source(lambda given: given.version_id or None)]
+    arm: Annotated[str | None, Source(lambda given: given.arm or None)]
+    run_id: Annotated[UuidOrNull, Source(lambda given: str(given.run_id) if given.run_id else None)]
     name: str
     value: Value
     comment: str

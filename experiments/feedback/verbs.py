@@ -100,7 +100,7 @@ def give(
     resource: VersionedResource = feedback.editor.collection(kind).find_or_defined(about.id, by=by)
     if run is None:
         version_id = version_reported_by(feedback, resource, version_id, arm, by=by)
-    said = Feedback(
+    given = Feedback(
         workspace_id=resource.workspace_id,
         kind=kind.slug,
         resource_id=resource.pk,
@@ -115,13 +115,13 @@ def give(
     )
     try:
         with transaction.atomic():
-            said.save(force_insert=True)
+            given.save(force_insert=True)
     except IntegrityError:
         known = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
         if external_id is None or known is None:
             raise
         return Given(feedback=known, is_new=False)
-    return Given(feedback=said, is_new=True)
+    return Given(feedback=given, is_new=True)
 
 
 def list_readable(
@@ -145,10 +145,10 @@ def list_readable(
 def summed(feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION) -> Sequence[Summary]:
     """Return the feedback by version, arm and name, summed up; requires the right to read drafts."""
     rows = list_readable(feedback, kind, resource_id, by=by).order_by()
-    said: defaultdict[tuple[str, str, str], Counter[Value]] = defaultdict(Counter)
+    given: defaultdict[tuple[str, str, str], Counter[Value]] = defaultdict(Counter)
     for version_id, arm, name, value in rows.values_list("version_id", "arm", "name", "value").iterator():
-        said[version_id, arm, name][_as_key(value)] += 1
-    return [_summary(*about, counted) for about, counted in sorted(said.items())]
+        given[version_id, arm, name][_as_key(value)] += 1
+    return [_summary(*about, counted) for about, counted in sorted(given.items())]
 
 
 class Feedbacks(Verbs):

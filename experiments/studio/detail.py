@@ -142,8 +142,8 @@ class WeightsPage(OneRollout):
             return self.show(status=400, weights_form=form)
         except RolloutEnded as error:
             return self.go(of_rollout(self.rollout), error.message)
-        said = _("Now: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
-        return self.go(of_rollout(changed), said)
+        message = _("Now: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
+        return self.go(of_rollout(changed), message)
 
 
 class StopPage(OneRollout):

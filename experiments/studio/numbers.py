@@ -23,7 +23,7 @@ ALL: Final = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class FeedbackCounts:
     """The feedback on an arm under one name."""
 
     name: str
@@ -50,7 +50,7 @@ class Numbers:
     """The mean time of a run, including sub-agents."""
     tokens: float | None = None
     """The mean tokens of a run, input and output."""
-    said: Sequence[Said] = field(default_factory=tuple)
+    feedback: Sequence[FeedbackCounts] = field(default_factory=tuple)
     chart: Chart | None = None
 
 
@@ -88,7 +88,7 @@ class _Counted:
         self._days: defaultdict[tuple[str, str], dict[datetime.date, int]] = defaultdict(dict)
         for row in usage.daily(*about, since=since, until=until, by=caller):
             self._days[row["version_id"], row["arm"]][row["day"]] = row["runs"]
-        self._said = Feedbacks.current().summed(*about, by=caller)
+        self._feedback = Feedbacks.current().summed(*about, by=caller)
 
     def of(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
         """Return the numbers of an arm, or those of the current live version."""
@@ -110,14 +110,18 @@ class _Counted:
             version_id=version_id,
             version_number=row["version_number"] if row else None,
             percent=percent(weight),
-            said=[_said(one) for one in self._said if (one.version_id or "", one.arm or "") == about],
+            feedback=[
+                _feedback_counts(one)
+                for one in self._feedback
+                if (one.version_id or "", one.arm or "") == about
+            ],
             **counted,
         )
 
 
-def _said(summary: Summary) -> Said:
+def _feedback_counts(summary: Summary) -> FeedbackCounts:
     shares = [(word, Rate.of(count, summary.count)) for word, count in summary.counts.items()]
-    return Said(
+    return FeedbackCounts(
         name=summary.name,
         count=summary.count,
         mean=summary.mean,

@@ -93,8 +93,8 @@ def list_notes(
 
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
-    said = _("On %(share)s %%") % {"share": percent(arm.weight)}
-    return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), said)
+    message = _("On %(share)s %%") % {"share": percent(arm.weight)}
+    return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
 
 
 def _numbers_of(resource: VersionedResource, arms: Sequence[Arm]) -> Mapping[str, str]:

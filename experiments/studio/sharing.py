@@ -54,8 +54,8 @@ class SharePage(ResourcePage):
             self.require(Right.PUBLISH)  # otherwise the page shows the gate's refusal
             return self.show(version, form, status=403)
         share = percent(int(form.cleaned_data["share"] * PER_CENT))
-        said = _("%(version)s is tried on %(share)s %% of the requests.")
-        return self.go(of_rollout(started), said % {"version": title_of(version), "share": share})
+        message = _("%(version)s is tried on %(share)s %% of the requests.")
+        return self.go(of_rollout(started), message % {"version": title_of(version), "share": share})
 
     @property
     def found(self) -> VersionedResource:

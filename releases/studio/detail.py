@@ -190,10 +190,10 @@ class ReleasePage(WorkspacePage):
 
     def _revert(self) -> HttpResponse:
         made = Releases.current().revert(self._id, by=self.caller)
-        for said in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
-            messages.warning(self.request, said)
-        said = _("This is a draft of the way back. Nothing has changed yet: look at it, then publish it.")
-        return self.go(of_release(made.release), said)
+        for message in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
+            messages.warning(self.request, message)
+        message = _("This is a draft of the way back. Nothing has changed yet: look at it, then publish it.")
+        return self.go(of_release(made.release), message)
 
     def _save(self) -> HttpResponse:
         typed = self.request.POST
@@ -243,8 +243,8 @@ class ReleasePage(WorkspacePage):
     def _forget(self) -> None:
         self.__dict__.pop("release", None)
 
-    def _again(self, said: str, *, level: int = messages.SUCCESS) -> HttpResponse:
-        return self.go(of_release(self.release), said, level=level)
+    def _again(self, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
+        return self.go(of_release(self.release), message, level=level)
 
 
 def _by_item(problems: Sequence[Problem]) -> dict[tuple[str, str], list[str]]:
@@ -261,5 +261,5 @@ def _name_of(key: tuple[str, str]) -> str:
 
 def _left_alone(conflict: ItemNow) -> str:
     """Return the sentence about an item that was replaced by another version since."""
-    said = _("“%(id)s” is left as it is: something else has gone live since the release.")
-    return said % {"id": conflict.resource_id}
+    message = _("“%(id)s” is left as it is: something else has gone live since the release.")
+    return message % {"id": conflict.resource_id}

@@ -59,9 +59,11 @@ class PublishTogetherPage(ChosenPage):
         drafts = [found[choice.kind.slug, choice.id] for choice in choices]
         for choice, draft in zip(choices, drafts, strict=True):
             if has_changed(choice, draft):
-                said = _("Nothing was published: “%(name)s” was changed since you looked. Look at it again.")
-                said = said % {"name": draft.row.summary.name}
-                return self.go(self.back_address, said, level=messages.ERROR)
+                message = _(
+                    "Nothing was published: “%(name)s” was changed since you looked. Look at it again."
+                )
+                message = message % {"name": draft.row.summary.name}
+                return self.go(self.back_address, message, level=messages.ERROR)
         workspace_id = workspace_of(drafts)
         self.caller.require(Right.PUBLISH, workspace_id)
         title = title_for([draft.row.summary.name for draft in drafts])
@@ -69,12 +71,14 @@ class PublishTogetherPage(ChosenPage):
         try:
             Releases.current().publish(str(made.pk), by=self.caller)
         except ReleaseBlocked:
-            said = _(
+            message = _(
                 "Nothing was published. The release is kept as a draft, and says what stands in the way."
             )
-            return self.go(of_release(made), said, level=messages.ERROR)
-        said = ngettext("%(count)s version is live.", "%(count)s versions went live together.", len(choices))
-        return self.go(of_release(made), said % {"count": len(choices)})
+            return self.go(of_release(made), message, level=messages.ERROR)
+        message = ngettext(
+            "%(count)s version is live.", "%(count)s versions went live together.", len(choices)
+        )
+        return self.go(of_release(made), message % {"count": len(choices)})
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:

@@ -42,7 +42,7 @@ def outcomes_of(
         required = _required({one.target.workspace_id for one in asked})
     before = history.published(asked)
     named = named_now(asked)
-    said = _said(asked, named)
+    verdicts = _verdicts_on(asked, named)
     authors = history.authors(asked, before)
 
     def is_known(one: JudgedVersion) -> bool:
@@ -54,7 +54,7 @@ def outcomes_of(
             required=required.get(one.target.workspace_id, 0),
             was_live=is_known(one) if was_live is None else was_live,
             authors=authors.get((one.resource, one.number), ()),
-            said=said[one.configuration],
+            verdicts=verdicts[one.configuration],
         )
         for one in asked
     ]
@@ -64,7 +64,7 @@ def _required(workspaces: Collection[str]) -> Mapping[str, int]:
     return dict(ReviewPolicy.objects.filter(pk__in=workspaces).values_list("pk", "required"))
 
 
-def _said(
+def _verdicts_on(
     asked: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
 ) -> Mapping[Key, list[GivenVerdict]]:
     """Return the verdicts on the configurations, with whether each person may publish now."""

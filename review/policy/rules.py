@@ -79,11 +79,11 @@ class Outcome:
 
 
 def outcome(
-    *, required: int, was_live: bool, authors: Iterable[Hashable], said: Sequence[GivenVerdict]
+    *, required: int, was_live: bool, authors: Iterable[Hashable], verdicts: Sequence[GivenVerdict]
 ) -> Outcome:
-    """Return whether a version may go live; `said` are the verdicts on its configuration, oldest first."""
+    """Return whether a version may go live; `verdicts` are on its configuration, oldest first."""
     own = frozenset(authors)
-    latest = sorted({one.account: one for one in sorted(said, key=lambda one: one.id)}.values())
+    latest = sorted({one.account: one for one in sorted(verdicts, key=lambda one: one.id)}.values())
     ignored = {one.id: why for one in latest if (why := _why_not(one, own)) is not None}
     counted = [one for one in latest if one.id not in ignored]
     approvals = [one for one in counted if one.verdict == APPROVE]
@@ -99,12 +99,12 @@ def outcome(
     )
 
 
-def _why_not(said: GivenVerdict, authors: frozenset[Hashable]) -> Ignored | None:
-    if said.account in authors:
+def _why_not(verdict: GivenVerdict, authors: frozenset[Hashable]) -> Ignored | None:
+    if verdict.account in authors:
         return Ignored.AUTHOR
-    if not said.names_the_same:
+    if not verdict.names_the_same:
         return Ignored.REPLACED
-    return None if said.may_publish else Ignored.MAY_NOT_PUBLISH
+    return None if verdict.may_publish else Ignored.MAY_NOT_PUBLISH
 
 
 def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:

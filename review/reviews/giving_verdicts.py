@@ -62,8 +62,8 @@ def give_verdict(
         named = named_by(subject.resource, version)
         _refuse_own(subject, version, named, by)
         if not _is_said_already(subject.review, verdict, body, named, by):
-            said = {"verdict": VerdictValue(verdict), "body": body, "named": written(named)}
-            _give(subject, version, said, by)
+            given = {"verdict": VerdictValue(verdict), "body": body, "named": written(named)}
+            _give(subject, version, given, by)
         return record_of(reviews, subject.review)
 
 
@@ -105,7 +105,7 @@ def _is_said_already(review: Review, verdict: str, body: str, named: frozenset[N
     )
 
 
-def _give(subject: Subject, version: Snapshot, said: Mapping[str, Any], by: Caller) -> None:
+def _give(subject: Subject, version: Snapshot, given: Mapping[str, Any], by: Caller) -> None:
     review = subject.review
     Verdict.objects.create(
         review=review,
@@ -115,10 +115,10 @@ def _give(subject: Subject, version: Snapshot, said: Mapping[str, Any], by: Call
         **columns_of(version),
         author_id=by.user_id,
         author_name=by.username or "",
-        **said,
+        **given,
     )
     events.record(
-        _EVENTS[said["verdict"]],
+        _EVENTS[given["verdict"]],
         by=by,
         workspace_id=review.workspace_id,
         resource=subject.target,

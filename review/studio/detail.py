@@ -70,7 +70,7 @@ class ReviewPage(DifferencesPage):
             return None
         return found
 
-    def show(self, *, status: int = 200, said: str = "", problems: Sequence[str] = ()) -> HttpResponse:
+    def show(self, *, status: int = 200, typed: str = "", problems: Sequence[str] = ()) -> HttpResponse:
         """Return the page, with the input and its errors."""
         record, resource = self.review, self.with_history
         if resource is None:
@@ -94,7 +94,7 @@ class ReviewPage(DifferencesPage):
             may_decide=version is not None and self.may_decide,
             is_own=self.is_own,
             has_said=any(one.account_id == self.caller.user_id and one.counts for one in record.verdicts),
-            said=said,
+            typed=typed,
             problems=problems,
             max_text=MAX_TEXT,
             moved_on=seen is not None and seen != record.version_id,
@@ -162,9 +162,9 @@ class ReviewPage(DifferencesPage):
         """Whether the person can move the review, change the reviewers, or close it."""
         return not self.is_over and self.may(Right.SAVE)
 
-    def again(self, said: str, *, level: int = messages.SUCCESS) -> HttpResponse:
+    def again(self, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
         """Show the page again, with a message."""
-        return self.go(self.own(), said, level=level)
+        return self.go(self.own(), message, level=level)
 
 
 class VerdictPage(ReviewPage):
@@ -175,7 +175,7 @@ class VerdictPage(ReviewPage):
     def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
         """Give the verdict on the version that the person has seen."""
         verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
-        said = {
+        messages_by_verdict = {
             VerdictValue.APPROVE: _("You approved of it."),
             VerdictValue.REQUEST_CHANGES: _("You asked for changes."),
             VerdictValue.WITHDRAW: _("What you said does not count any more."),
@@ -195,8 +195,8 @@ class VerdictPage(ReviewPage):
             return self.again(translated(error.message), level=messages.ERROR)
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
-            return self.show(status=400, said=body, problems=problems)
-        return self.again(said[VerdictValue(verdict)])
+            return self.show(status=400, typed=body, problems=problems)
+        return self.again(messages_by_verdict[VerdictValue(verdict)])
 
 
 class ChangePage(ReviewPage):
@@ -213,7 +213,7 @@ class ChangePage(ReviewPage):
             "people": {"reviewers": given.getlist("reviewers")},
             "close": {"is_closed": True},
         }
-        said = {
+        done = {
             "move": _("The review is about the newer version now."),
             "people": _("Saved. Who is new among them hears of it."),
             "close": _("The review is closed."),
@@ -230,4 +230,4 @@ class ChangePage(ReviewPage):
             return self.again(
                 _("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR
             )
-        return self.again(said[do])
+        return self.again(done[do])

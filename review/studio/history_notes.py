@@ -29,8 +29,8 @@ def notes(
     ids = [version.version_id for version in versions]
     found: defaultdict[str, list[SafeString]] = defaultdict(list)
     verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")
-    for version_id, said in _latest(verdicts.defer("body")).items():
-        found[version_id] += _sentences(said)
+    for version_id, given in _latest(verdicts.defer("body")).items():
+        found[version_id] += _sentences(given)
     for version_id, words in _bypasses(target, versions):
         found[version_id].append(words)
     return found
@@ -68,13 +68,13 @@ def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:
     return found
 
 
-def _sentences(said: Sequence[Verdict]) -> Iterable[SafeString]:
+def _sentences(given: Sequence[Verdict]) -> Iterable[SafeString]:
     sentences = {
         VerdictValue.APPROVE: _("Approved by {people}"),
         VerdictValue.REQUEST_CHANGES: _("Changes requested by {people}"),
     }
     for verdict, sentence in sentences.items():
-        some = [one for one in said if one.verdict == verdict]
+        some = [one for one in given if one.verdict == verdict]
         if some:
             last = some[-1]
             address = of_review(last.kind, last.resource_id, last.review_id)

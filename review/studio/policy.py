@@ -55,8 +55,8 @@ class PolicyPage(WorkspacePage):
         except Invalid as error:
             add_errors(form, error)
             return self.show(form, self._policy(), status=400)
-        said = _("Saved. It holds for everything that goes live from now on.")
-        return self.go(self.address("review_policy"), said)
+        message = _("Saved. It holds for everything that goes live from now on.")
+        return self.go(self.address("review_policy"), message)
 
     def _policy(self) -> ReviewPolicy:
         found: ReviewPolicy = self.editor.review_policy.get(self.workspace.pk, by=self.caller)

@@ -43,10 +43,10 @@ class OneSchedulePage(WorkspacePage):
     def ended(self, schedule: Schedule) -> HttpResponse:
         """Redirect with the message that it is too late."""
         schedule.refresh_from_db()
-        said = _("It is too late: this schedule is %(state)s.") % {
+        message = _("It is too late: this schedule is %(state)s.") % {
             "state": str(STATES[schedule.state][0]).lower()
         }
-        return self.go(self.after(schedule), said, level=messages.WARNING)
+        return self.go(self.after(schedule), message, level=messages.WARNING)
 
 
 class ChangePage(OneSchedulePage):
@@ -75,8 +75,8 @@ class ChangePage(OneSchedulePage):
         except ScheduleEnded:
             return self.ended(found)
         remember(request, changed.time_zone)
-        said = _("It is scheduled for %(when)s now.") % {"when": when(changed)}
-        return self.go(self.after(changed), f"{said} {twice(changed)}".strip())
+        message = _("It is scheduled for %(when)s now.") % {"when": when(changed)}
+        return self.go(self.after(changed), f"{message} {twice(changed)}".strip())
 
     def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:
         """Return the form."""

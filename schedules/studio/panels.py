@@ -138,12 +138,12 @@ def _planned(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
 
 def notes_of(schedule: Schedule) -> list[str]:
     """Return the further notes on a waiting schedule."""
-    said = [twice(schedule)]
+    notes = [twice(schedule)]
     if schedule.follows_id is not None:
-        said.append(_("This ends what goes live before."))
+        notes.append(_("This ends what goes live before."))
     if schedule.force:
-        said.append(_("It happens whatever is live by then."))
-    return [one for one in said if one]
+        notes.append(_("It happens whatever is live by then."))
+    return [one for one in notes if one]
 
 
 def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_url: str) -> SafeString:

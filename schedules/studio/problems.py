@@ -50,8 +50,8 @@ def reasons_against(schedule: Schedule) -> list[SafeString]:
     sentences = [_sentence(schedule, one) for one in schedule.problems[:MAX_SHOWN]]
     more = len(schedule.problems) - len(sentences)
     if more:
-        said = ngettext("And %(count)s more problem.", "And %(count)s more problems.", more)
-        sentences.append(format_html("{}", said % {"count": more}))
+        message = ngettext("And %(count)s more problem.", "And %(count)s more problems.", more)
+        sentences.append(format_html("{}", message % {"count": more}))
     return sentences
 
 
@@ -92,12 +92,12 @@ def _something_else(schedule: Schedule) -> str:
 
 def _blocks(blocks: Sequence[str]) -> str:
     named = ", ".join(blocks[:MAX_NAMED]) + (", …" if len(blocks) > MAX_NAMED else "")
-    said = ngettext(
+    message = ngettext(
         "The prompt block %(blocks)s is not published.",
         "The prompt blocks %(blocks)s are not published.",
         len(blocks),
     )
-    return said % {"blocks": named}
+    return message % {"blocks": named}
 
 
 def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:

@@ -58,7 +58,7 @@ class SchedulePage(ResourcePage):
             form.add(error)
             return self.show(version, form=form, status=400)
         remember(request, made.time_zone)
-        return self.back("history", _said(made))
+        return self.back("history", _confirmation(made))
 
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
         """Schedule it, expecting the version that is currently forecast to be live."""
@@ -155,7 +155,7 @@ class ReleaseSchedulePage(WorkspacePage):
             form.add(Invalid.field("", error.message))
             return self.show(form, found, status=409)
         remember(request, made.time_zone)
-        return self.go(of_release(self.workspace_id, str(found.pk)), _said(made))
+        return self.go(of_release(self.workspace_id, str(found.pk)), _confirmation(made))
 
     def release(self, release_id: str) -> Release:
         """Return a release of this workspace; raises `NotFound`."""
@@ -190,6 +190,6 @@ def _choice(version: Snapshot) -> str:
     return f"{title_of(version)}: {message}" if message else title_of(version)
 
 
-def _said(schedule: Schedule) -> str:
+def _confirmation(schedule: Schedule) -> str:
     """Return the message about a new schedule; a strip on the next page shows its problems."""
     return format_html("{} {}", will_happen(schedule), twice(schedule))

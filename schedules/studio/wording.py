@@ -89,10 +89,10 @@ def in_short(schedule: Schedule) -> str:
     version = translated(reference_to_id(schedule.version_id))
     if schedule.version_number is not None:
         version = _("version {number}").format(number=schedule.version_number)
-    said = (
+    message = (
         _("%(version)s goes live") if schedule.state == State.SCHEDULED else _("%(version)s was to go live")
     )
-    return said % {"version": version}
+    return message % {"version": version}
 
 
 def why(schedule: Schedule) -> str:

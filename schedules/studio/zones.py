@@ -53,5 +53,5 @@ def twice(schedule: Schedule) -> str:
     """Return which of two times it is if the local time exists twice; otherwise empty."""
     if not schedule.is_ambiguous:
         return ""
-    said = _("%(time)s exists twice that night, because the clocks are put back; this is the first.")
-    return said % {"time": schedule.local_time[-5:]}
+    message = _("%(time)s exists twice that night, because the clocks are put back; this is the first.")
+    return message % {"time": schedule.local_time[-5:]}

@@ -38,11 +38,11 @@ def who_of(event: Event) -> str:
 
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` replaces the name of the actor."""
-    said = _said(event, names)
-    return as_fragments(said.sentence, {"who": Fragment(who or who_of(event), is_who=True), **said.values})
+    found = _sentence_for(event, names)
+    return as_fragments(found.sentence, {"who": Fragment(who or who_of(event), is_who=True), **found.values})
 
 
-def _said(event: Event, names: Names) -> Sentence:
+def _sentence_for(event: Event, names: Names) -> Sentence:
     if event.hidden_from:
         # Readers of the agent must not learn of the prompt block itself, or who changed it.
         if names.of_one:

@@ -18,7 +18,7 @@ from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import BlockOnPage, blocks_on_page
-from studio.versions import message_of, said_of, title_of
+from studio.versions import changes_of, message_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
@@ -196,6 +196,6 @@ class ComparePage(DifferencesPage):
                 states.get(entry.state, ""),
                 *(label.name for label in entry.labels),
                 version.author_name or "",
-                shortened(message_of(version) or said_of(version), MAX_MESSAGE),
+                shortened(message_of(version) or changes_of(version), MAX_MESSAGE),
             ]
             yield version.version_id, " · ".join(filter(None, about))

@@ -48,8 +48,8 @@ def drop_empty_conditions(controls: Input) -> None:
 
 
 def _is_empty(row: Input) -> bool:
-    said = row["field"].typed + row["value"].typed
-    return row["kind"].typed == "rule" and not said.strip()
+    typed = row["field"].typed + row["value"].typed
+    return row["kind"].typed == "rule" and not typed.strip()
 
 
 def _show_condition(condition: dict[str, Any]) -> Shown:

@@ -140,10 +140,10 @@ class RestorePage(OneVersionPage):
             saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
             return self.seen_too_late()
-        said = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
+        message = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
         if saved.resource.repeats_live:
-            said = _("{copy} is a copy of {source}, and says the same as what is live.")
-        told = format_html(said, copy=self.link(saved.version), source=self.link(self.version()))
+            message = _("{copy} is a copy of {source}, and says the same as what is live.")
+        told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))
         return self.back("history", self.with_next_steps(told, saved.resource, saved.version))
 
 
@@ -157,7 +157,9 @@ class LabelsPage(VersionPage):
         wanted = action == "release" or "released" in request.POST or None
         released = False if action == "withdraw" else wanted
         try:
-            said = self.remove(name) if action == "remove" else self.attach(name, version, released=released)
+            message = (
+                self.remove(name) if action == "remove" else self.attach(name, version, released=released)
+            )
         except EditConflict:
             return self.seen_too_late()
         except Invalid as refused:
@@ -167,7 +169,7 @@ class LabelsPage(VersionPage):
             self.require(Right.PUBLISH)  # people who may not set labels get an error
             problem = " ".join(reasons(refused))
             return self.show(status=403, label_typed=name, label_error=problem, label_released=wanted)
-        return self.go(self.address("version", version), said)
+        return self.go(self.address("version", version), message)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
         """Set, move or release a label and return the message."""
@@ -179,12 +181,12 @@ class LabelsPage(VersionPage):
             self.resource_id, name, version_id, released=released, by=self.caller, expect=self.expected
         )
         came_from = before.version if before is not None and str(before.version_id) != version_id else None
-        said = _("The label {label} is set.")
+        message = _("The label {label} is set.")
         if label.released:
-            said = _("The label {label} is set and released.")
+            message = _("The label {label} is set and released.")
         if released is False:
-            said = _("The label {label} is released no more.")
-        told = format_html(said, label=name)
+            message = _("The label {label} is released no more.")
+        told = format_html(message, label=name)
         if came_from is None:
             return told
         where = format_html(_("It was at {version} before."), version=self.link_within(came_from))
@@ -219,6 +221,6 @@ class DeleteVersionPage(OneVersionPage):
             return self.seen_too_late()
         except Invalid as error:
             reason = {"version": title, "reason": translated(error.issues[0].message)}
-            said = _("%(version)s %(reason)s.") % reason
-            return self.go(self.address("version", version), said, level=messages.ERROR)
+            message = _("%(version)s %(reason)s.") % reason
+            return self.go(self.address("version", version), message, level=messages.ERROR)
         return self.back("history", _("%(version)s is deleted.") % {"version": title})

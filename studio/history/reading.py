@@ -38,8 +38,8 @@ def pieces_of(name: str, value: Any, budget: PageBudget) -> list[Piece]:
     for place, block in enumerate(shown, 1):
         if budget.is_spent:
             more = len(shown) - place + 1
-            said = ngettext("And %(count)s more block", "And %(count)s more blocks", more)
-            pieces.append(Piece(title=said % {"count": more}))
+            message = ngettext("And %(count)s more block", "And %(count)s more blocks", more)
+            pieces.append(Piece(title=message % {"count": more}))
             break
         budget.lines -= _LINES_OF_A_BLOCK
         title = _("Block %(number)s") % {"number": place}

@@ -173,11 +173,11 @@ class ResourcePage(StudioPage):
         )
         return extensions.panels(shown)
 
-    def with_next_steps(self, said: str, resource: VersionedResource, version: Snapshot) -> str:
+    def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
         for step in extensions.next_steps(self.caller, self.kind, resource, version):
-            said = format_html('{} <a class="link" href="{}">{}</a>', said, step.address, step.title)
-        return said
+            message = format_html('{} <a class="link" href="{}">{}</a>', message, step.address, step.title)
+        return message
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the resource."""

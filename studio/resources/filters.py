@@ -142,10 +142,10 @@ class FilterForm(forms.Form):
     @property
     def is_filtered(self) -> bool:
         """Whether a field behind *Filters* has a value that no chip and no column head shows."""
-        said = {("author", self.caller.username), ("state", ResourceState.NEVER_PUBLISHED.value)}
-        said |= {(name, self.given.get(name)) for name in ("tag", "order")}
+        visible = {("author", self.caller.username), ("state", ResourceState.NEVER_PUBLISHED.value)}
+        visible |= {(name, self.given.get(name)) for name in ("tag", "order")}
         return bool(self.errors.keys() - {"q"}) or any(
-            value and (name, value) not in said
+            value and (name, value) not in visible
             for name, value in ((field.name, self.given.get(field.name)) for field in self.shown_fields)
         )
 

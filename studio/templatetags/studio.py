@@ -19,7 +19,7 @@ from studio.panels import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
 from studio.translation import translated
-from studio.versions import message_of, reference_to, said_of, title_of
+from studio.versions import changes_of, message_of, reference_to, title_of
 from studio.zones import current_zone, local
 from versioning.domain.snapshots import Snapshot, subject_of
 
@@ -27,7 +27,7 @@ register = template.Library()
 register.filter(title_of)
 register.filter(reference_to)
 register.filter(message_of)
-register.filter(said_of)
+register.filter(changes_of)
 register.filter(subject_of)
 register.filter(translated)
 register.filter(place_of)

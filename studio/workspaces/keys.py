@@ -44,8 +44,8 @@ class KeyForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        said = _("It expires at the end of this day (%(zone)s). Left empty, it never expires.")
-        self.fields["last_day"].help_text = said % {"zone": current_zone()}
+        message = _("It expires at the end of this day (%(zone)s). Left empty, it never expires.")
+        self.fields["last_day"].help_text = message % {"zone": current_zone()}
 
     @property
     def expires_at(self) -> datetime.datetime | None:

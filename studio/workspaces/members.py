@@ -181,8 +181,8 @@ class RemovePage(MemberPage):
             return self.refused(error)
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        said = _("%(person)s is no member of this workspace any more.") % {"person": self.username}
-        return self.go(there, said)
+        message = _("%(person)s is no member of this workspace any more.") % {"person": self.username}
+        return self.go(there, message)
 
 
 class InvitationLinkPage(MemberPage):
@@ -203,5 +203,5 @@ class WithdrawPage(MemberPage):
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
         """Withdraw the invitation, and show the list."""
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
-        said = _("%(person)s is not invited any more.") % {"person": self.username}
-        return self.go(self.address("members"), said)
+        message = _("%(person)s is not invited any more.") % {"person": self.username}
+        return self.go(self.address("members"), message)

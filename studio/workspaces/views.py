@@ -60,8 +60,8 @@ class CreateWorkspacePage(AdministrationPage):
         except Invalid as error:
             add_errors(form, error)
             return self._show(form, status=400)
-        said = _("The workspace %(name)s is created. Invite somebody.") % {"name": made.name}
-        return self.go(address("members", made.pk), said)
+        message = _("The workspace %(name)s is created. Invite somebody.") % {"name": made.name}
+        return self.go(address("members", made.pk), message)
 
     def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         return self.page(

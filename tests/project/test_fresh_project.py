@@ -20,7 +20,7 @@ def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
     key = key_of(project)
 
     studio, urls = commands(PAGE, "The studio", "python")
-    [registered] = commands(PAGE, "Models of yours in the studio", "python")
+    [registered] = commands(PAGE, "Your own models in the studio", "python")
     settings_file.write_text(settings_file.read_text() + studio + "INSTALLED_APPS += ['shop']\n")
     urls_file.write_text(urls_file.read_text() + urls)
     project.write("shop.admin", registered)

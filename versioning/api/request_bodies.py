@@ -161,7 +161,7 @@ async def discard(receive: Receive) -> None:
 
 
 def has_body(request: HttpRequest) -> bool:
-    """Say whether the head of a request announces a body."""
+    """Return whether the head of a request announces a body."""
     return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
 
 
@@ -179,7 +179,7 @@ def refusal_of(request: HttpRequest) -> Refusal | None:
 
 
 def _is_known(request: HttpRequest) -> bool:
-    """Say whether the request has a valid API key or session."""
+    """Return whether the request has a valid API key or session."""
     key = bearer_key(request.headers.get("Authorization", ""))
     if key is not None:
         return keys.was_usable(key) or keys.find(key) is not None

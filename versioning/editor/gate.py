@@ -58,8 +58,8 @@ class PublishRequest:
 
     def grants(self, code: Registry) -> Grants:
         """Return the grants that the version would gain."""
-        anew = self.version.version_id != self.resource.active_id
-        return grants_for(self.version, self.targets, self.caller, code, anew=anew)
+        replaces = self.version.version_id != self.resource.active_id
+        return grants_for(self.version, self.targets, self.caller, code, replaces=replaces)
 
 
 @dataclass(frozen=True, kw_only=True)

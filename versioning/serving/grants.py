@@ -124,10 +124,10 @@ def keep_targets(model: type[VersionedResource], config: Config) -> None:
         references.target.objects.all().keep_existing(ids_named(references, config))
 
 
-def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, *, anew: bool) -> Grants:
+def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, *, replaces: bool) -> Grants:
     """Return the changes to a version's grants if the caller published it with these targets.
 
-    `anew` replaces previous grants; otherwise grants are only added, to a version that is live already. A
+    `replaces` replaces previous grants; otherwise grants are only added, to a version that is live already. A
     version in a file or a commit is granted nothing.
     """
     if not isinstance(version, Version):
@@ -140,7 +140,7 @@ def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, 
             found[references] = [
                 (identity, target_id)
                 for target_id, stored in references.of_version(version)
-                if (identity := readable.get(target_id, None if anew else stored)) != stored
+                if (identity := readable.get(target_id, None if replaces else stored)) != stored
             ]
     return {references: changed for references, changed in found.items() if changed}
 

@@ -170,7 +170,7 @@ class Editor:
         """Delete a resource with its versions and labels."""
         self.end_rollout(resource, options)
         self.rollouts = [one for one in self.rollouts if one.resource is not resource]
-        self.feedback = [(about, said) for about, said in self.feedback if about is not resource]
+        self.feedback = [(about, given) for about, given in self.feedback if about is not resource]
         self._record("deleted", resource, previousVersionId=_id(resource.active))
         del self._resources[resource.kind.slug, resource.id]
 

@@ -123,10 +123,10 @@ def _say(editor: Editor, request: Request) -> Answer:
         [about] = required(body, "resource")
     resource = _resource(editor, about)
     external_id = body.get("externalId")
-    for _, said in editor.feedback:
-        if external_id is not None and said["externalId"] == external_id:
-            return Answer(said)
-    said = {
+    for _, given in editor.feedback:
+        if external_id is not None and given["externalId"] == external_id:
+            return Answer(given)
+    given = {
         "id": str(uuid.uuid4()),
         "versionId": version_id,
         "arm": arm,
@@ -137,17 +137,17 @@ def _say(editor: Editor, request: Request) -> Answer:
         "externalId": external_id,
         "createdAt": now(),
     }
-    editor.feedback.insert(0, (resource, said))
-    return Answer(said, status=201)
+    editor.feedback.insert(0, (resource, given))
+    return Answer(given, status=201)
 
 
 def _said_of(editor: Editor, request: Request) -> list[Json]:
     wanted = _resource(editor, dict(request.query))
     narrowed = {name: request.query[name] for name in ("versionId", "name") if name in request.query}
     return [
-        said
-        for about, said in editor.feedback
-        if about is wanted and all(said[name] == value for name, value in narrowed.items())
+        given
+        for about, given in editor.feedback
+        if about is wanted and all(given[name] == value for name, value in narrowed.items())
     ]
 
 

@@ -170,8 +170,8 @@ def _arm(served: Json) -> str | None:
 def summed_up(feedback: Sequence[Json]) -> list[Json]:
     """Return feedback by version, arm and name: numbers have a mean, other values counts."""
     groups: dict[tuple[str | None, str | None, str], list[Any]] = {}
-    for said in feedback:
-        groups.setdefault((said["versionId"], said["arm"], said["name"]), []).append(said["value"])
+    for one in feedback:
+        groups.setdefault((one["versionId"], one["arm"], one["name"]), []).append(one["value"])
     found = []
     for (version_id, arm, name), values in sorted(groups.items(), key=lambda one: tuple(map(str, one[0]))):
         numbers = [one for one in values if _is_number(one)]

@@ -45,7 +45,7 @@ class Command(BaseCommand):
             workers=workers,
             pinned=settings.EDITOR_PIN_WORKERS,
             backpressure=possible,
-            beside=BackgroundWorker if settings.EDITOR_WORKER == "on" else nullcontext,
+            background=BackgroundWorker if settings.EDITOR_WORKER == "on" else nullcontext,
         )
 
 
