@@ -13,6 +13,7 @@ from tests.support.api import AGENTS, Answer, Api, Kind
 
 WORDS = {True: "agent", False: "promptBlock"}
 HOUR = datetime.timedelta(hours=1)
+_START = timezone.now().replace(second=0, microsecond=0)
 
 
 def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
@@ -21,9 +22,8 @@ def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
 
 
 def ahead(hours: float = 24) -> str:
-    """Return a whole minute this many hours ahead."""
-    there = timezone.now() + datetime.timedelta(hours=hours)
-    return there.replace(second=0, microsecond=0).isoformat().replace("+00:00", "Z")
+    """Return a whole minute this many hours ahead; all calls with the same hours return the same minute."""
+    return (_START + datetime.timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
 
 
 def ask(api: Api, kind: Kind, version_id: str | None, resource_id: str = "writer", **more: Any) -> Answer:
