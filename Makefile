@@ -10,7 +10,7 @@ SECONDS ?= 5
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
-# Where several programs run at once, what fails is tried twice more, and the summary says what it was.
+# What fails is tried twice more, and the summary says what it was: other programs run at once, and midnight passes.
 AGAIN := --reruns 2 --rerun-show-tracebacks
 # A browser and Django's database layer do not go together in one process.
 NO_BROWSER := --ignore=tests/browser
@@ -42,7 +42,7 @@ run: .venv/.server var/secret_key ## Install, migrate, load the demo once and se
 tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing else
 
 test: .venv/.dev ## Run the tests that start no server, worker or command, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(NO_BROWSER) -m 'not processes'
+	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m 'not processes'
 
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m processes
