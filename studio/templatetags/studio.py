@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.dates import current_zone, moment_in_words, time_element, time_in_words
+from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.forms.wording import place_of
 from studio.panels import Panel
 from studio.resources.stars import Star
@@ -29,6 +29,7 @@ register.filter(changes_of)
 register.filter(subject_of)
 register.filter(translated)
 register.filter(place_of)
+register.filter(day_in_words)
 register.simple_tag(current_zone)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60

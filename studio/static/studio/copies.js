@@ -151,7 +151,8 @@ function momentOf(at) {
   const dateOf = (one, parts) => one.toLocaleDateString(LOCALE, { ...parts, timeZone });
   const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", timeZone }) + (timeZone === "UTC" ? " UTC" : "");
   if (dateOf(then) === dateOf(new Date())) return time;
-  return `${dateOf(then, { weekday: "short" })} ${dateOf(then, { day: "numeric", month: "long" })}, ${time}`;
+  const parts = { weekday: dateOf(then, { weekday: "short" }), day: dateOf(then, { day: "numeric", month: "long" }), time };
+  return interpolate(gettext("%(weekday)s %(day)s, %(time)s"), parts, true);
 }
 
 // The server puts the text back into the form; nothing is saved by that.
