@@ -13,6 +13,7 @@ from django.test import Client
 from studio.models import Preferences
 from tests.conftest import Cast
 from tests.support.api import Kind
+from tests.support.studio import workspace_page
 from tests.support.window import KINDS, Window, page_of
 from versioning.domain.zones import offered_zones
 from versioning.models import AgentVersion, Event, PromptBlockVersion
@@ -160,6 +161,22 @@ def test_every_page_shows_times_in_one_form_and_zone_with_utc_in_the_title(cast:
         in_utc = SHOWN.findall(unknown.get(page).markup)
         assert ("2024-02-29T20:30:00+00:00", "Thu 29 February 2024, 20:30 UTC") in [one[:2] for one in in_utc]
         assert is_below_a_day or "Thu 29 February 2024, 20:30 UTC" in [one[2] for one in in_utc], page
+
+
+def test_keys_and_accounts_show_times_in_the_same_form(cast: Cast) -> None:
+    then = datetime.datetime(2024, 2, 29, 20, 30, tzinfo=datetime.UTC)
+    User.objects.filter(username="edgar").update(last_login=then, date_joined=then)
+    User.objects.filter(username="alice").update(is_superuser=True)
+    alice, edgar = Window.of("alice", zone="Asia/Tokyo"), User.objects.get(username="edgar")
+    members = alice.get(workspace_page("members")).markup
+    for page in (
+        members,
+        *(alice.get(f"/studio/auth/user/{rest}").markup for rest in ("", f"{edgar.pk}/change/")),
+    ):
+        assert "Fri 1 March 2024, 05:30" in [text for _iso, _title, text in SHOWN.findall(page)]
+    alice.post(workspace_page("keys"), name="CI", role="viewer", last_day="2031-07-01")
+    expires = ("2031-07-01T15:00:00+00:00", "Wed 2 July 2031, 00:00 Asia/Tokyo (Tue 1 July 2031, 15:00 UTC)")
+    assert (*expires, "Wed 2 July 2031, 00:00") in SHOWN.findall(alice.get(workspace_page("keys")).markup)
 
 
 def test_the_api_answers_in_english(cast: Cast) -> None:
