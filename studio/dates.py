@@ -7,14 +7,16 @@ no clock shows it; other zones are those of the person's own clock, and the titl
 from __future__ import annotations
 
 import datetime
+from functools import lru_cache
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from versioning.domain.zones import UTC
 
@@ -35,7 +37,7 @@ def local(moment: datetime.datetime) -> datetime.datetime:
     try:
         return timezone.localtime(moment)
     except OverflowError:
-        return moment.astimezone(datetime.UTC)
+        return moment.astimezone(ZoneInfo(UTC))
 
 
 def current_zone() -> str:
@@ -56,12 +58,14 @@ def day_of(moment: datetime.datetime) -> datetime.date:
 def day_in_words(day: datetime.date) -> str:
     """Return a day: `Sun 3 May`, `Sat 3 May 2025`."""
     is_current = day.year == timezone.localdate().year
-    return date_format(day, str(_WEEKDAY if is_current else _WEEKDAY_OF_YEAR))
+    return _formatted(day, str(_WEEKDAY if is_current else _WEEKDAY_OF_YEAR), get_language())
 
 
 def moment_in_words(moment: datetime.datetime) -> str:
     """Return a day and a time in the zone of the page: `Sun 3 May, 14:02`."""
-    return f"{_day_and_time(local(moment))} {zone_note()}".rstrip()
+    at = local(moment)
+    words = _day_and_time(at)
+    return f"{words} {UTC}" if str(at.tzinfo) == UTC else words
 
 
 def time_in_words(moment: datetime.datetime) -> str:
@@ -72,10 +76,11 @@ def time_in_words(moment: datetime.datetime) -> str:
 def exactly(moment: datetime.datetime) -> str:
     """Return a time in the zone of the page and in UTC: `Sun 3 May, 14:02 Europe/Berlin (12:02 UTC)`."""
     at, in_utc = local(moment), moment.astimezone(datetime.UTC)
-    if current_zone() == UTC:
-        return f"{_day_and_time(in_utc)} {UTC}"
+    zone, words = str(at.tzinfo), _day_and_time(at)
+    if zone == UTC:
+        return f"{words} {UTC}"
     other = _time(in_utc) if in_utc.date() == at.date() else _day_and_time(in_utc)
-    return f"{_day_and_time(at)} {current_zone()} ({other} {UTC})"
+    return f"{words} {zone} ({other} {UTC})"
 
 
 def time_element(moment: datetime.datetime, words: str) -> SafeString:
@@ -101,4 +106,10 @@ def _day_and_time(at: datetime.datetime) -> str:
 
 def _time(at: datetime.datetime) -> str:
     # Translators: a time of day, as PHP's date() formats it
-    return date_format(at, _("H:i"))
+    return _formatted(at.time().replace(second=0, microsecond=0), _("H:i"), get_language())
+
+
+@lru_cache(maxsize=2048)
+def _formatted(value: datetime.date | datetime.time, pattern: str, _language: str | None) -> str:
+    """Return a day or a time in the current language; formatting takes a while, and lists have many."""
+    return date_format(value, pattern)
