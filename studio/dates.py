@@ -12,7 +12,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, time_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
@@ -58,7 +58,7 @@ def day_of(moment: datetime.datetime) -> datetime.date:
 def day_in_words(day: datetime.date) -> str:
     """Return a day: `Sun 3 May`, `Sat 3 May 2025`."""
     is_current = day.year == timezone.localdate().year
-    return _formatted(day, str(_WEEKDAY if is_current else _WEEKDAY_OF_YEAR), get_language())
+    return _formatted_day(day, str(_WEEKDAY if is_current else _WEEKDAY_OF_YEAR), get_language())
 
 
 def moment_in_words(moment: datetime.datetime) -> str:
@@ -106,10 +106,17 @@ def _day_and_time(at: datetime.datetime) -> str:
 
 def _time(at: datetime.datetime) -> str:
     # Translators: a time of day, as PHP's date() formats it
-    return _formatted(at.time().replace(second=0, microsecond=0), _("H:i"), get_language())
+    return _formatted_time(at.time().replace(second=0, microsecond=0), _("H:i"), get_language())
 
 
-@lru_cache(maxsize=2048)
-def _formatted(value: datetime.date | datetime.time, pattern: str, _language: str | None) -> str:
-    """Return a day or a time in the current language; formatting takes a while, and lists have many."""
-    return date_format(value, pattern)
+# Formatting takes a while, and lists have many times. The language decides the names of days and months.
+
+
+@lru_cache(maxsize=1024)
+def _formatted_day(day: datetime.date, pattern: str, _language: str | None) -> str:
+    return date_format(day, pattern)
+
+
+@lru_cache(maxsize=4096)
+def _formatted_time(time: datetime.time, pattern: str, _language: str | None) -> str:
+    return time_format(time, pattern)
