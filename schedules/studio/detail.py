@@ -13,7 +13,7 @@ from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.wording import STATES, in_short
-from schedules.studio.zones import twice, when, zone_to_change
+from schedules.studio.zones import twice, when_element, zone_to_change
 from schedules.verbs import ScheduleEnded, Schedules
 from studio.kinds import KINDS_BY_SLUG
 from studio.views import safe_next_url
@@ -75,7 +75,7 @@ class ChangePage(OneSchedulePage):
             return self.show(form, found, status=400)
         except ScheduleEnded:
             return self.ended(found)
-        message = format_html(_("It is scheduled for {when} now."), when=when(changed))
+        message = format_html(_("It is scheduled for {when} now."), when=when_element(changed))
         return self.go(self.after(changed), format_html("{} {}", message, twice(changed)))
 
     def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from zoneinfo import ZoneInfo
 
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -14,10 +13,10 @@ from studio.dates import current_zone, day_in_words, day_of, local, time_element
 from versioning.domain.zones import UTC, known_zones
 
 
-def when(schedule: Schedule) -> SafeString:
+def when(schedule: Schedule) -> str:
     """Return when a schedule runs, in the zone of the page, which it names, and as it was given.
 
-    For example `Fri 24 December at 09:00 Europe/Berlin (17:00 Asia/Tokyo)`, as HTML.
+    For example `Fri 24 December at 09:00 Europe/Berlin (17:00 Asia/Tokyo)`.
     """
     at, given = schedule.run_at, as_given(schedule)
     words = _("%(day)s at %(time)s %(zone)s") % {
@@ -25,7 +24,12 @@ def when(schedule: Schedule) -> SafeString:
         "time": time_in_words(at),
         "zone": current_zone(),
     }
-    return format_html("{} ({})", time_element(at, words), given) if given else time_element(at, words)
+    return f"{words} ({given})" if given else words
+
+
+def when_element(schedule: Schedule) -> SafeString:
+    """Return `when` as HTML, with the time in UTC in the title."""
+    return time_element(schedule.run_at, when(schedule))
 
 
 def as_given(schedule: Schedule) -> str:

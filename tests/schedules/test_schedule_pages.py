@@ -221,7 +221,7 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     assert said in shown.text and f'href="{form}"' in shown.markup and "Cancel the schedule" in shown.text
     shown, in_utc = (
         Window.of("edgar").get(page),
-        said.replace("09:00 Europe/Berlin ", "08:00 UTC (09:00 Europe/Berlin)"),
+        said.replace("09:00 Europe/Berlin", "08:00 UTC (09:00 Europe/Berlin)"),
     )
     assert in_utc in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
     assert f'href="{page}"' in paula.get(CALENDAR, month="2027-12").markup
