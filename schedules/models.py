@@ -18,10 +18,10 @@ from schedules.times import When
 from versioning.domain.access import Caller
 from versioning.domain.errors import Message
 from versioning.domain.events import Reach, Target
+from versioning.domain.zones import MAX_NAME
 from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
 
-MAX_ZONE: Final = 64
 SHOWN_FOR: Final = datetime.timedelta(days=7)
 """How long pages show failures."""
 
@@ -161,7 +161,7 @@ class Schedule(models.Model):
     """When a worker processes it next: at its time, or later after a fault; null after the end."""
     local_time = models.CharField(max_length=16, blank=True)
     """The given local time; empty if it was given in UTC."""
-    time_zone = models.CharField(max_length=MAX_ZONE, blank=True)
+    time_zone = models.CharField(max_length=MAX_NAME, blank=True)
     is_ambiguous = models.BooleanField(default=False)
     """Whether the local time exists twice, so that this is the first of the two."""
     follows = models.OneToOneField("self", null=True, on_delete=models.SET_NULL, related_name="followed_by")

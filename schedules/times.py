@@ -9,11 +9,11 @@ from __future__ import annotations
 import datetime
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from versioning.domain.errors import Invalid, Message
+from versioning.domain.zones import known_zones, zone_of
 
 LONGEST_AHEAD: Final = datetime.timedelta(days=5 * 366)
 _LOCAL: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
@@ -50,17 +50,14 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
 
     `field` is the name of the local time in the problem.
     """
-    if time_zone not in known_zones():
-        raise Invalid.field(
-            "timeZone", Message("{zone!r} is no time zone; one is Europe/Berlin", zone=time_zone)
-        )
+    zone = zone_of(time_zone)
     try:
         local = datetime.datetime.fromisoformat(local_time) if _LOCAL.fullmatch(local_time) else None
     except ValueError:
         local = None
     if local is None:
         raise Invalid.field(field, "must be a local time without an offset, such as 2026-12-24T09:00")
-    first, second = (_utc(local, time_zone, fold) for fold in (0, 1))
+    first, second = (_utc(local, zone, fold) for fold in (0, 1))
     if first is None or second is None:
         raise Invalid.field(field, "is out of range")
     if first > second:
@@ -82,18 +79,18 @@ def instant(local_time: str, time_zone: str) -> datetime.datetime | None:
     """
     if time_zone not in known_zones():
         return None
-    local = datetime.datetime.fromisoformat(local_time)
-    first, second = (_utc(local, time_zone, fold) for fold in (0, 1))
+    local, zone = datetime.datetime.fromisoformat(local_time), ZoneInfo(time_zone)
+    first, second = (_utc(local, zone, fold) for fold in (0, 1))
     return first if first is not None and second is not None and first <= second else None
 
 
-def _utc(local: datetime.datetime, time_zone: str, fold: int) -> datetime.datetime | None:
+def _utc(local: datetime.datetime, zone: ZoneInfo, fold: int) -> datetime.datetime | None:
     """Return a local time in UTC; `fold` chooses if it exists twice.
 
     For a time that does not exist, fold 0 uses the later offset, so that it comes after fold 1.
     """
     try:
-        return local.replace(fold=fold, tzinfo=ZoneInfo(time_zone)).astimezone(datetime.UTC)
+        return local.replace(fold=fold, tzinfo=zone).astimezone(datetime.UTC)
     except OverflowError:
         return None
 
@@ -107,12 +104,6 @@ def _checked(run_at: datetime.datetime, field: str, now: datetime.datetime) -> d
     if run_at > now + LONGEST_AHEAD:
         raise Invalid.field(field, "must not be more than five years away")
     return run_at
-
-
-@cache
-def known_zones() -> frozenset[str]:
-    """Return the names of all time zones; finding them reads the files of the machine."""
-    return frozenset(available_timezones())
 
 
 def is_local(text: str) -> bool:

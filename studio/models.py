@@ -12,6 +12,8 @@ from django.conf import settings
 from django.db import models
 from editor_client.shared import canonical
 
+from versioning.domain.zones import MAX_NAME
+
 
 class Density(models.TextChoices):
     """How much space the studio leaves between elements."""
@@ -41,6 +43,8 @@ class Preferences(models.Model):
     )
     language = models.CharField(max_length=16, blank=True)
     """The code of a language of the studio, `preferences.language.LANGUAGES`; empty to follow the browser."""
+    time_zone = models.CharField(max_length=MAX_NAME, blank=True)
+    """The name of the time zone of all pages; empty to follow the browser."""
     density = models.CharField(max_length=16, choices=Density.choices, default=Density.COMFORTABLE)
     tour_dismissed = models.BooleanField(default=False)
     """Whether the introduction of the first visit was dismissed."""

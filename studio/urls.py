@@ -17,7 +17,7 @@ from studio.bulk.publish import PublishChosenPage
 from studio.bulk.tag import TagChosenPage
 from studio.home.views import HomePage
 from studio.preferences.language import ScriptCatalog, translated_packages
-from studio.preferences.views import DensityPage, LanguagePage, TourPage
+from studio.preferences.views import DensityPage, PreferencesPage, TourPage
 from studio.preview.answers import AnswersPage
 from studio.publishing.waiting import WaitingPage
 from studio.search.views import SearchPage, SuggestionsPage
@@ -35,7 +35,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("session/", SessionPage.as_view(), name="session"),
-    path("language/", LanguagePage.as_view(), name="language"),
+    path("preferences/", PreferencesPage.as_view(), name="preferences"),
+    path("language/", PreferencesPage.as_view()),  # its address in earlier releases
     path("density/", DensityPage.as_view(), name="density"),
     path("tour/", TourPage.as_view(), name="tour"),
     # Scripts need it before people sign in, too.

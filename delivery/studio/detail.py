@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.timesince import timeuntil
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,7 +24,7 @@ from delivery.studio.views import Item
 from delivery.webhooks import administration
 from delivery.webhooks.health import health_of
 from delivery.webhooks.models import Delivery, DeliveryAttempt
-from studio.dates import moment_in_words
+from studio.dates import moment_in_words, time_element
 from versioning.domain.errors import Invalid
 
 DISABLED = gettext_lazy("Nothing was sent: the webhook is disabled. Enable it first.")
@@ -50,7 +51,7 @@ class DeliveryRow:
             if not self.attempts:
                 return _("It is sent as soon as a worker has time.")
             return _("It is tried again soon.")
-        return _("It is tried again in %(time)s.") % {"time": timeuntil(at)}
+        return format_html(_("It is tried again in {time}."), time=time_element(at, timeuntil(at)))
 
 
 class ShowPage(WebhookPage):
@@ -118,9 +119,10 @@ class RotatePage(WebhookPage):
         self.webhook.refresh_from_db()
         message = _("There is a new secret.")
         if until:
-            message = _("There is a new secret. The one before signs too until %(moment)s.") % {
-                "moment": moment_in_words(until)
-            }
+            message = format_html(
+                _("There is a new secret. The one before signs too until {moment}."),
+                moment=time_element(until, moment_in_words(until)),
+            )
         response = self.go(self.own_address(), message)
         show_next(request, response, self.webhook)
         return response

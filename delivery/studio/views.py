@@ -17,7 +17,6 @@ from delivery.studio.labels import CONDITIONS, REASONS, Wording, title_of, type_
 from delivery.webhooks import administration
 from delivery.webhooks.health import Health, health_of
 from delivery.webhooks.models import Webhook
-from studio.dates import moment_in_words
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 
@@ -46,12 +45,6 @@ class Item:
     def condition(self) -> Wording:
         """Its health, in words."""
         return CONDITIONS[self.health.condition]
-
-    @property
-    def disabled_after(self) -> str:
-        """When it will be disabled if it keeps failing; empty if it does not fail."""
-        at = self.health.disabled_after
-        return moment_in_words(at) if at else ""
 
     @property
     def reason(self) -> str:

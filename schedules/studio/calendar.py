@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -15,11 +14,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
-from schedules.studio.zones import offered, zone_of
+from studio.dates import current_zone
 from studio.workspaces.base import WorkspacePage
-from studio.zones import current_zone, remember, remembered
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid
 from versioning.models import WorkerHeartbeat
 
 WEEK: Final = datetime.timedelta(days=7)
@@ -117,22 +114,19 @@ class CalendarPage(WorkspacePage):
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show the calendar; the page updates itself."""
         self.listen({"workspace_id": self.workspace.pk})
-        zone = self._zone()
-        now = timezone.now().astimezone(ZoneInfo(zone))
+        now = timezone.localtime()
         month = Month.read(request.GET.get("month", ""), now.date())
         as_list = request.GET.get("view") == LIST
         first, last = (month.first, month.last) if as_list else month.weeks
-        found, more = entries_of(self.workspace_id, _period(first, last, zone), zone, self.caller)
+        found, more = entries_of(self.workspace_id, _period(first, last), self.caller)
         soon, more_soon = entries_of(
-            self.workspace_id, Period(begin=now, end=now + WEEK), zone, self.caller, upcoming_only=True
+            self.workspace_id, Period(begin=now, end=now + WEEK), self.caller, upcoming_only=True
         )
         days = by_day(found)
         return self.page(
             "schedules/calendar.html",
             title=_("Calendar"),
-            zone=zone,
-            zones=offered(),
-            is_remembered=bool(remembered(request)) or "zone" in request.GET,
+            zone=current_zone(),
             silence=WorkerHeartbeat.objects.silence(),
             soon=soon,
             more_soon=more_soon,
@@ -162,25 +156,15 @@ class CalendarPage(WorkspacePage):
             next=request.get_full_path(),
         )
 
-    def _zone(self) -> str:
-        """Return the zone of the days: that of all pages, or the one requested now."""
-        given = self.request.GET.get("zone", "").strip()
-        try:
-            zone_of(given)
-        except Invalid:
-            return current_zone()
-        remember(self.request, given)
-        return given
-
     def _query(self, month: Month, *, as_list: bool) -> str:
         more: dict[str, Any] = {"view": LIST} if as_list else {}
         return "?" + urlencode({"month": month.word, **more})
 
 
-def _period(first: datetime.date, last: datetime.date, zone: str) -> Period:
-    """Return the period of some days in a zone, where a day can have 23 or 25 hours."""
+def _period(first: datetime.date, last: datetime.date) -> Period:
+    """Return the period of some days in the zone of the page, where a day can have 23 or 25 hours."""
     begin, end = (
-        datetime.datetime.combine(day, datetime.time(), tzinfo=ZoneInfo(zone))
+        datetime.datetime.combine(day, datetime.time(), tzinfo=timezone.get_current_timezone())
         for day in (first, last + datetime.timedelta(days=1))
     )
     return Period(begin=begin, end=end)

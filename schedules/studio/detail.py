@@ -6,20 +6,21 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.wording import STATES, in_short
-from schedules.studio.zones import offered, twice, when, zone_name, zone_of
+from schedules.studio.zones import twice, when_element, zone_to_change
 from schedules.verbs import ScheduleEnded, Schedules
 from studio.kinds import KINDS_BY_SLUG
 from studio.views import safe_next_url
 from studio.workspaces.base import WorkspacePage
-from studio.zones import remember
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.zones import offered_zones
 from versioning.models import WorkerHeartbeat
 
 
@@ -57,9 +58,9 @@ class ChangePage(OneSchedulePage):
         found = self.find(schedule)
         if found.state != State.SCHEDULED:
             return self.ended(found)
-        zone = zone_name(found)
-        local = found.run_at.astimezone(zone_of(zone))
-        initial = {"local_time": f"{local:%Y-%m-%dT%H:%M}", "time_zone": zone}
+        zone = zone_to_change(found)
+        local = found.run_at.astimezone(zone)
+        initial = {"local_time": f"{local:%Y-%m-%dT%H:%M}", "time_zone": zone.key}
         return self.show(TimeForm(initial=initial), found)
 
     def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
@@ -74,9 +75,8 @@ class ChangePage(OneSchedulePage):
             return self.show(form, found, status=400)
         except ScheduleEnded:
             return self.ended(found)
-        remember(request, changed.time_zone)
-        message = _("It is scheduled for %(when)s now.") % {"when": when(changed)}
-        return self.go(self.after(changed), f"{message} {twice(changed)}".strip())
+        message = format_html(_("It is scheduled for {when} now."), when=when_element(changed))
+        return self.go(self.after(changed), format_html("{} {}", message, twice(changed)))
 
     def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:
         """Return the form."""
@@ -89,8 +89,7 @@ class ChangePage(OneSchedulePage):
             "warnings": warnings_of(judged([schedule])[0]),
             "kind": KINDS_BY_SLUG.get(schedule.kind),
             "next": given.get("next", ""),
-            "is_remembered": True,
-            "zones": offered(),
+            "zones": offered_zones(),
             "silence": WorkerHeartbeat.objects.silence(),
             "back_address": self.address("calendar"),
         }

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from django.db.models import Q
 from django.utils.functional import Promise
@@ -17,9 +16,9 @@ from schedules.models import Schedule, State
 from schedules.studio.links import of_again, of_cancelling, of_changing, of_release
 from schedules.studio.problems import judged, reasons_against
 from schedules.studio.wording import chip_of, in_short, why
-from schedules.studio.zones import twice
+from schedules.studio.zones import as_given, twice
 from schedules.verbs import Schedules
-from studio.dates import day_in_words
+from studio.dates import local
 from studio.kinds import KINDS, KINDS_BY_SLUG
 from studio.resources.names import names_of
 from versioning.conf import get_editor
@@ -38,10 +37,8 @@ class Entry:
     """A past or future publication, or one that failed."""
 
     moment: datetime.datetime
-    """In the zone of the calendar."""
-    zone: str
-    named: str = ""
-    """The time as given, if that was in another zone."""
+    given: str = ""
+    """The time as given, if that was in another zone than that of the page."""
     name: str
     address: str
     """The address of its subject; empty if that is not there for the caller."""
@@ -56,18 +53,8 @@ class Entry:
 
     @property
     def day(self) -> datetime.date:
-        """The day in the zone of the calendar."""
-        return self.moment.date()
-
-    @property
-    def day_words(self) -> str:
-        """The day in words."""
-        return day_in_words(self.day)
-
-    @property
-    def time(self) -> str:
-        """The time of day in the zone of the calendar."""
-        return f"{self.moment:%H:%M}"
+        """The day in the zone of the page."""
+        return local(self.moment).date()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +67,7 @@ class Period:
 
 
 def entries_of(
-    workspace_id: str, period: Period, zone: str, caller: Caller, *, upcoming_only: bool = False
+    workspace_id: str, period: Period, caller: Caller, *, upcoming_only: bool = False
 ) -> tuple[list[Entry], bool]:
     """Return the entries of a period by time, and whether some were left out.
 
@@ -99,7 +86,6 @@ def entries_of(
     references = {(one.kind, one.resource_id) for one in shown if one.kind}
     references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
     make = _Maker(
-        zone=ZoneInfo(zone),
         caller=caller,
         workspace_id=workspace_id,
         names=names_of(references, caller),
@@ -147,7 +133,6 @@ def _release_of(event: Event) -> str:
 class _Maker:
     """Creates entries."""
 
-    zone: ZoneInfo
     caller: Caller
     workspace_id: str
     names: Any
@@ -159,12 +144,10 @@ class _Maker:
         """Return a schedule as an entry."""
         may_publish = self.caller.may(Right.PUBLISH, schedule.workspace_id)
         may_change = may_publish and schedule.state == State.SCHEDULED
-        named = schedule.local_time[-5:] if schedule.time_zone != self.zone.key else ""
         name, address = self._about(schedule.kind, schedule.resource_id, str(schedule.release_id or ""))
         return Entry(
-            moment=schedule.run_at.astimezone(self.zone),
-            zone=self.zone.key,
-            named=f"{named} {schedule.time_zone}" if named else "",
+            moment=schedule.run_at,
+            given=as_given(schedule),
             name=name,
             address=address,
             what=in_short(schedule),
@@ -180,8 +163,7 @@ class _Maker:
         """Return an event as an entry."""
         name, address = self._about(event.resource_kind, event.resource_id, _release_of(event))
         return Entry(
-            moment=event.created_at.astimezone(self.zone),
-            zone=self.zone.key,
+            moment=event.created_at,
             name=name,
             address=address,
             what=_what(event),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from schedules.models import MAX_ZONE
+from schedules.studio.presets import Preset, presets
 from schedules.verbs import Times
+from studio.dates import current_zone
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
+from versioning.domain.zones import MAX_NAME, known_zones
 
 FIELDS: Final = {
     "localTime": "local_time",
@@ -36,11 +40,18 @@ class TimeForm(forms.Form):
     )
     time_zone = forms.CharField(
         label=_("Time zone"),
-        max_length=MAX_ZONE,
+        max_length=MAX_NAME,
         widget=forms.TextInput(
             attrs={"class": "input", "list": "zones", "autocomplete": "off", "spellcheck": "false"}
         ),
     )
+
+    @property
+    def presets(self) -> list[Preset]:
+        """The times that a click fills in, in the zone of the form."""
+        typed = str(self["time_zone"].value() or "")
+        zone = typed if typed in known_zones() else current_zone()
+        return presets(datetime.datetime.now(ZoneInfo(zone)).date())
 
     @property
     def times(self) -> Times:

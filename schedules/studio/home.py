@@ -15,7 +15,7 @@ from schedules.studio.calendar import WEEK
 from schedules.studio.links import of_again, of_calendar
 from schedules.studio.problems import judged, reasons_against
 from schedules.studio.wording import chip_of, in_short, why
-from schedules.studio.zones import when
+from schedules.studio.zones import when_element
 from schedules.verbs import Schedules
 from studio.extensions import HomeSection
 from studio.resources.names import names_of
@@ -47,7 +47,7 @@ def sections(caller: Caller) -> Iterator[HomeSection]:
             if one.release_id is None
             else titles.get(one.release_id, ""),
             "what": in_short(one),
-            "when": when(one),
+            "when": when_element(one),
             "who": one.author_name,
             "address": of_calendar(one.workspace_id),
             "chip": None if one.state == State.SCHEDULED and not one.problems else chip_of(one),

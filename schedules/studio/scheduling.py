@@ -15,17 +15,18 @@ from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.links import of_release
 from schedules.studio.plan import plan_of
 from schedules.studio.wording import will_happen
-from schedules.studio.zones import offered, twice
+from schedules.studio.zones import twice
 from schedules.verbs import Schedules
+from studio.dates import current_zone
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.versions import message_of, reference_to, title_of
 from studio.workspaces.base import WorkspacePage
-from studio.zones import current_zone, remember, remembered
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
+from versioning.domain.zones import offered_zones
 from versioning.editor.timeline import Timeline
 from versioning.models import VersionedResource, WorkerHeartbeat
 
@@ -57,7 +58,6 @@ class SchedulePage(ResourcePage):
         except Invalid as error:
             form.add(error)
             return self.show(version, form=form, status=400)
-        remember(request, made.time_zone)
         return self.back("history", _confirmation(made))
 
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
@@ -121,8 +121,7 @@ class SchedulePage(ResourcePage):
             is_live=version.version_id == self.found.active_id,
             is_changed=is_changed,
             obstacle=obstacle_to(self.found, version, self.caller),
-            is_remembered=bool(remembered(self.request)) or "time_zone" in self.request.GET,
-            zones=offered(),
+            zones=offered_zones(),
             silence=WorkerHeartbeat.objects.silence(),
             panels=self.panels("schedule", version),
             back_address=self.address("publish") + f"?version={version.version_id}",
@@ -154,7 +153,6 @@ class ReleaseSchedulePage(WorkspacePage):
         except Conflict as error:  # it was just published
             form.add(Invalid.field("", error.message))
             return self.show(form, found, status=409)
-        remember(request, made.time_zone)
         return self.go(of_release(self.workspace_id, str(found.pk)), _confirmation(made))
 
     def release(self, release_id: str) -> Release:
@@ -171,15 +169,14 @@ class ReleaseSchedulePage(WorkspacePage):
             title=_("Schedule the release “%(title)s”") % {"title": release.title},
             status=status,
             form=form,
-            is_remembered=bool(remembered(self.request)) or "time_zone" in self.request.GET,
-            zones=offered(),
+            zones=offered_zones(),
             silence=WorkerHeartbeat.objects.silence(),
             back_address=of_release(self.workspace_id, str(release.pk)),
         )
 
 
 def _filled_in(request: HttpRequest) -> dict[str, Any]:
-    """Return a form's initial values: from its address, and the zone that the person used last."""
+    """Return a form's initial values: from its address, and the zone of the page."""
     zone = request.GET.get("time_zone") or current_zone()
     return {"time_zone": zone, "force": request.GET.get("force") == "on"}
 

@@ -13,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 from schedules.models import Action, Schedule, State
 from schedules.studio.links import of_version
-from schedules.studio.zones import when
+from schedules.studio.zones import when_element
 from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 
@@ -53,7 +53,7 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
     `title` is that of the release, on a page about one of the resources in it.
     """
-    values = {"when": when(schedule), "who": schedule.author_name or _("the application")}
+    values = {"when": when_element(schedule), "who": schedule.author_name or _("the application")}
     if schedule.release_id is not None and not title:
         return format_html(_("Everything in it goes live on {when}, by {who}."), **values)
     if schedule.release_id is not None:
@@ -72,11 +72,11 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 def did_not_happen(schedule: Schedule) -> SafeString:
     """Return what a failed or missed schedule should have done, on the page of its resource or release."""
     if schedule.release_id is not None:
-        return format_html(_("It did not go live on {when}."), when=when(schedule))
+        return format_html(_("It did not go live on {when}."), when=when_element(schedule))
     if schedule.action == Action.UNPUBLISH:
-        return format_html(_("It was not unpublished on {when}."), when=when(schedule))
+        return format_html(_("It was not unpublished on {when}."), when=when_element(schedule))
     return format_html(
-        _("{version} did not go live on {when}."), version=version_link(schedule), when=when(schedule)
+        _("{version} did not go live on {when}."), version=version_link(schedule), when=when_element(schedule)
     )
 
 

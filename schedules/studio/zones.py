@@ -1,52 +1,57 @@
-"""Time zones of schedules: the choices of a form, and times in words."""
+"""The times of schedules in words, with their time zones."""
 
 from __future__ import annotations
 
 import datetime
-from functools import cache
 from zoneinfo import ZoneInfo
 
-from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from schedules.models import Schedule
-from schedules.times import known_zones
-from studio.dates import day_of, short_day
-from studio.zones import UTC, current_zone
-from versioning.domain.errors import Invalid, Message
-
-
-@cache
-def offered() -> tuple[str, ...]:
-    """Return the zones that a form offers: UTC, and those of places."""
-    places = (one for one in known_zones() if "/" in one and not one.startswith(("Etc/", "SystemV/")))
-    return UTC, *sorted(places)
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """Return a zone; raises `Invalid` for an unknown name."""
-    if name not in known_zones():
-        raise Invalid.field("timeZone", Message("{zone!r} is no time zone; one is Europe/Berlin", zone=name))
-    return ZoneInfo(name)
-
-
-def in_words(moment: datetime.datetime) -> str:
-    """Return a time in the zone of the page, which it names: `24 December at 09:00 Europe/Berlin`."""
-    return _("%(day)s at %(time)s %(zone)s") % {
-        "day": short_day(day_of(moment), timezone.localdate()),
-        "time": f"{timezone.localtime(moment):%H:%M}",
-        "zone": current_zone(),
-    }
+from studio.dates import current_zone, day_in_words, day_of, local, time_element, time_in_words
+from versioning.domain.zones import UTC, known_zones
 
 
 def when(schedule: Schedule) -> str:
-    """Return when a schedule runs."""
-    return in_words(schedule.run_at)
+    """Return when a schedule runs, in the zone of the page, which it names, and as it was given.
+
+    For example `Fri 24 December at 09:00 Europe/Berlin (17:00 Asia/Tokyo)`.
+    """
+    at, given = schedule.run_at, as_given(schedule)
+    words = _("%(day)s at %(time)s %(zone)s") % {
+        "day": day_in_words(day_of(at)),
+        "time": time_in_words(at),
+        "zone": current_zone(),
+    }
+    return f"{words} ({given})" if given else words
 
 
-def zone_name(schedule: Schedule) -> str:
-    """Return the zone of a schedule's time; UTC if that zone no longer exists."""
-    return schedule.time_zone if schedule.time_zone in known_zones() else UTC
+def when_element(schedule: Schedule) -> SafeString:
+    """Return `when` as HTML, with the time in UTC in the title."""
+    return time_element(schedule.run_at, when(schedule))
+
+
+def as_given(schedule: Schedule) -> str:
+    """Return the local time that a schedule was made for; empty if it is that of the zone of the page.
+
+    It has its day if that is another one on the page: `Sat 25 December at 02:00 Asia/Tokyo`.
+    """
+    if schedule.time_zone in {"", current_zone()}:
+        return ""
+    given = datetime.datetime.fromisoformat(schedule.local_time)
+    if given.date() == local(schedule.run_at).date():
+        return f"{given:%H:%M} {schedule.time_zone}"
+    return _("%(day)s at %(time)s %(zone)s") % {
+        "day": day_in_words(given.date()),
+        "time": f"{given:%H:%M}",
+        "zone": schedule.time_zone,
+    }
+
+
+def zone_to_change(schedule: Schedule) -> ZoneInfo:
+    """Return the zone in which a schedule's time was given; UTC if there is none, or it no longer exists."""
+    return ZoneInfo(schedule.time_zone if schedule.time_zone in known_zones() else UTC)
 
 
 def twice(schedule: Schedule) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, Final
 
+from django.contrib.admin import display
 from django.contrib.admin.utils import unquote
 from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
@@ -12,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from studio.auth import caller_of
+from studio.dates import moment_in_words, time_element
 from versioning.domain.access import Role
 
 _ACCOUNT: Final = get_user_model()
@@ -26,7 +29,13 @@ def _existing(*names: str) -> tuple[str, ...]:
 
 _PERSONAL: Final = _existing("first_name", "last_name", "email")
 _RIGHTS: Final = _existing("is_active", "is_superuser")
-_DATES: Final = _existing("last_login", "date_joined")
+_MOMENTS: Final = {"last_login": "last_sign_in", "date_joined": "joined"}
+"""The fields with times, and the methods that show them as all pages do."""
+_DATES: Final = tuple(_MOMENTS[name] for name in _existing(*_MOMENTS))
+
+
+def _in_words(moment: datetime.datetime | None) -> str | None:
+    return time_element(moment, moment_in_words(moment)) if moment else None
 
 
 class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes none at runtime
@@ -43,12 +52,22 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         (_("Permissions"), {"fields": _RIGHTS}),
         (_("Important dates"), {"fields": _DATES}),
     )
-    list_display = (_NAME, *_PERSONAL, *_RIGHTS, *_existing("last_login"))
+    list_display = (_NAME, *_PERSONAL, *_RIGHTS, *(_MOMENTS[name] for name in _existing("last_login")))
     list_filter = _RIGHTS
     search_fields = (_NAME, *_PERSONAL)
     ordering = (_NAME,)
     filter_horizontal = ()
     view_on_site = False
+
+    @display(description=_("last login"), ordering="last_login")
+    def last_sign_in(self, account: Any) -> str | None:
+        """Return when the person signed in last."""
+        return _in_words(account.last_login)
+
+    @display(description=_("date joined"), ordering="date_joined")
+    def joined(self, account: Any) -> str | None:
+        """Return when the account was made."""
+        return _in_words(account.date_joined)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the name, the dates, and the person's own rights, so that a superuser always remains."""

@@ -10,7 +10,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.dates import day_of, moment_in_words, range_in_words, short_day
+from studio.dates import day_in_words, day_of, exactly, range_in_words
 from versioning.editor.live_periods import Period
 
 MAX_PERIODS: Final = 2
@@ -23,7 +23,7 @@ class LiveWords:
 
     words: str
     exact: str
-    """The same with times of day."""
+    """The same with times of day, also in UTC."""
     is_current: bool
 
 
@@ -45,18 +45,18 @@ def _words(period: Period, today: datetime.date) -> str:
     since, until = (moment and day_of(moment) for moment in (period.since, period.until))
     if since is not None and until is not None:
         if since == until:
-            return _("live on %(day)s") % {"day": short_day(since, today)}
+            return _("live on %(day)s") % {"day": day_in_words(since)}
         return _("live %(days)s") % {"days": range_in_words(since, until, today)}
     if since is not None:
-        day = {"day": short_day(since, today)}
+        day = {"day": day_in_words(since)}
         return _("live since %(day)s") % day if period.is_current else _("live from %(day)s on") % day
     if until is not None:
-        return _("live until %(day)s") % {"day": short_day(until, today)}
+        return _("live until %(day)s") % {"day": day_in_words(until)}
     return _("live now")
 
 
 def _exact(period: Period) -> str:
-    since, until = (moment and moment_in_words(moment) for moment in (period.since, period.until))
+    since, until = (moment and exactly(moment) for moment in (period.since, period.until))
     if since and until:
         return _("From %(since)s to %(until)s") % {"since": since, "until": until}
     if since:

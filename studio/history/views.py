@@ -17,14 +17,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from studio import extensions
-from studio.dates import day_in_words, day_of, moment_in_words
+from studio.dates import day_in_words, day_of, moment_in_words, zone_note
 from studio.diff.views import PREVIOUS
 from studio.extensions import Action
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
 from studio.publishing.obstacles import obstacle_to
 from studio.versions import title_of
-from studio.zones import current_zone
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 from versioning.domain.snapshots import Snapshot
@@ -179,6 +178,7 @@ class HistoryPage(VersionLinksPage):
 
 
 def _by_day(items: Sequence[Item]) -> Iterator[Day]:
-    """Yield the versions grouped by the day on which they were saved, with the zone of their times."""
+    """Yield the versions grouped by the day on which they were saved."""
+    note = f" · {zone}" if (zone := zone_note()) else ""
     for day, together in groupby(items, lambda item: day_of(item.entry.version.created_at)):
-        yield Day(title=f"{day_in_words(day)} · {current_zone()}", items=list(together))
+        yield Day(title=f"{day_in_words(day)}{note}", items=list(together))

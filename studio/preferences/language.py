@@ -24,7 +24,7 @@ from django.views.i18n import JavaScriptCatalog
 
 from studio.csp import is_studio
 from studio.preferences.stored import preferences_of
-from studio.zones import zone_of_pages
+from studio.preferences.time_zone import zone_of_pages
 
 _ENGLISH: Final = "en"
 

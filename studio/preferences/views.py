@@ -1,4 +1,4 @@
-"""Pages to choose the language and the density of the studio, and to dismiss its introduction."""
+"""Pages to choose language, time zone and density of the studio, and to dismiss its introduction."""
 
 from __future__ import annotations
 
@@ -12,28 +12,40 @@ from studio.error_pages import came_from
 from studio.models import Density, Preferences
 from studio.preferences.language import LANGUAGES, language_of
 from studio.preferences.stored import preferences_of
+from studio.preferences.time_zone import zone_of_browser, zone_of_pages
 from studio.views import StudioPage
+from versioning.domain.zones import offered_zones
 
 
-class LanguagePage(StudioPage):
-    """Where a person chooses the language of the studio."""
+class PreferencesPage(StudioPage):
+    """Where a person chooses the language and the time zone of the studio."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the languages, each under its own name."""
+        """Show the languages, each under its own name, and the time zones."""
+        preferences = preferences_of(request)
         return self.page(
-            "studio/preferences/language.html",
-            title=_("Language"),
+            "studio/preferences/preferences.html",
+            title=_("Language and time zone"),
             languages=LANGUAGES.items(),
-            chosen=preferences_of(request).language,
+            language=preferences.language,
+            zones=offered_zones(),
+            zone=preferences.time_zone,
+            zone_of_browser=zone_of_browser(request),
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the choice; anything but a language of the studio means the browser's."""
-        language = request.POST.get("language", "")
-        Preferences.objects.change(request.user.pk, language=language if language in LANGUAGES else "")
+        """Store the choices that were sent; what the studio does not offer means that of the browser."""
+        sent, offered = request.POST, {"language": LANGUAGES, "time_zone": offered_zones()}
+        chosen = {
+            name: value if (value := sent[name]) in values else ""
+            for name, values in offered.items()
+            if name in sent
+        }
+        Preferences.objects.change(request.user.pk, **chosen)
         del request.studio_preferences  # type: ignore[attr-defined]
         with translation.override(language_of(request)):
-            messages.success(request, _("The studio is in English now."))
+            message = _("The studio is in English now. Its times are those of %(zone)s.")
+            messages.success(request, message % {"zone": zone_of_pages(request)})
         return self.go(request.path)
 
 

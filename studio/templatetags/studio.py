@@ -7,20 +7,18 @@ from collections.abc import Iterable
 
 from django import template
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.dates import moment_in_words, time_in_words
+from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.forms.wording import place_of
 from studio.panels import Panel
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
 from studio.translation import translated
 from studio.versions import changes_of, message_of, reference_to, title_of
-from studio.zones import current_zone, local
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
@@ -31,6 +29,7 @@ register.filter(changes_of)
 register.filter(subject_of)
 register.filter(translated)
 register.filter(place_of)
+register.filter(day_in_words)
 register.simple_tag(current_zone)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
@@ -96,47 +95,31 @@ def files_of(panels: Iterable[Panel], files: str) -> list[str]:
 
 @register.simple_tag
 def when(moment: datetime.datetime) -> SafeString:
-    """Return how long ago a time is, with the exact time in the title."""
-    exact = moment.astimezone(datetime.UTC)
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        exact.isoformat(timespec="seconds"),
-        moment_in_words(moment),
-        spoken(moment, timezone.now()),
-    )
+    """Return how long ago a time is, or the day and the time if that is a day or more."""
+    return time_element(moment, spoken(moment, timezone.now()))
 
 
 @register.simple_tag
 def moment(at: datetime.datetime) -> SafeString:
-    """Return the day and the time, with how long ago it is in the title."""
-    exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', exact, spoken(at, timezone.now()), moment_in_words(at)
-    )
+    """Return the day and the time."""
+    return time_element(at, moment_in_words(at))
 
 
 @register.simple_tag
 def clock(at: datetime.datetime) -> SafeString:
-    """Return the time of day, for use below a heading with the day."""
-    exact = at.astimezone(datetime.UTC).isoformat(timespec="seconds")
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', exact, moment_in_words(at), time_in_words(at)
-    )
+    """Return the time of day, for use below a heading with the day and `zone_note`."""
+    return time_element(at, time_in_words(at))
 
 
 def spoken(moment: datetime.datetime, now: datetime.datetime) -> str:
-    """Return how long ago a time is, or the date if that is a week or more."""
+    """Return how long ago a time is, or the day and the time if it is further away."""
     seconds = int((now - moment).total_seconds())
+    if not -MINUTE < seconds < DAY:
+        return moment_in_words(moment)
     if seconds < MINUTE:
         return _("just now")
     if seconds < HOUR:
         number = seconds // MINUTE
         return ngettext("%(number)d minute ago", "%(number)d minutes ago", number) % {"number": number}
-    if seconds < DAY:
-        number = seconds // HOUR
-        return ngettext("%(number)d hour ago", "%(number)d hours ago", number) % {"number": number}
-    if seconds < 7 * DAY:
-        number = seconds // DAY
-        return ngettext("%(number)d day ago", "%(number)d days ago", number) % {"number": number}
-    # Translators: a date, as PHP's date() formats it
-    return date_format(local(moment), _("j M Y"))
+    number = seconds // HOUR
+    return ngettext("%(number)d hour ago", "%(number)d hours ago", number) % {"number": number}

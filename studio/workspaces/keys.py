@@ -16,12 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from studio import shown_once
-from studio.dates import moment_in_words
+from studio.dates import current_zone
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
 from studio.workspaces.dates import DayField, end_of
 from studio.workspaces.forms import add_errors
 from studio.workspaces.roles import CHOICES, role_name
-from studio.zones import current_zone
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.workspaces import may_revoke
@@ -61,8 +60,6 @@ class KeyRow:
     key: ApiKey
     role: str
     is_expired: bool
-    expires: str
-    """When it expires or expired, in words; empty if never."""
     reaches: Sequence[tuple[str, str]] = ()
     """The workspaces that it reaches and the caller administers: (name, address of their keys)."""
     revoke_address: str = ""
@@ -76,7 +73,6 @@ def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: date
         key=key,
         role=role_name(key.role),
         is_expired=key.expires_at is not None and key.expires_at <= now,
-        expires=moment_in_words(key.expires_at) if key.expires_at else "",
         reaches=[(workspace.name, address("keys", workspace.pk)) for workspace in reach],
         revoke_address=address("revoke", revocable_in, key.prefix) if may_end else "",
     )

@@ -119,11 +119,14 @@ def enter(
     """
     watched, contexts = Watched(), list[BrowserContext]()
 
-    def open_window(name: str, path: str = "", *, width: int = WIDE, theme: str = "light") -> Page:
+    def open_window(
+        name: str, path: str = "", *, width: int = WIDE, theme: str = "light", zone: str = "UTC"
+    ) -> Page:
         context = browser.new_context(
             base_url=f"{studio_service.url}/studio/",
             viewport={"width": width, "height": 900},
             color_scheme=theme,  # type: ignore[arg-type]
+            timezone_id=zone,
             reduced_motion="reduce",  # so that nothing is measured half-way through a change
             storage_state=sessions.get(name),
         )

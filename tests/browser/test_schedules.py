@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import expect
@@ -12,6 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.library import Library
+from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 
@@ -35,7 +37,7 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     page.get_by_label("Day and time").fill(f"{when:%Y-%m-%dT%H:%M}")
     page.get_by_label("Time zone").fill("Europe/Berlin")
     person.click(page.get_by_role("button", name="Schedule", exact=True))
-    said = re.compile(r"Version \d goes live on .* Europe/Berlin, by paula\.")
+    said = re.compile(r"Version \d goes live on .* UTC \(.* Europe/Berlin\), by paula\.")
     expect(page.locator(".schedule-strip")).to_contain_text(said)
     assert person.count <= 4
 
@@ -56,3 +58,40 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     page.get_by_role("button", name="Cancel the schedule").click()
     expect(page.get_by_text("It is cancelled. What is live stays as it is.")).to_be_visible()
     expect(page.locator(".schedule-strip")).to_have_count(0)
+
+
+def test_pages_and_presets_are_in_the_time_zone_of_the_browser(
+    enter: Enter, library: Library, api_of: Apis
+) -> None:
+    paula, zone = api_of("paula"), "Pacific/Kiritimati"  # 14 hours ahead of UTC
+    made = AGENTS.make(paula, "elsewhere", workspaceId="acme")
+    address = "versioning/agent/elsewhere"
+    page = enter("paula", f"{address}/history/", zone=zone)
+    page.reload()  # the page before has told the service the zone
+    saved = datetime.datetime.fromisoformat(made["createdAt"]).astimezone(ZoneInfo(zone))
+    expect(page.locator("tr.day").first).to_have_text(f"{saved:%a %-d %B}")
+    row = page.locator(".version-saved time").first
+    expect(row).to_have_text(f"{saved:%H:%M}")
+    expect(row).to_have_attribute("title", re.compile(rf"{saved:%H:%M} {zone} \(.*\d\d:\d\d UTC\)"))
+
+    page.goto(f"{address}/schedule/")
+    expect(page.get_by_label("Time zone")).to_have_value(zone)
+    page.get_by_role("button", name="Monday 9:00").click()
+    today = datetime.datetime.now(ZoneInfo(zone)).date()
+    monday = today + datetime.timedelta(days=7 - today.weekday())
+    expect(page.get_by_label("Day and time")).to_have_value(f"{monday}T09:00")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Schedule", exact=True).click()
+    expect(page.locator(".schedule-strip")).to_contain_text(f"{monday:%a %-d %B} at 09:00 {zone}")
+
+    page.goto("preferences/")
+    page.get_by_label("Time zone").select_option("Europe/Berlin")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Its times are those of Europe/Berlin.")).to_be_visible()
+    page.goto(f"{address}/history/")
+    expect(page.locator(".schedule-strip")).to_contain_text(
+        f"Europe/Berlin ({monday:%a %-d %B} at 09:00 {zone})"
+    )
+    page.goto("preferences/")
+    page.get_by_label("Time zone").select_option("")
+    page.get_by_role("button", name="Save").click()

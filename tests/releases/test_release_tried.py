@@ -53,5 +53,5 @@ def test_a_release_is_scheduled_from_its_page_and_linked_in_the_calendar(cast: C
     form = workspace_page(f"releases/{release['id']}/schedule")
     assert form in paula.get(address).links and form not in Window.of("edgar").get(address).links
     paula.post(form, local_time="2027-12-24T09:00", time_zone="Europe/Berlin")
-    assert "24 December 2027 at 09:00" in paula.get(address).text
+    assert "Fri 24 December 2027 at 08:00 UTC (09:00 Europe/Berlin)" in paula.get(address).text
     assert address in paula.get(workspace_page("calendar"), month="2027-12").links

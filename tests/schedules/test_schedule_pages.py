@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import re
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import connection
@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from schedules.models import Schedule
-from schedules.studio.zones import offered
+from schedules.studio.presets import presets
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, reference, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
@@ -47,7 +47,7 @@ def send(window: Window, kind: Kind, version: str, live_now: str, **typed: str) 
 
 
 def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, first: str, draft: str) -> None:
-    paula = Window.of("paula")
+    paula = Window.of("paula", zone=ZONE)
     for page in (
         page_of(kind, "publish"),
         page_of(kind, "history"),
@@ -58,13 +58,14 @@ def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, fi
     assert "Version 1 is live now." in form.text and f'value="{ZONE}"' in form.markup
     sent = send(paula, kind, draft, first, local_time="2027-12-24T09:00", time_zone=ZONE)
     assert sent.headers["Location"] == page_of(kind, "history")
-    said = "Version 2 goes live on 24 December 2027 at 09:00 Europe/Berlin, by paula."
+    said = "Version 2 goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by paula."
     for page in ("history", "change", "publish", "schedule"):
         assert said in paula.get(page_of(kind, page)).text
     made = Schedule.objects.get()
     assert (made.expects, made.version_id) == ({made.reference: first}, draft)
-    # The form remembers the zone.
-    assert f'name="time_zone"  value="{ZONE}"' in paula.get(page_of(kind, "schedule")).markup
+    # The form begins with the zone of the page.
+    for window, zone in ((paula, ZONE), (Window.of("paula"), "UTC")):
+        assert f'name="time_zone"  value="{zone}"' in window.get(page_of(kind, "schedule")).markup
 
 
 def test_an_ambiguous_or_nonexistent_time_is_reported(cast: Cast, kind: Kind, first: str, draft: str) -> None:
@@ -134,7 +135,14 @@ def test_a_schedule_is_moved_and_cancelled(cast: Cast, kind: Kind, draft: str) -
     assert wrong.status == 400 and "Must be in the future" in wrong.text
     sent = paula.post(address, local_time="2027-12-25T10:00", time_zone="Asia/Tokyo", next=back)
     assert sent.headers["Location"] == back
-    assert "25 December 2027 at 10:00 Asia/Tokyo" in paula.get(back).text
+    assert "Sat 25 December 2027 at 01:00 UTC (10:00 Asia/Tokyo)" in paula.get(back).text
+    assert (
+        "Sat 25 December 2027 at 10:00 Asia/Tokyo ," in Window.of("paula", zone="Asia/Tokyo").get(back).text
+    )
+    there = Window.of("paula", zone="America/New_York").get(back).text
+    assert (
+        "Fri 24 December 2027 at 20:00 America/New_York (Sat 25 December 2027 at 10:00 Asia/Tokyo)" in there
+    )
     assert paula.post(f"{address}cancel/", next="https://elsewhere.example/").headers["Location"] == CALENDAR
     assert Schedule.objects.get().state == "cancelled"
     for late in (paula.get(address), paula.post(f"{address}cancel/")):
@@ -178,38 +186,49 @@ def test_the_calendar_shows_planned_and_past_events(cast: Cast, kind: Kind, draf
     edgar = Window.of("edgar")
     month = f"{timezone.now():%Y-%m}"
     for view in ("month", "list"):
-        seen = edgar.get(CALENDAR, month=month, view=view, zone="UTC").text
+        seen = edgar.get(CALENDAR, month=month, view=view).text
         soon, _head, shown = seen.partition("Earlier")
         assert "version 2 goes live" in soon and "paula" in soon
         assert "version 1 went live" in shown
         assert shown.count("version 2") == (1 if f"{timezone.now() + 30 * HOUR:%Y-%m}" != month else 2)
     assert done["state"] == "done"
-    # Days are those of the requested zone, which is shown with the time.
-    seen = edgar.get(CALENDAR, zone="Asia/Tokyo")
-    assert "Asia/Tokyo" in seen.text
-    assert 'value="Asia/Tokyo"' in edgar.get(CALENDAR).markup
-    assert edgar.get(CALENDAR, month="2026-13", zone="Mars/Base").status == 200
+    assert edgar.get(CALENDAR, month="2026-13").status == 200
+
+
+def test_the_days_of_the_calendar_are_those_of_the_zone_of_the_page(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    scheduled(cast.paula, kind, draft, localTime="2027-12-31T20:00", timeZone="UTC")
+    for zone, month, words in (
+        ("UTC", "2027-12", "Friday, 31 December 2027 20:00 Writer"),
+        ("Asia/Tokyo", "2028-01", "Saturday, 1 January 2028 05:00 (Fri 31 December 2027 at 20:00 UTC)"),
+    ):
+        seen = Window.of("edgar", zone=zone).get(CALENDAR, month=month, view="list").text
+        assert f"Times in {zone} ·" in seen and words in seen
 
 
 def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     drafts = {kind: kind.make(cast.paula)["latestVersionId"] for kind in (AGENTS, PROMPT_BLOCKS)}
     items = [{"resource": reference(kind), "versionId": drafts[kind]} for kind in drafts]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
-    paula, form = Window.of("paula"), workspace_page(f"releases/{release['id']}/schedule")
+    paula, form = Window.of("paula", zone=ZONE), workspace_page(f"releases/{release['id']}/schedule")
     assert "Schedule the release “Autumn”" in paula.get(form).text
     sent = paula.post(form, local_time="2027-12-24T09:00", time_zone=ZONE)
     page = workspace_page(f"releases/{release['id']}")
     assert sent.headers["Location"] == page
-    said = "Everything in it goes live on 24 December 2027 at 09:00 Europe/Berlin, by paula."
+    said = "Everything in it goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by paula."
     shown = paula.get(page)
     assert said in shown.text and f'href="{form}"' in shown.markup and "Cancel the schedule" in shown.text
-    shown, in_utc = Window.of("edgar").get(page), said.replace("09:00 Europe/Berlin", "08:00 UTC")
+    shown, in_utc = (
+        Window.of("edgar").get(page),
+        said.replace("09:00 Europe/Berlin", "08:00 UTC (09:00 Europe/Berlin)"),
+    )
     assert in_utc in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
     assert f'href="{page}"' in paula.get(CALENDAR, month="2027-12").markup
     assert "paula scheduled the release Autumn" in paula.get(workspace_page("activity")).text
     for kind in drafts:
         shown = paula.get(page_of(kind, "history")).text
-        assert "part of the release “Autumn”, which goes live on 24 December 2027 at 09:00" in shown
+        assert "part of the release “Autumn”, which goes live on Fri 24 December 2027 at 09:00" in shown
     assert "Release “Autumn” : goes live together" in paula.get(CALENDAR, month="2027-12").text
     assert [Window.of(name).get(form).status for name in ("edgar", "charlie")] == [403, 404]
     assert paula.get(workspace_page(f"releases/{drafts[AGENTS]}/schedule")).status == 404
@@ -283,32 +302,33 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_schedules(
     assert fewest() == before
 
 
-def test_only_zones_of_places_are_offered() -> None:
-    zones = offered()
-    assert zones[0] == "UTC" and {"Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires"} <= set(
-        zones
-    )
-    assert not [one for one in zones if one.startswith(("Etc/", "posix/"))]
+@pytest.mark.parametrize(
+    ("today", "names"),
+    [
+        ("2026-11-24", {"Tomorrow 9:00": "2026-11-25T09:00", "Monday 9:00": "2026-11-30T09:00"}),
+        ("2026-11-29", {"Monday 9:00": "2026-11-30T09:00"}),
+        ("2026-11-30", {"Tomorrow 9:00": "2026-12-01T09:00", "Monday 9:00": "2026-12-07T09:00"}),
+    ],
+)
+def test_tomorrow_and_monday_morning_are_offered(today: str, names: dict[str, str]) -> None:
+    found = presets(datetime.date.fromisoformat(today))
+    assert {one.name: one.local_time for one in found} == names
 
 
-def test_all_pages_show_and_name_the_zone_that_the_person_used_last(
+def test_every_form_for_a_time_offers_mornings_in_its_zone(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
-    paula, edgar = Window.of("paula"), Window.of("edgar")
-    assert "· UTC" in edgar.get(page_of(kind, "history")).text
-    day = (timezone.now() + datetime.timedelta(days=30)).date()
-    typed = {"local_time": f"{day}T09:00", "time_zone": "Pacific/Kiritimati"}  # 14 hours ahead of UTC
-    sent = {"version": draft, "live": first, **typed}
-    assert paula.post(page_of(kind, "schedule"), **sent).status == 302
-    history = paula.get(page_of(kind, "history"))
-    assert "· Pacific/Kiritimati" in history.text and "at 09:00 Pacific/Kiritimati" in history.text
-    pages = [page_of(kind, name) for name in ("history", "activity", "compare", "change")]
-    for address in (*pages, "/studio/", "/studio/activity/", CALENDAR):
-        assert not re.search(r"\d\d:\d\d UTC", paula.get(address).markup), address
-    seen = edgar.get(page_of(kind, "history"))
-    assert "at 19:00 UTC" in seen.text and "Kiritimati" not in seen.markup
-    edgar.get(CALENDAR, zone="Asia/Kolkata")
-    assert "at 00:30 Asia/Kolkata" in edgar.get(page_of(kind, "history")).text
+    made = scheduled(cast.paula, kind, draft, localTime="2027-12-24T09:00", timeZone="Pacific/Kiritimati")
+    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn"}).body
+    for address, zone in (
+        (page_of(kind, "schedule"), ZONE),
+        (workspace_page(f"releases/{release['id']}/schedule"), ZONE),
+        (workspace_page(f"schedules/{made['id']}"), "Pacific/Kiritimati"),  # 14 hours ahead of UTC
+    ):
+        tomorrow = datetime.datetime.now(ZoneInfo(zone)).date() + datetime.timedelta(days=1)
+        seen = Window.of("paula", zone=ZONE).get(address)
+        assert f'value="{tomorrow}T09:00"' in seen.markup, address
+    assert Window.of("paula").get(page_of(kind, "schedule"), time_zone="Mars/Base").status == 200
 
 
 def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, draft: str) -> None:
@@ -370,5 +390,5 @@ def test_a_failed_or_missed_schedule_can_be_repeated_with_the_same_values(
         seen = paula.get(page, **query)
         assert "Schedule again…" in seen.text and f'href="{again}"' in seen.markup, page
     form = paula.get(page_of(kind, "schedule"), version=draft, time_zone="Asia/Tokyo", force="on").markup
-    assert 'value="Asia/Tokyo"' in form and 'name="force" checked' in form and "data-zone" not in form
+    assert 'value="Asia/Tokyo"' in form and 'name="force" checked' in form
     assert "Schedule again" not in Window.of("edgar").get(page_of(kind, "history")).text

@@ -215,7 +215,7 @@ def test_the_picker_and_the_columns_show_author_date_and_message(
     history = make_history(kind, cast.alice)
     kind.save(cast.edgar, text="later words", changeMessage="Be later")
     answer = edgar.get(page_of(kind, "compare"), **{"from": history.historical})
-    day = f"{timezone.now():%-d %B %Y}"
+    day = f"{timezone.now():%a %-d %B}"
     titles = [title for _, title in answer.context["choices"]]
     assert titles[0].startswith(f"Version 5 · {day}, ") and titles[0].endswith(" · draft · edgar · Be later")
     assert titles[3].endswith(" · alice · Instructions" if kind is AGENTS else " · alice · Text")

@@ -1,13 +1,22 @@
-"""A person's preferences for the studio: language, density, and that the introduction was read."""
+"""A person's preferences for the studio: language, time zone, density, and that the introduction was read."""
 
 from __future__ import annotations
 
+import datetime
+import re
+
 import pytest
 from django.contrib.auth.models import User
+from django.db import models
 from django.test import Client
 
+from studio.models import Preferences
 from tests.conftest import Cast
-from tests.support.window import Window
+from tests.support.api import Kind
+from tests.support.studio import workspace_page
+from tests.support.window import KINDS, Window, page_of
+from versioning.domain.zones import offered_zones
+from versioning.models import AgentVersion, Event, PromptBlockVersion
 
 LIST = "/studio/versioning/agent/"
 
@@ -80,11 +89,94 @@ def test_the_browser_determines_the_language_until_the_person_chooses(edgar: Cli
     assert language(edgar) == "de"
     assert language(edgar, {"Accept-Language": "fr"}) == "en"
     for chosen in ("en", "de"):
-        edgar.post("/studio/language/", {"language": chosen})
+        edgar.post("/studio/preferences/", {"language": chosen})
         assert language(edgar) == language(edgar, {}) == chosen
     for chosen in ("", "xx", "../../etc"):
         edgar.post("/studio/language/", {"language": chosen})
         assert (language(edgar), language(edgar, {})) == ("de", "en")
+
+
+def zone_of(window: Window) -> str:
+    """Return the zone of a page, which its scripts use."""
+    found = re.search(r'data-zone="([^"]+)"', window.get(f"{LIST}add/").markup)
+    assert found is not None
+    return found[1]
+
+
+def test_the_browser_determines_the_time_zone_until_the_person_chooses(cast: Cast) -> None:
+    edgar, elsewhere = Window.of("edgar", zone="Asia/Tokyo"), Window.of("edgar")
+    assert (zone_of(edgar), zone_of(elsewhere), zone_of(Window.of("paula"))) == ("Asia/Tokyo", "UTC", "UTC")
+    assert "That of the browser: Asia/Tokyo" in edgar.get("/studio/preferences/").text
+    assert edgar.post("/studio/preferences/", language="", time_zone="Europe/Berlin").status == 302
+    assert "Its times are those of Europe/Berlin." in edgar.get("/studio/preferences/").text
+    assert '<option value="Europe/Berlin" selected>' in edgar.get("/studio/preferences/").markup
+    assert (zone_of(edgar), zone_of(elsewhere)) == ("Europe/Berlin", "Europe/Berlin")
+    edgar.post("/studio/language/", language="en")  # a form of an earlier release
+    assert zone_of(edgar) == "Europe/Berlin"
+    for chosen in ("", "Mars/Base", "../../etc/passwd"):
+        edgar.post("/studio/preferences/", time_zone="Europe/Berlin")
+        assert edgar.post("/studio/preferences/", language="", time_zone=chosen).status == 302
+        assert (zone_of(edgar), zone_of(elsewhere)) == ("Asia/Tokyo", "UTC")
+
+
+@pytest.mark.parametrize(
+    "sent", ["Mars/Base", "../../etc/passwd", "<script>", '"', "x" * 3000, "europe/berlin"]
+)
+def test_an_unknown_time_zone_of_the_browser_is_ignored(cast: Cast, sent: str) -> None:
+    assert zone_of(Window.of("edgar", zone=sent)) == "UTC"
+
+
+def test_a_time_zone_that_no_longer_exists_is_ignored(cast: Cast) -> None:
+    Preferences.objects.change(User.objects.get(username="edgar").pk, time_zone="Europe/Atlantis")
+    assert zone_of(Window.of("edgar", zone="Asia/Tokyo")) == "Asia/Tokyo"
+
+
+def test_only_zones_of_places_are_offered() -> None:
+    zones = offered_zones()
+    assert zones[0] == "UTC"
+    assert {"Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires"} <= set(zones)
+    assert not [one for one in zones if one.startswith(("Etc/", "posix/"))]
+
+
+SHOWN = re.compile(r'<time datetime="([^"]+)" title="([^"]+)">([^<]+)</time>')
+
+
+def test_every_page_shows_times_in_one_form_and_zone_with_utc_in_the_title(cast: Cast, kind: Kind) -> None:
+    made = kind.make(cast.alice, autoPublish=True)
+    kind.save(cast.edgar, text="later")
+    then = datetime.datetime(2024, 2, 29, 20, 30, tzinfo=datetime.UTC)
+    for rows in (Event.objects.all(), AgentVersion.objects.all(), PromptBlockVersion.objects.all()):
+        models.QuerySet.update(rows, created_at=then)
+    words = "Fri 1 March 2024, 05:30"
+    title = f"{words} Asia/Tokyo (Thu 29 February 2024, 20:30 UTC)"
+    alice, unknown = Window.of("alice", zone="Asia/Tokyo"), Window.of("alice")
+    pages = [page_of(kind, name) for name in ("change", "history", "activity", "publish")]
+    pages += [page_of(kind, "version", "writer", made["activeVersionId"]), "/studio/waiting/"]
+    pages += [KINDS[kind].address("changelist"), "/studio/", "/studio/activity/"]
+    for page in pages:
+        found = SHOWN.findall(alice.get(page).markup)
+        shown = {text for iso, about, text in found if about == title}
+        is_below_a_day = page == page_of(kind, "history")
+        assert shown >= ({"05:30"} if is_below_a_day else {words}), page
+        in_utc = SHOWN.findall(unknown.get(page).markup)
+        assert ("2024-02-29T20:30:00+00:00", "Thu 29 February 2024, 20:30 UTC") in [one[:2] for one in in_utc]
+        assert is_below_a_day or "Thu 29 February 2024, 20:30 UTC" in [one[2] for one in in_utc], page
+
+
+def test_keys_and_accounts_show_times_in_the_same_form(cast: Cast) -> None:
+    then = datetime.datetime(2024, 2, 29, 20, 30, tzinfo=datetime.UTC)
+    User.objects.filter(username="edgar").update(last_login=then, date_joined=then)
+    User.objects.filter(username="alice").update(is_superuser=True)
+    alice, edgar = Window.of("alice", zone="Asia/Tokyo"), User.objects.get(username="edgar")
+    members = alice.get(workspace_page("members")).markup
+    for page in (
+        members,
+        *(alice.get(f"/studio/auth/user/{rest}").markup for rest in ("", f"{edgar.pk}/change/")),
+    ):
+        assert "Fri 1 March 2024, 05:30" in [text for _iso, _title, text in SHOWN.findall(page)]
+    alice.post(workspace_page("keys"), name="CI", role="viewer", last_day="2031-07-01")
+    expires = ("2031-07-01T15:00:00+00:00", "Wed 2 July 2031, 00:00 Asia/Tokyo (Tue 1 July 2031, 15:00 UTC)")
+    assert (*expires, "Wed 2 July 2031, 00:00") in SHOWN.findall(alice.get(workspace_page("keys")).markup)
 
 
 def test_the_api_answers_in_english(cast: Cast) -> None:

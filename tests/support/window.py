@@ -58,9 +58,11 @@ class Window:
     client: Client
 
     @classmethod
-    def of(cls, name: str) -> Window:
-        """Open the window of a signed-in person."""
+    def of(cls, name: str, *, zone: str = "") -> Window:
+        """Open the window of a signed-in person, whose browser is in a time zone."""
         window = cls(Client(raise_request_exception=False))
+        if zone:
+            window.client.cookies["studio-zone"] = zone
         window.client.force_login(User.objects.get(username=name))
         return window
 

@@ -144,14 +144,15 @@ const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), 
 const { lang } = document.documentElement;
 const LOCALE = lang === "en" ? "en-GB" : lang;
 
-// A moment in the time zone of the page, which it names as all times of the page do.
+// A moment in the time zone of the page, in the form of all times of the page.
 function momentOf(at) {
   const then = new Date(at);
   const timeZone = form.dataset.zone;
-  const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", timeZone });
-  const dateOf = (one) => one.toLocaleDateString(LOCALE, { timeZone });
-  if (dateOf(then) === dateOf(new Date())) return `${time} ${timeZone}`;
-  return `${then.toLocaleDateString(LOCALE, { day: "numeric", month: "long", timeZone })}, ${time} ${timeZone}`;
+  const dateOf = (one, parts) => one.toLocaleDateString(LOCALE, { ...parts, timeZone });
+  const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", timeZone }) + (timeZone === "UTC" ? " UTC" : "");
+  if (dateOf(then) === dateOf(new Date())) return time;
+  const parts = { weekday: dateOf(then, { weekday: "short" }), day: dateOf(then, { day: "numeric", month: "long" }), time };
+  return interpolate(gettext("%(weekday)s %(day)s, %(time)s"), parts, true);
 }
 
 // The server puts the text back into the form; nothing is saved by that.
