@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.utils.translation import gettext
 
-from versioning.domain.errors import Message
+from studio.people import Place, people
+from versioning.domain.errors import Message, Usernames
 
 
 def translated(message: str) -> str:
-    """Return a message of the domain in the current language, with unchanged values.
+    """Return a message of the domain in the current language, with the people whom it names.
 
     Other text, such as a library's message, is returned unchanged.
     """
@@ -16,8 +19,16 @@ def translated(message: str) -> str:
     text = gettext(template) if template else ""
     if not isinstance(message, Message) or not message.values:
         return text
-    values = {
-        name: translated(value) if isinstance(value, Message) else value
-        for name, value in message.values.items()
-    }
-    return text.format(**values)
+    return text.format(
+        **{
+            name: _shown(value, is_first=text.startswith(f"{{{name}}}"))
+            for name, value in message.values.items()
+        }
+    )
+
+
+def _shown(value: Any, *, is_first: bool) -> Any:
+    """Return a value of a message; `is_first` says that the message begins with it."""
+    if isinstance(value, Usernames):
+        return people(value.names, Place.BEGINNING if is_first else Place.WITHIN)
+    return translated(value) if isinstance(value, Message) else value

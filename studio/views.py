@@ -19,6 +19,7 @@ from django.views import View
 from studio import site
 from studio.auth import caller_of
 from studio.error_pages import error_page, framed, is_of_studio
+from studio.people import as_text
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
@@ -95,5 +96,5 @@ class StudioPage(View):
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""
         if message:
-            messages.add_message(self.request, level, message)
+            messages.add_message(self.request, level, as_text(message, self.request.user))
         return HttpResponseRedirect(address)

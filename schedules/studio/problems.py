@@ -17,6 +17,7 @@ from schedules.studio.links import of_publishing, of_release
 from schedules.verbs import Schedules
 from studio import extensions
 from studio.kinds import KINDS_BY_SLUG
+from studio.people import Place, person
 from studio.publishing.obstacles import reasons
 from studio.translation import translated
 from versioning.serving.reference_checks import UnpublishedBlocks
@@ -68,7 +69,8 @@ def _sentence(schedule: Schedule, problem: Problem) -> SafeString:
 def _words(schedule: Schedule, problem: Problem) -> str:
     """Return a problem in the language of the page."""
     if problem.code == NOT_ALLOWED:
-        return _("%(who)s may not publish here any more.") % {"who": schedule.author_name}
+        who = person(schedule.author_name, Place.BEGINNING)
+        return _("%(who)s may not publish here any more.") % {"who": who}
     if problem.code == SomethingElseIsLive.code:
         return _something_else(schedule)
     if isinstance(problem.error, UnpublishedBlocks):

@@ -16,6 +16,7 @@ from studio.activity.fragments import Fragment
 from studio.activity.names import Names, resource_name, version_name
 from studio.activity.sentences import sentence_of
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
+from studio.people import Place, person_name
 from studio.translation import translated
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
@@ -50,7 +51,8 @@ def lines_of(
 ) -> list[Line]:
     """Return events as a page shows them; the number of queries does not depend on the number of events.
 
-    `of_one` omits the resource, because the page is about only one; `as_you` addresses the caller as “you”.
+    `of_one` omits the resource, because the page is about only one. `as_you` tells the caller that they did
+    something in another window.
     """
     found = _Found(events, caller)
     names = Names(
@@ -72,11 +74,10 @@ def lines_of(
 
 
 def _you(event: Event, caller: Caller) -> str:
-    """Return how to address the reader if they are the actor; empty for all other actors."""
-    if not event.actor or event.actor != caller.username:
+    """Return how to address the reader if they did it in the studio; empty for everything else."""
+    if not event.actor or event.actor != caller.username or event.via != Via.STUDIO:
         return ""
-    called = _("{name} (you, in another window)") if event.via == Via.STUDIO else _("{name} (you)")
-    return called.format(name=event.actor)
+    return _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
 
 
 class _Found:

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from studio.dates import moment_in_words, time_in_words
 from studio.forms.wording import place_of
 from studio.panels import Panel
+from studio.people import Place, display_name, face, people, person, person_name
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
 from studio.translation import translated
@@ -32,6 +33,11 @@ register.filter(subject_of)
 register.filter(translated)
 register.filter(place_of)
 register.simple_tag(current_zone)
+register.simple_tag(person)
+register.simple_tag(person_name)
+register.simple_tag(people)
+register.filter(face)
+register.filter(display_name)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
@@ -49,6 +55,14 @@ def version_link(
     address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
+
+
+@register.simple_tag
+def saved_by(version: Snapshot, place: str = Place.ALONE) -> SafeString:
+    """Return who saved a version. The author of a commit need not be the account with this name."""
+    if version.commit is not None:
+        return person(version.author_name, place, is_account=False)
+    return person(getattr(version, "author", None) or version.author_name, place)
 
 
 # Lists have the two tags below in every row, and an included template takes several times as long.

@@ -74,13 +74,13 @@ def test_the_activity_of_a_resource_lists_its_changes(cast: Cast, alice: Visitor
         "paula released label stable on version 4",
         "paula moved label stable from version 3 to version 4",
         "paula published version 4 in place of version 3",
-        "alice set label stable on version 3",
-        "alice set label first on version 1",
-        f"alice saved draft 4: {text}",
-        "alice published version 3",
-        f"alice saved draft 3: {text}",
-        f"alice saved draft 2: {text}",
-        f"alice created this {noun}",
+        "You set label stable on version 3",
+        "You set label first on version 1",
+        f"You saved draft 4: {text}",
+        "You published version 3",
+        f"You saved draft 3: {text}",
+        f"You saved draft 2: {text}",
+        f"You created this {noun}",
     ]
     assert lines(alice, page_of(kind, "activity")) == told
     assert lines(alice)[0] == f"paula unpublished version 4 of {noun} writer"
@@ -95,10 +95,10 @@ def test_changes_of_visibility_and_deletions_are_listed(cast: Cast, alice: Visit
     cast.alice.patch(AGENTS.url("writer"), {"visibility": "private", "metadata": {"a": 1}})
     cast.alice.delete(AGENTS.url("writer"))
     assert lines(alice)[:4] == [
-        "alice deleted agent writer",
-        "alice changed the metadata of agent writer and made it private",
-        "alice made agent writer public",
-        "alice deleted version 1 of agent writer",
+        "You deleted agent writer",
+        "You changed the metadata of agent writer and made it private",
+        "You made agent writer public",
+        "You deleted version 1 of agent writer",
     ]
 
 
@@ -114,17 +114,17 @@ def test_events_about_members_keys_and_workspaces_are_shown_to_admins(alice: Vis
     alice.post(workspace_page(f"keys/{prefix}/revoke"))
     alice.post(workspace_page("rename"), name="Acme & Sons")
     assert lines(alice) == [
-        "alice renamed the workspace from Acme to Acme & Sons",
-        f"alice revoked the API key “CI” of alice ({prefix}…, viewer)",
-        f"alice created the API key “CI” of alice ({prefix}…, viewer)",
-        "alice invited lena as editor",
+        "You renamed the workspace from Acme to Acme & Sons",
+        f"You revoked the API key “CI” of alice ({prefix}…, viewer)",
+        f"You created the API key “CI” of alice ({prefix}…, viewer)",
+        "You invited lena as editor",
         "The application removed charlie, who was editor",
         "The application changed the role of charlie from viewer to editor",
         "The application added charlie as viewer",
     ]
     root = Visitor("root")
     root.post(NEW_WORKSPACE, id="new", name="New")
-    assert lines(root, workspace_page("activity", "new"))[-1] == "root created the workspace New"
+    assert lines(root, workspace_page("activity", "new"))[-1] == "You created the workspace New"
 
 
 def test_events_of_other_applications_are_shown_with_their_names(

@@ -120,7 +120,7 @@ def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -
     ]
     get_editor().workspace.remove("acme", "edgar", by=User.objects.get(username="alice"))
     give_role("edgar", "elsewhere", "admin")
-    assert sentences_for(edgar) == ["The application added edgar as admin"]
+    assert sentences_for(edgar) == ["The application added you as admin"]
 
 
 def test_non_members_are_notified_of_public_events_of_an_agent_that_they_starred(cast: Cast) -> None:
@@ -150,7 +150,7 @@ def test_the_inviter_is_notified_of_an_accepted_invitation(cast: Cast) -> None:
     editor.invitation.invite("acme", "charlie", Role.EDITOR, by=alice)
     digest = Invitation.objects.get(username="charlie").digest
     editor.invitation.accept(digest, by=User.objects.get(username="charlie"))
-    assert any("charlie" in one and "invited by alice" in one for one in sentences_for(Window.of("alice")))
+    assert any("charlie" in one and "invited by you" in one for one in sentences_for(Window.of("alice")))
 
 
 def test_the_number_of_unread_notifications_is_shown_up_to_nine(cast: Cast, kind: Kind) -> None:
