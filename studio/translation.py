@@ -6,12 +6,13 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from studio.named import resource_name
 from studio.people import Place, people
-from versioning.domain.errors import Message, Usernames
+from versioning.domain.errors import Message, ResourceId, Usernames
 
 
 def translated(message: str) -> str:
-    """Return a message of the domain in the current language, with the people whom it names.
+    """Return a message of the domain in the current language, with the names of people and resources.
 
     Other text, such as a library's message, is returned unchanged.
     """
@@ -27,8 +28,19 @@ def translated(message: str) -> str:
     )
 
 
+class _Quotable(str):
+    """A name, which messages write in quotation marks as `{id!r}`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return gettext("“{name}”").format(name=self)
+
+
 def _shown(value: Any, *, is_first: bool) -> Any:
     """Return a value of a message; `is_first` says that the message begins with it."""
     if isinstance(value, Usernames):
         return people(value.names, Place.BEGINNING if is_first else Place.WITHIN)
+    if isinstance(value, ResourceId):
+        return _Quotable(resource_name(value.slug, value))
     return translated(value) if isinstance(value, Message) else value

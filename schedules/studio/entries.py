@@ -21,7 +21,7 @@ from schedules.studio.zones import twice
 from schedules.verbs import Schedules
 from studio.dates import day_in_words
 from studio.kinds import KINDS, KINDS_BY_SLUG
-from studio.resources.names import names_of
+from studio.named import names_of
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id

@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 
 from studio.dates import moment_in_words, time_in_words
 from studio.forms.wording import place_of
+from studio.named import id_if_shared, resource_name
 from studio.panels import Panel
 from studio.people import Place, display_name, face, people, person, person_name
 from studio.resources.stars import Star
@@ -36,6 +37,8 @@ register.simple_tag(current_zone)
 register.simple_tag(person)
 register.simple_tag(person_name)
 register.simple_tag(people)
+register.simple_tag(resource_name)
+register.simple_tag(id_if_shared)
 register.filter(face)
 register.filter(display_name)
 

@@ -27,6 +27,7 @@ __all__ = [
     "NoInstructions",
     "NotFound",
     "PartsUnavailable",
+    "ResourceId",
     "Unauthorized",
     "Usernames",
     "VersioningError",
@@ -45,6 +46,21 @@ class Usernames(str):
         given = tuple(names)
         made = super().__new__(cls, ", ".join(given))
         made.names = given
+        return made
+
+
+class ResourceId(str):
+    """A resource in a message: its id for programs; the studio shows its name to those who may read it."""
+
+    __slots__ = ("slug",)
+
+    slug: str
+    """Of its kind."""
+
+    def __new__(cls, slug: str, resource_id: str) -> Self:
+        """Return the id."""
+        made = super().__new__(cls, resource_id)
+        made.slug = slug
         return made
 
 
