@@ -29,8 +29,9 @@ class ResourceMention:
     """Its name, if it need not be looked up."""
     only_id: bool = False
     """Whether its name stands there already, so that only the id is missing if others share the name."""
+    before: str = ""
     after: str = ""
-    """What stands between the id and what follows it, if the id is shown."""
+    """What separates the id from what is around it, if the id is shown."""
 
     @property
     def otherwise(self) -> str:
@@ -60,12 +61,13 @@ def resource_name(slug: str, resource_id: str, name: str = "") -> SafeString:
     return marked(ResourceMention(slug=slug, id=resource_id, name=name))
 
 
-def id_if_shared(slug: str, resource_id: str, name: str, after: str = "") -> SafeString:
+def id_if_shared(slug: str, resource_id: str, name: str, *, before: str = "", after: str = "") -> SafeString:
     """Return the id of a resource whose name is shown, if others have the same name on the page.
 
-    `after` separates it from what follows.
+    `before` and `after` separate it from what is around it.
     """
-    return marked(ResourceMention(slug=slug, id=resource_id, name=name, only_id=True, after=after))
+    mention = ResourceMention(slug=slug, id=resource_id, name=name, only_id=True, before=before, after=after)
+    return marked(mention)
 
 
 def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[tuple[str, str], str]:
@@ -100,5 +102,5 @@ def _named(mention: ResourceMention, name: str, *, is_shared: bool) -> Shown:
 def _only_id(mention: ResourceMention, _name: str, *, is_shared: bool) -> Shown:
     if not is_shared:
         return Shown("", SafeString())
-    html = format_html('<code class="soft">{}</code>{}', mention.id, mention.after)
-    return Shown(f"{mention.id}{mention.after}", html)
+    html = format_html('{}<code class="soft">{}</code>{}', mention.before, mention.id, mention.after)
+    return Shown(f"{mention.before}{mention.id}{mention.after}", html)
