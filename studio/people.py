@@ -124,14 +124,14 @@ def colour_of(username: str) -> int:
 def _mentioned(whom: Whom, place: Place, *, has_face: bool, is_account: bool = True) -> SafeString:
     if not whom:
         return SafeString(_("the application") if place is Place.WITHIN else _("The application"))
-    is_name = isinstance(whom, str)
+    account = None if isinstance(whom, str) else whom
     return marked(
         PersonMention(
-            username=whom if is_name else whom.get_username(),
+            username=whom if isinstance(whom, str) else whom.get_username(),
             place=place,
             has_face=has_face,
             is_account=is_account,
-            account=None if is_name else whom,
+            account=account,
         )
     )
 

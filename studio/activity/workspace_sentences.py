@@ -50,7 +50,7 @@ def _workspace(event: Event) -> Sentence:
 def _key(event: Event) -> Sentence:
     detail = event.detail
     about = ", ".join(filter(None, (f"{detail.get('prefix')}…", _role(detail.get("role")))))
-    values = {
+    values: dict[str, Fragment | str] = {
         "name": str(detail.get("name")),
         "owner": people_in([str(detail.get("owner"))], Place.NAMED),
         "about": about,
@@ -65,7 +65,10 @@ def _key(event: Event) -> Sentence:
 
 
 def _invitation(event: Event) -> Sentence:
-    values = {"name": people_in([str(event.detail.get("username"))]), "role": _role(event.detail.get("role"))}
+    values: dict[str, Fragment | str] = {
+        "name": people_in([str(event.detail.get("username"))]),
+        "role": _role(event.detail.get("role")),
+    }
     if event.type == "invitation.created":
         return Sentence(_("{who} invited {name} as {role}"), values)
     return Sentence(_("{who} withdrew the invitation of {name} as {role}"), values)
