@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -90,6 +91,23 @@ def _names(catalog: Catalog, ids: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the names of those of the resources that are stored or defined in code; one query."""
     yield from ((one, catalog.in_code[one].name) for one in ids & catalog.in_code.keys())
     yield from ((resource.pk, entry.name) for resource, entry in catalog.some(sorted(ids)))
+
+
+def named_like(text: str, caller: Caller) -> Q:
+    """Return the condition that an event is about a resource whose name contains a text.
+
+    Names that the caller may not read are not searched.
+    """
+    found = Q(pk=None)
+    for slug, kind in KINDS_BY_SLUG.items():
+        catalog = kind.catalog(caller)
+        newest = Q(catalog.viewer.drafts, latest_version__name__icontains=text)
+        live = Q(~catalog.viewer.drafts, active_version__name__icontains=text)
+        rows = catalog.collection.list(by=caller).filter(newest | live)
+        in_code = [pk for pk, agent in catalog.in_code.items() if text.casefold() in agent.name.casefold()]
+        ids = Q(resource_id__in=rows.order_by().values("pk")) | Q(resource_id__in=in_code)
+        found |= Q(ids, resource_kind=slug)
+    return found
 
 
 def _named(mention: ResourceMention, name: str, *, is_shared: bool) -> Shown:

@@ -81,6 +81,19 @@ def test_the_names_take_no_query_for_each_line(cast: Cast, kind: Kind) -> None:
     assert queries() == among_few
 
 
+def test_the_activity_is_narrowed_to_what_has_a_name(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "desk", name="Public name", autoPublish=True)
+    kind.make(cast.alice, "other", name="Another", autoPublish=True)
+    kind.save(cast.alice, "desk", name="Secret plan")
+
+    def lines(name: str, target: str) -> int:
+        return Window.of(name).get(ALL, target=target).markup.count('<li class="activity-line')
+
+    assert lines("paula", "secret PLAN") == lines("paula", "desk") == 3
+    assert (lines("vera", "secret plan"), lines("vera", "public")) == (0, 1)
+    assert lines("paula", "nothing") == 0
+
+
 # Messages about resources
 
 
