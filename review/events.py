@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.fragments import Fragment, Sentence
+from studio.activity.fragments import Fragment, Sentence, people_in
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 
-def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str) -> Sentence:
+def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: Fragment | str) -> Sentence:
     """Return the sentence that names the resource, or the form for the resource's own page."""
     version = names.version(event.version_id)
     address = names.subject(event)
@@ -33,14 +33,14 @@ def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: str
 
 
 def _requested(event: Event, names: Names) -> Sentence:
-    people = ", ".join(event.detail.get("reviewers") or ())
+    people = event.detail.get("reviewers") or ()
     if people:
         return _sentence(
             event,
             names,
             _("{who} asked {people} to review {version} of {resource}"),
             _("{who} asked {people} to review {version}"),
-            people=people,
+            people=people_in(people),
         )
     return _sentence(
         event,

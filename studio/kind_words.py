@@ -43,7 +43,7 @@ class KindWords:
     anything: StrOrPromise
     """The choice for all events about them."""
     named: StrOrPromise
-    """`prompt block {id}`."""
+    """`prompt block {name}`."""
     created: StrOrPromise
     """`{who} created this prompt block`."""
     metadata_changed: StrOrPromise
@@ -68,7 +68,7 @@ class KindWords:
             new=f"New {one}",
             counted=lambda count: f"%(count)s {one if count == 1 else several}",
             anything=f"Anything about {several}",
-            named=f"{one} {{id}}",
+            named=f"{one} {{name}}",
             created=f"{{who}} created this {one}",
             metadata_changed=f"{{who}} changed the metadata of this {one}",
             deleted=f"{{who}} deleted this {one}",
@@ -91,7 +91,7 @@ AGENT: Final = KindWords(
     new=_("New agent"),
     counted=lambda count: ngettext("%(count)s agent", "%(count)s agents", count),
     anything=_("Anything about agents"),
-    named=_("agent {id}"),
+    named=_("agent {name}"),
     created=_("{who} created this agent"),
     metadata_changed=_("{who} changed the metadata of this agent"),
     deleted=_("{who} deleted this agent"),
@@ -138,7 +138,7 @@ PROMPT_BLOCK: Final = KindWords(
     new=_("New prompt block"),
     counted=lambda count: ngettext("%(count)s prompt block", "%(count)s prompt blocks", count),
     anything=_("Anything about prompt blocks"),
-    named=_("prompt block {id}"),
+    named=_("prompt block {name}"),
     created=_("{who} created this prompt block"),
     metadata_changed=_("{who} changed the metadata of this prompt block"),
     deleted=_("{who} deleted this prompt block"),

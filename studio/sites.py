@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 
 from studio.accounts.attempts import remember_browser
 from studio.accounts.forms import ChangePasswordForm, SignInForm, with_retry_after
+from studio.accounts.names import name_fields
 from studio.activity.notifications import MOST, unread
 from studio.auth import caller_of, may_enter
 from studio.error_pages import error_page
@@ -125,6 +126,7 @@ class StudioSite(AdminSite):
             "navigation": self._navigation(request, context["available_apps"]),
             "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
+            "has_names": bool(name_fields()),
             "script_catalog": catalog_address(),
         }
 

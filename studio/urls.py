@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from studio import extensions, site
+from studio.accounts.names import NamePage
 from studio.accounts.session import SessionPage
 from studio.activity.live import LivePage
 from studio.activity.notifications import NotificationsPage
@@ -35,6 +36,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("notifications/", NotificationsPage.as_view(), name="notifications"),
     path("activity/live/", LivePage.as_view(), name="live"),
     path("session/", SessionPage.as_view(), name="session"),
+    path("name/", NamePage.as_view(), name="name"),
     path("preferences/", PreferencesPage.as_view(), name="preferences"),
     path("language/", PreferencesPage.as_view()),  # its address in earlier releases
     path("density/", DensityPage.as_view(), name="density"),

@@ -19,6 +19,7 @@ from django.views import View
 from studio import site
 from studio.auth import caller_of
 from studio.error_pages import error_page, framed, is_of_studio
+from studio.marks import as_text
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
@@ -92,8 +93,12 @@ class StudioPage(View):
         self.position = events.position()
         self.news_address = f"{reverse('studio:live')}?{urlencode({'after': self.position, **scope})}"
 
+    def tell(self, message: str, *, level: int = messages.WARNING) -> None:
+        """Show a message on the next page."""
+        messages.add_message(self.request, level, as_text(message, self.request))
+
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""
         if message:
-            messages.add_message(self.request, level, message)
+            self.tell(message, level=level)
         return HttpResponseRedirect(address)

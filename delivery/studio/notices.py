@@ -11,6 +11,7 @@ from delivery.webhooks import administration
 from delivery.webhooks.health import left_by_creator
 from delivery.webhooks.models import Webhook
 from studio.extensions import Notice
+from studio.people import Place, person
 from studio.workspaces.base import address
 from versioning.domain.access import Caller, Right
 
@@ -36,7 +37,7 @@ def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
             text = _(
                 "The webhook “%(title)s” of %(workspace)s was created by %(person)s, "
                 "who is no member any more."
-            ) % {**names, "person": webhook.created_by}
+            ) % {**names, "person": person(webhook.created_by, Place.NAMED)}
             yield _notice(webhook, text, _("See who looks after it"))
 
 

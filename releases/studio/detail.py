@@ -26,6 +26,7 @@ from releases.verbs import Releases
 from studio import extensions
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
+from studio.named import resource_name
 from studio.panels import Panel, SubjectOnPage
 from studio.publishing.obstacles import ReasonForm, given_reason, reason_template, reasons
 from studio.translation import translated
@@ -124,7 +125,7 @@ class ReleasePage(WorkspacePage):
             items=shown_items(list(page.object_list), self.caller, by_item),
             is_checked=problems is not None,
             problems=[sentence for problem in own for sentence in problem_in_words(problem)],
-            refused=[(_name_of(key), sentences) for key, sentences in by_item.items()],
+            refused=[(resource_name(*key), sentences) for key, sentences in by_item.items()],
             may_save=self.may(Right.SAVE),
             may_change=self.is_draft and bool(changeable([release], self.caller)),
             may_publish=self.may(Right.PUBLISH),
@@ -191,7 +192,7 @@ class ReleasePage(WorkspacePage):
     def _revert(self) -> HttpResponse:
         made = Releases.current().revert(self._id, by=self.caller)
         for message in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
-            messages.warning(self.request, message)
+            self.tell(message)
         message = _("This is a draft of the way back. Nothing has changed yet: look at it, then publish it.")
         return self.go(of_release(made.release), message)
 
@@ -255,11 +256,7 @@ def _by_item(problems: Sequence[Problem]) -> dict[tuple[str, str], list[str]]:
     return dict(found)
 
 
-def _name_of(key: tuple[str, str]) -> str:
-    return key[1]
-
-
 def _left_alone(conflict: ItemNow) -> str:
     """Return the sentence about an item that was replaced by another version since."""
-    message = _("“%(id)s” is left as it is: something else has gone live since the release.")
-    return message % {"id": conflict.resource_id}
+    message = _("“%(name)s” is left as it is: something else has gone live since the release.")
+    return message % {"name": resource_name(conflict.kind, conflict.resource_id)}

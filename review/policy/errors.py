@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from review.policy.rules import Outcome
-from versioning.domain.errors import Forbidden, Message
+from versioning.domain.errors import Forbidden, Message, Usernames
 
 
 class ReviewRequired(Forbidden):
@@ -45,15 +45,15 @@ def summary_of(missing: int, changes_requested_by: Sequence[str]) -> str:
     elif missing:
         needs = Message("Needs {count} more approvals.", count=missing)
     if len(changes_requested_by) == 1:
-        people = Message("{person} asked for changes.", person=changes_requested_by[0])
+        people = Message("{person} asked for changes.", person=Usernames(changes_requested_by))
     elif changes_requested_by:
-        people = Message("{people} asked for changes.", people=", ".join(changes_requested_by))
+        people = Message("{people} asked for changes.", people=Usernames(changes_requested_by))
     return Message("{needs} {people}", needs=needs, people=people) if needs and people else needs or people
 
 
 def _message(outcome: Outcome) -> str:
     if outcome.changes_requested_by:
-        return Message("Changes are requested by {names}.", names=", ".join(outcome.changes_requested_by))
+        return Message("Changes are requested by {names}.", names=Usernames(outcome.changes_requested_by))
     if outcome.missing == 1:
         return Message("One more approval is needed before this version goes live.")
     return Message("{count} more approvals are needed before this version goes live.", count=outcome.missing)

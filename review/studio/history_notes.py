@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from review.models import Verdict, VerdictValue
 from review.studio.links import of_review
 from studio.kinds import StudioKind
+from studio.people import Place, people, person
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.events import Target
@@ -78,13 +79,13 @@ def _sentences(given: Sequence[Verdict]) -> Iterable[SafeString]:
         if some:
             last = some[-1]
             address = of_review(last.kind, last.resource_id, last.review_id)
-            words = sentence.format(people=", ".join(one.author_name for one in some))
+            words = format_html(sentence, people=people(one.author_name for one in some))
             yield format_html('<a class="link" href="{}">{}</a>', address, words)
 
 
 def _bypassed(actor: str, reason: str) -> SafeString:
-    who = actor or _("The application")
+    sentence = _("{who} published it without a review")
     if reason:
         sentence = _("{who} published it without a review: “{reason}”")
-        return format_html("<strong>{}</strong>", sentence.format(who=who, reason=reason))
-    return format_html("<strong>{}</strong>", _("{who} published it without a review").format(who=who))
+    said = format_html(sentence, who=person(actor, Place.BEGINNING), reason=reason)
+    return format_html("<strong>{}</strong>", said)

@@ -12,7 +12,7 @@ from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.studio.links import of_review
 from review.studio.wording import STATES, VERDICTS, Wording, missing_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.resources.names import names_of
+from studio.named import names_of
 from versioning.domain.access import Caller
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)

@@ -16,6 +16,7 @@ from schedules.studio.wording import STATES, in_short
 from schedules.studio.zones import twice, when_element, zone_to_change
 from schedules.verbs import ScheduleEnded, Schedules
 from studio.kinds import KINDS_BY_SLUG
+from studio.named import resource_name
 from studio.views import safe_next_url
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
@@ -84,7 +85,7 @@ class ChangePage(OneSchedulePage):
         context: dict[str, Any] = {
             "form": form,
             "schedule": schedule,
-            "about": schedule.resource_id or _("A release"),
+            "about": resource_name(schedule.kind, schedule.resource_id) if schedule.kind else _("A release"),
             "in_short": in_short(schedule),
             "warnings": warnings_of(judged([schedule])[0]),
             "kind": KINDS_BY_SLUG.get(schedule.kind),

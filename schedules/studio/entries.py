@@ -20,7 +20,7 @@ from schedules.studio.zones import as_given, twice
 from schedules.verbs import Schedules
 from studio.dates import local
 from studio.kinds import KINDS, KINDS_BY_SLUG
-from studio.resources.names import names_of
+from studio.named import names_of
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id

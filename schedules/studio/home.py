@@ -18,7 +18,7 @@ from schedules.studio.wording import chip_of, in_short, why
 from schedules.studio.zones import when_element
 from schedules.verbs import Schedules
 from studio.extensions import HomeSection
-from studio.resources.names import names_of
+from studio.named import names_of
 from versioning.domain.access import Caller, Right
 
 SHOWN: Final = 5

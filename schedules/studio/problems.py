@@ -16,7 +16,9 @@ from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsL
 from schedules.studio.links import of_publishing, of_release
 from schedules.verbs import Schedules
 from studio import extensions
-from studio.kinds import KINDS_BY_SLUG
+from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK
+from studio.named import resource_name
+from studio.people import Place, person
 from studio.publishing.obstacles import reasons
 from studio.translation import translated
 from versioning.serving.reference_checks import UnpublishedBlocks
@@ -58,7 +60,8 @@ def reasons_against(schedule: Schedule) -> list[SafeString]:
 def _sentence(schedule: Schedule, problem: Problem) -> SafeString:
     words = _words(schedule, problem)
     if problem.item is not None and problem.item.resource is not None:
-        words = f"{problem.item.resource.resource_id}: {words}"
+        item = problem.item.resource
+        words = f"{resource_name(item.kind, item.resource_id)}: {words}"
     title, address = _way(schedule, problem)
     if not address:
         return format_html("{}", words)
@@ -68,7 +71,8 @@ def _sentence(schedule: Schedule, problem: Problem) -> SafeString:
 def _words(schedule: Schedule, problem: Problem) -> str:
     """Return a problem in the language of the page."""
     if problem.code == NOT_ALLOWED:
-        return _("%(who)s may not publish here any more.") % {"who": schedule.author_name}
+        who = person(schedule.author_name, Place.BEGINNING)
+        return _("%(who)s may not publish here any more.") % {"who": who}
     if problem.code == SomethingElseIsLive.code:
         return _something_else(schedule)
     if isinstance(problem.error, UnpublishedBlocks):
@@ -91,7 +95,8 @@ def _something_else(schedule: Schedule) -> str:
 
 
 def _blocks(blocks: Sequence[str]) -> str:
-    named = ", ".join(blocks[:MAX_NAMED]) + (", …" if len(blocks) > MAX_NAMED else "")
+    names = [resource_name(PROMPT_BLOCK.slug, one) for one in blocks[:MAX_NAMED]]
+    named = ", ".join(names) + (", …" if len(blocks) > MAX_NAMED else "")
     message = ngettext(
         "The prompt block %(blocks)s is not published.",
         "The prompt blocks %(blocks)s are not published.",

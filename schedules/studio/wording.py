@@ -14,6 +14,7 @@ from django.utils.translation import pgettext_lazy
 from schedules.models import Action, Schedule, State
 from schedules.studio.links import of_version
 from schedules.studio.zones import when_element
+from studio.people import Place, person
 from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 
@@ -53,7 +54,7 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
     `title` is that of the release, on a page about one of the resources in it.
     """
-    values = {"when": when_element(schedule), "who": schedule.author_name or _("the application")}
+    values = {"when": when_element(schedule), "who": person(schedule.author_name, Place.WITHIN)}
     if schedule.release_id is not None and not title:
         return format_html(_("Everything in it goes live on {when}, by {who}."), **values)
     if schedule.release_id is not None:

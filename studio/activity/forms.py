@@ -13,7 +13,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from studio.activity.wording import grouped
+from studio.named import named_like
 from studio.workspaces.dates import DayField, beginning_of, end_of
+from versioning.domain.access import Caller
 from versioning.domain.events import matching
 
 MAX_TEXT: Final = 200
@@ -30,8 +32,9 @@ class ActivityForm(forms.Form):
     since = DayField(label=_("Since"))
     until = DayField(label=_("Until"))
 
-    def __init__(self, data: Any, *, types: Collection[str], of_one: bool) -> None:
+    def __init__(self, data: Any, *, types: Collection[str], of_one: bool, caller: Caller) -> None:
         super().__init__(data, auto_id="filter-%s")
+        self.caller = caller
         groups = [(one.title, [(one.pattern, one.anything), *one.types]) for one in grouped(types)]
         choices: list[Any] = [("", gettext("Anything")), *groups]
         self.fields["type"].choices = choices  # type: ignore[attr-defined]
@@ -60,7 +63,9 @@ class ActivityForm(forms.Form):
     def _condition(self, given: dict[str, Any]) -> Q:
         condition = Q()
         if "target" in given:
-            condition &= reduce(or_, (Q(**{f"{name}__icontains": given["target"]}) for name in NAMED))
+            target = given["target"]
+            by_id = reduce(or_, (Q(**{f"{name}__icontains": target}) for name in NAMED))
+            condition &= by_id | named_like(target, self.caller)
         if "since" in given:
             condition &= Q(created_at__gte=beginning_of(given["since"]))
         if "until" in given:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+
+from django.utils.safestring import SafeString
+
+from studio.people import Place, people, person_name
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
@@ -17,10 +21,15 @@ class Fragment:
     text: str
     address: str = ""
     """The address that it links to; empty for plain words."""
-    is_who: bool = False
-    """Whether it names the actor."""
+    html: SafeString | None = None
+    """How a page shows it, if not as its text: people, with their faces."""
     number: int | None = None
     """The number of the version that it names, if that has a number."""
+
+
+def people_in(usernames: Sequence[str], place: Place = Place.WITHIN) -> Fragment:
+    """Return people as a fragment."""
+    return Fragment(", ".join(person_name(one, place) for one in usernames), html=people(usernames, place))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,12 @@ from django.utils.translation import gettext as _
 
 from studio import extensions
 from studio.activity.fragments import Fragment
-from studio.activity.names import Names, resource_name, version_name
+from studio.activity.names import Names, version_name, with_kind
 from studio.activity.sentences import sentence_of
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
+from studio.limits import shortened
+from studio.named import resource_name
+from studio.people import Place, person_name
 from studio.translation import translated
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
@@ -50,7 +53,8 @@ def lines_of(
 ) -> list[Line]:
     """Return events as a page shows them; the number of queries does not depend on the number of events.
 
-    `of_one` omits the resource, because the page is about only one; `as_you` addresses the caller as “you”.
+    `of_one` omits the resource, because the page is about only one. `as_you` tells the caller that they did
+    something in another window.
     """
     found = _Found(events, caller)
     names = Names(
@@ -72,11 +76,10 @@ def lines_of(
 
 
 def _you(event: Event, caller: Caller) -> str:
-    """Return how to address the reader if they are the actor; empty for all other actors."""
-    if not event.actor or event.actor != caller.username:
+    """Return how to address the reader if they did it in the studio; empty for everything else."""
+    if not event.actor or event.actor != caller.username or event.via != Via.STUDIO:
         return ""
-    called = _("{name} (you, in another window)") if event.via == Via.STUDIO else _("{name} (you)")
-    return called.format(name=event.actor)
+    return _("You, in another window,").format(name=person_name(event.actor, Place.NAMED))
 
 
 class _Found:
@@ -86,6 +89,8 @@ class _Found:
         self.caller = caller
         self.identities: dict[tuple[str, str], Any] = {}
         """The identities of readable resources, by kind and id."""
+        self.called: dict[tuple[str, str], str] = {}
+        """The names of readable resources, by kind and id."""
         self.in_code: set[tuple[str, str]] = set()
         self.numbers: dict[str, int] = {}
         """The numbers of versions in rows, by id."""
@@ -114,9 +119,13 @@ class _Found:
 
     def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:
         resource_ids = {event.resource_id for event in events}
-        readable = kind.collection.list(by=self.caller).filter(pk__in=resource_ids)
-        self.identities |= {(kind.slug, pk): uuid for pk, uuid in readable.values_list("pk", "uuid")}
-        self.in_code |= {(kind.slug, pk) for pk in resource_ids & kind.catalog(self.caller).in_code.keys()}
+        catalog = kind.catalog(self.caller)
+        in_code = {pk: catalog.in_code[pk] for pk in resource_ids & catalog.in_code.keys()}
+        self.in_code |= {(kind.slug, pk) for pk in in_code}
+        self.called |= {(kind.slug, pk): shortened(agent.name) for pk, agent in in_code.items()}
+        for resource, entry in catalog.some(sorted(resource_ids)):
+            self.identities[kind.slug, resource.pk] = resource.uuid
+            self.called[kind.slug, resource.pk] = shortened(entry.name)
         ids = [UUID(one) for event in events for one in _named(event) if _is_uuid(one)]
         saved = [event for event in events if _is_save(event)]
         before = Q(
@@ -140,9 +149,10 @@ class _Found:
         return f"{compare}?{urlencode({'from': before, 'to': now})}"
 
     def _resource(self, event: Event) -> Fragment:
-        text = resource_name(event)
         if not self._is_there(event):
-            return Fragment(text)
+            return Fragment(with_kind(event, event.resource_id))
+        key = event.resource_kind, event.resource_id
+        text = with_kind(event, resource_name(*key, self.called.get(key, "")))
         page = "history" if self._may_read_drafts(event) else "change"
         return Fragment(text, self._kind(event).address(page, event.resource_id))
 

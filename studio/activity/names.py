@@ -47,16 +47,16 @@ class Names:
         return self.subjects.get((event.position, event.ordinal), "")
 
     def resource(self, event: Event) -> Fragment:
-        """Return the name of the resource that an event is about: `agent writer`."""
+        """Return the name of the resource that an event is about: `agent Writer`."""
         key = event.resource_kind, event.resource_id, event.resource_uuid
-        return self.resources.get(key) or Fragment(resource_name(event))
+        return self.resources.get(key) or Fragment(with_kind(event, event.resource_id))
 
 
-def resource_name(event: Event) -> str:
-    """Return the name of an event's resource: `agent writer`."""
+def with_kind(event: Event, name: str) -> str:
+    """Return the name of an event's resource after the word for its kind: `agent Writer`."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
-    named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{id}}"
-    return named.format(id=event.resource_id)
+    named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{name}}"
+    return named.format(name=name)
 
 
 def version_name(number: int) -> str:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
 
-from studio.activity.fragments import Fragment, Sentence, as_fragments
+from studio.activity.fragments import Fragment, Sentence, as_fragments, people_in
 from studio.activity.names import Names
 from studio.activity.wording import name_of, noun_of
 from studio.activity.workspace_sentences import OF_WORKSPACES
 from studio.forms.wording import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
+from studio.people import Place
 from studio.resources.summaries import VISIBILITIES
 from versioning.domain.access import Via
 from versioning.domain.events import declared
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 
-def who_of(event: Event) -> str:
-    """Return the actor of an event."""
+def who_of(event: Event, place: Place) -> Fragment:
+    """Return the actor of an event, at a place in a sentence."""
     if event.via == Via.FILE:
-        return _("Somebody who changed the file")
-    return event.actor or _("The application")
+        return Fragment(_("Somebody who changed the file"))
+    return people_in([event.actor], place)
 
 
 def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` replaces the name of the actor."""
     found = _sentence_for(event, names)
-    return as_fragments(found.sentence, {"who": Fragment(who or who_of(event), is_who=True), **found.values})
+    place = Place.BEGINNING if found.sentence.startswith("{who}") else Place.WITHIN
+    return as_fragments(found.sentence, {"who": who or who_of(event, place), **found.values})
 
 
 def _sentence_for(event: Event, names: Names) -> Sentence:

@@ -47,7 +47,7 @@ class ActivityPage(StudioPage):
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of the filtered events; the newest page updates itself."""
-        form = ActivityForm(request.GET, types=self.types(), of_one=self.of_one)
+        form = ActivityForm(request.GET, types=self.types(), of_one=self.of_one, caller=self.caller)
         before = _position(request.GET)
         if before is None:
             self.listen(self.scope)

@@ -7,25 +7,28 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from studio.activity.fragments import Sentence
+from studio.activity.fragments import Fragment, Sentence, people_in
+from studio.people import Place
 from studio.workspaces.roles import NAMES as ROLES
 from versioning.models import Event
 
 
 def _member(event: Event) -> Sentence:
     detail = event.detail
-    values = {
-        "name": str(detail.get("username")),
+    values: dict[str, Fragment | str] = {
+        "name": people_in([str(detail.get("username"))]),
         "before": _role(detail.get("from")),
         "now": _role(detail.get("to")),
     }
     if event.type == "member.roleChanged":
+        values["name"] = people_in([str(detail.get("username"))], Place.NAMED)
         return Sentence(_("{who} changed the role of {name} from {before} to {now}"), values)
     if event.type == "member.removed":
         return Sentence(_("{who} removed {name}, who was {before}"), values)
     if detail.get("invitedBy"):
         return Sentence(
-            _("{who} joined as {now}, invited by {inviter}"), {**values, "inviter": detail["invitedBy"]}
+            _("{who} joined as {now}, invited by {inviter}"),
+            {**values, "inviter": people_in([str(detail["invitedBy"])])},
         )
     return Sentence(_("{who} added {name} as {now}"), values)
 
@@ -47,7 +50,11 @@ def _workspace(event: Event) -> Sentence:
 def _key(event: Event) -> Sentence:
     detail = event.detail
     about = ", ".join(filter(None, (f"{detail.get('prefix')}…", _role(detail.get("role")))))
-    values = {"name": str(detail.get("name")), "owner": str(detail.get("owner")), "about": about}
+    values: dict[str, Fragment | str] = {
+        "name": str(detail.get("name")),
+        "owner": people_in([str(detail.get("owner"))], Place.NAMED),
+        "about": about,
+    }
     if event.type == "key.created":
         if detail.get("name"):
             return Sentence(_("{who} created the API key “{name}” of {owner} ({about})"), values)
@@ -58,7 +65,10 @@ def _key(event: Event) -> Sentence:
 
 
 def _invitation(event: Event) -> Sentence:
-    values = {"name": str(event.detail.get("username")), "role": _role(event.detail.get("role"))}
+    values: dict[str, Fragment | str] = {
+        "name": people_in([str(event.detail.get("username"))]),
+        "role": _role(event.detail.get("role")),
+    }
     if event.type == "invitation.created":
         return Sentence(_("{who} invited {name} as {role}"), values)
     return Sentence(_("{who} withdrew the invitation of {name} as {role}"), values)

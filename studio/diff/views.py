@@ -16,6 +16,7 @@ from studio.dates import moment_in_words
 from studio.diff import layout
 from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
+from studio.people import Place, person_name
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from studio.versions import changes_of, message_of, title_of
@@ -195,7 +196,13 @@ class ComparePage(DifferencesPage):
                 moment_in_words(version.created_at),
                 states.get(entry.state, ""),
                 *(label.name for label in entry.labels),
-                version.author_name or "",
+                _author_of(version),
                 shortened(message_of(version) or changes_of(version), MAX_MESSAGE),
             ]
             yield version.version_id, " · ".join(filter(None, about))
+
+
+def _author_of(version: Snapshot) -> str:
+    """Return the name of who saved a version; empty for the application itself."""
+    is_account = version.author_name and version.commit is None
+    return person_name(version.author_name, Place.NAMED) if is_account else version.author_name or ""

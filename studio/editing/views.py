@@ -160,7 +160,7 @@ class EditPage(EditablePage):
         if saved is None:
             return self.back("change", str(UNCHANGED), level=messages.INFO)
         for warning in first_of([translated(warning.message) for warning in saved.warnings], MAX_MESSAGES):
-            messages.warning(self.request, warning)
+            self.tell(warning)
         is_new = self.base is None or saved.version.version_id != self.base.version_id
         message = (
             _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""

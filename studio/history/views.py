@@ -22,6 +22,7 @@ from studio.diff.views import PREVIOUS
 from studio.extensions import Action
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
+from studio.people import Place, person_name
 from studio.publishing.obstacles import obstacle_to
 from studio.versions import title_of
 from versioning.domain.access import Right
@@ -89,7 +90,7 @@ class HistoryPage(VersionLinksPage):
             query=urlencode(self.filters),
             items=items,
             days=list(_by_day(items)),
-            authors=[(name or APPLICATION, name or _("The application")) for name in authors],
+            authors=[(name or APPLICATION, person_name(name, Place.NAMED)) for name in authors],
             chosen_author=self.filters.get("author", ""),
             published_only=self.published_only,
             is_filtered=bool(self.filters),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -69,7 +68,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             self.require(Right.PUBLISH)
             return self.show(version_id, status=403)
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
-            messages.warning(request, warning)
+            self.tell(warning)
         return self.back("history", _("%(version)s is live.") % {"version": title_of(done.version)})
 
     @property

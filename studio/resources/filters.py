@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from studio.kinds import StudioKind
+from studio.people import Place, person_name
 from studio.resources.create import workspace_choices
 from studio.resources.summaries import STATES, VISIBILITIES
 from versioning.domain.access import Caller, Right
@@ -103,7 +104,8 @@ class FilterForm(forms.Form):
             self.fields[name].widget.attrs |= {"list": f"known-{name}", "autocomplete": "off"}
             return
         options = names if given in {"", *names} else [*names, given]
-        self.fields[name].widget = forms.Select(choices=[_ANY, *((one, one) for one in options)])
+        words = partial(person_name, place=Place.NAMED) if name == "author" else str
+        self.fields[name].widget = forms.Select(choices=[_ANY, *((one, words(one)) for one in options)])
 
     @cached_property
     def wanted(self) -> Wanted:

@@ -14,7 +14,9 @@ from django.utils.translation import ngettext
 
 from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.forms.wording import place_of
+from studio.named import id_if_shared, resource_name
 from studio.panels import Panel
+from studio.people import Place, display_name, face, people, person, person_name
 from studio.resources.stars import Star
 from studio.resources.summaries import StateWords
 from studio.translation import translated
@@ -31,6 +33,13 @@ register.filter(translated)
 register.filter(place_of)
 register.filter(day_in_words)
 register.simple_tag(current_zone)
+register.simple_tag(person)
+register.simple_tag(person_name)
+register.simple_tag(people)
+register.simple_tag(resource_name)
+register.simple_tag(id_if_shared)
+register.filter(face)
+register.filter(display_name)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
@@ -48,6 +57,14 @@ def version_link(
     address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
+
+
+@register.simple_tag
+def saved_by(version: Snapshot, place: str = Place.ALONE) -> SafeString:
+    """Return who saved a version. The author of a commit need not be the account with this name."""
+    if version.commit is not None:
+        return person(version.author_name, place, is_account=False)
+    return person(getattr(version, "author", None) or version.author_name, place)
 
 
 # Lists have the two tags below in every row, and an included template takes several times as long.

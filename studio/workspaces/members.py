@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio import shown_once
+from studio.people import Place, person_name
 from studio.translation import translated
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
@@ -134,9 +135,14 @@ class MemberPage(MembersPage):
         super().setup(request, *args, **kwargs)
         self.username = unquote(kwargs["member"])
 
+    @property
+    def named(self) -> str:
+        """The name of the person."""
+        return person_name(self.username, Place.NAMED)
+
     def refused(self, error: Invalid) -> HttpResponseRedirect:
         """Go back to the list, which shows why nothing was done."""
-        problem = {"person": self.username, "problem": translated(error.issues[0].message)}
+        problem = {"person": self.named, "problem": translated(error.issues[0].message)}
         message = _("Nothing was changed: %(person)s %(problem)s.") % problem
         return self.go(self.address("members"), message, level=messages.ERROR)
 
@@ -157,7 +163,7 @@ class RolePage(MemberPage):
             return self.refused(error)
         is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        said = {"person": self.username, "role": role_name(changed.role)}
+        said = {"person": self.named, "role": role_name(changed.role)}
         return self.go(there, _("%(person)s is %(role)s from now on.") % said)
 
 
@@ -168,8 +174,8 @@ class RemovePage(MemberPage):
         """Ask for confirmation."""
         return self.page(
             "studio/workspaces/remove.html",
-            title=_("Remove %(person)s?") % {"person": self.username},
-            username=self.username,
+            title=_("Remove %(person)s?") % {"person": self.named},
+            username=self.named,
             members_address=self.address("members"),
         )
 
@@ -181,7 +187,7 @@ class RemovePage(MemberPage):
             return self.refused(error)
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        message = _("%(person)s is no member of this workspace any more.") % {"person": self.username}
+        message = _("%(person)s is no member of this workspace any more.") % {"person": self.named}
         return self.go(there, message)
 
 

@@ -118,6 +118,7 @@ class Library:
             "nothing-on-a-share": f"{agent}/rollouts/",
             "rollout": f"versioning/promptblock/tone/rollouts/{self.rollout}/",
             "make-live": f"versioning/promptblock/tone/rollouts/{self.rollout}/complete/new/",
+            "name": "name/",
             "preferences": "preferences/",
             "password": "password_change/",
             "password-changed": "password_change/done/",

@@ -81,7 +81,7 @@ def test_a_line_is_commented_on_answered_and_outdated_by_the_next_draft(
     thread = page.locator("#field-instructions .thread")
     expect(thread).to_contain_text("Outdated")
     thread.get_by_role("button", name="Resolve").click()
-    expect(page.locator("#field-instructions .threads-resolved")).to_contain_text("Resolved by paula")
+    expect(page.locator("#field-instructions .threads-resolved")).to_contain_text("Resolved by you")
 
 
 def test_selected_words_are_quoted_and_text_typed_elsewhere_is_preserved(

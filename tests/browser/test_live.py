@@ -115,12 +115,12 @@ def test_an_own_save_is_shown_only_in_other_windows(enter: Enter, api_of: ApiOf)
     one.get_by_role("button", name="Save draft").click()
     expect(one.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     wait_for_news(other)
-    expect(news_on(other)).to_contain_text("edgar (you, in another window) saved draft 2")
+    expect(news_on(other)).to_contain_text("You, in another window, saved draft 2")
     wait_for_news(one)
     expect(news_on(one)).to_be_empty()
     save(AGENTS, api_of("edgar"), "twice", instructions="words of a program")
     wait_for_news(one)
-    expect(news_on(one)).to_contain_text("edgar (you) saved draft 3")
+    expect(news_on(one)).to_contain_text("You saved draft 3")
     expect(news_on(one)).to_contain_text("by key ek_edgar")
 
 
@@ -147,10 +147,10 @@ def test_a_viewer_sees_only_publications(enter: Enter, api_of: ApiOf) -> None:
     ids=["home", "list", "activity", "activity-of-workspace"],
 )
 def test_a_page_updates_itself(enter: Enter, api_of: ApiOf, address: str, words: str) -> None:
-    name = f"fresh-{len(address)}"
+    resource_id, name = f"fresh-{len(address)}", f"Fresh from the press {len(address)}"
     page = opened(enter, "vera", address)
     expect(page.locator("[data-live]:not(#notices)")).not_to_contain_text(name)
-    make(PROMPT_BLOCKS, api_of("paula"), name, name="Fresh from the press", autoPublish=True)
+    make(PROMPT_BLOCKS, api_of("paula"), resource_id, name=name, autoPublish=True)
     wait_for_news(page)
     expect(page.locator("[data-live]:not(#notices)")).to_contain_text(words)
     expect(page.locator("[data-live]:not(#notices)")).to_contain_text(name)

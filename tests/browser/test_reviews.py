@@ -85,7 +85,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
     paula.page.get_by_label("In a few words").fill("One word too many.")
     paula.click(paula.page.get_by_role("button", name="Request changes"))
-    expect(paula.page.get_by_text("paula asked for changes.").first).to_be_visible()
+    expect(paula.page.get_by_text("You asked for changes.").first).to_be_visible()
     assert paula.count == 4
     expect(alice.page.get_by_text("paula asked for changes.").first).to_be_visible()
 
@@ -154,7 +154,7 @@ def test_an_admin_publishes_without_a_review_with_a_reason(enter: Enter, newsroo
     alice.page.get_by_label("Why it cannot wait").fill("A storm is coming.")
     alice.click(alice.page.get_by_role("button", name="Publish Version 1 without a review"))
     expect(
-        alice.page.get_by_text("alice published it without a review: “A storm is coming.”")
+        alice.page.get_by_text("You published it without a review: “A storm is coming.”")
     ).to_be_visible()
     assert alice.count == 2
     # A viewer sees the live version, and nothing of its review.

@@ -152,7 +152,7 @@ def test_the_activity_page_shows_webhook_events_to_admins(alice: Visitor, receiv
     alice.post(page(webhook, "rotate"), hours="0")
     alice.post(page(webhook, "delete"))
     shown = {name: words_of(Visitor(name).get(workspace_page("activity"))) for name in ("alice", "paula")}
-    for sentence in ("alice created a webhook", "alice changed a webhook: secret", "alice deleted a webhook"):
+    for sentence in ("You created a webhook", "You changed a webhook: secret", "You deleted a webhook"):
         assert sentence in shown["alice"] and sentence not in shown["paula"]
 
 

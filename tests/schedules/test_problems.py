@@ -252,6 +252,6 @@ def test_the_author_is_notified_of_new_problems_and_failures(cast: Cast, kind: K
     for words in (
         "as things stand it will not: approvals are missing",
         "nothing stands in its way any more",
-        "did not go live as paula had scheduled it",
+        "did not go live as you had scheduled it",
     ):
         assert words in shown, shown

@@ -58,7 +58,7 @@ def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, fi
     assert "Version 1 is live now." in form.text and f'value="{ZONE}"' in form.markup
     sent = send(paula, kind, draft, first, local_time="2027-12-24T09:00", time_zone=ZONE)
     assert sent.headers["Location"] == page_of(kind, "history")
-    said = "Version 2 goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by paula."
+    said = "Version 2 goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by you"
     for page in ("history", "change", "publish", "schedule"):
         assert said in paula.get(page_of(kind, page)).text
     made = Schedule.objects.get()
@@ -216,16 +216,16 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     sent = paula.post(form, local_time="2027-12-24T09:00", time_zone=ZONE)
     page = workspace_page(f"releases/{release['id']}")
     assert sent.headers["Location"] == page
-    said = "Everything in it goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by paula."
+    said = "Everything in it goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by you"
     shown = paula.get(page)
     assert said in shown.text and f'href="{form}"' in shown.markup and "Cancel the schedule" in shown.text
     shown, in_utc = (
         Window.of("edgar").get(page),
-        said.replace("09:00 Europe/Berlin", "08:00 UTC (09:00 Europe/Berlin)"),
+        said.replace("09:00 Europe/Berlin , by you", "08:00 UTC (09:00 Europe/Berlin) , by paula"),
     )
     assert in_utc in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
     assert f'href="{page}"' in paula.get(CALENDAR, month="2027-12").markup
-    assert "paula scheduled the release Autumn" in paula.get(workspace_page("activity")).text
+    assert "You scheduled the release Autumn" in paula.get(workspace_page("activity")).text
     for kind in drafts:
         shown = paula.get(page_of(kind, "history")).text
         assert "part of the release “Autumn”, which goes live on Fri 24 December 2027 at 09:00" in shown
@@ -359,13 +359,13 @@ def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, 
 
 
 def test_a_scheduled_release_shows_the_problems_of_each_item(cast: Cast) -> None:
-    PROMPT_BLOCKS.make(cast.paula, "tone")
+    PROMPT_BLOCKS.make(cast.paula, "tone", name="Tone")
     AGENTS.make(cast.paula, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
     items = [{"resource": reference(AGENTS)}]
     release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
     made = cast.paula.post("/schedules", {"releaseId": release["id"], "runAt": ahead(), "force": True}).body
     page = workspace_page(f"releases/{release['id']}")
-    said = "writer: The prompt block tone is not published."
+    said = "Writer : The prompt block Tone is not published."
     for where in (page, page_of(AGENTS, "history"), CALENDAR, "/studio/"):
         seen = Window.of("paula").get(where)
         assert said in seen.text and f'href="{page}"' in seen.markup, where

@@ -131,8 +131,8 @@ def test_the_publish_page_names_the_blocks_whose_changes_it_does_not_publish(
     window = Window.of("paula")
     before = window.get(page_of(AGENTS, "publish"))
     assert "2 blocks have unpublished changes" in before.text
-    assert "Tone tone : draft 2, live 1" in before.text
-    assert "Unborn unborn : draft 1, not live" in before.text
+    assert "Tone : draft 2, live 1" in before.text
+    assert "Unborn : draft 1, not live" in before.text
     for block in ("tone", "unborn"):
         assert page_of(PROMPT_BLOCKS, "change", block) in before.links
         latest = cast.alice.get(PROMPT_BLOCKS.url(block), status="draft").body["latestVersionId"]

@@ -41,7 +41,7 @@ def test_discarding_deletes_the_versions_since_the_publication(cast: Cast, kind:
     kind.save(cast.edgar, "writer", "more words", changeMessage="Say more")
     edgar = Window.of("edgar")
     asked = edgar.get(page_of(kind, "discard")).text
-    assert "Version 5 , saved by edgar: Say more" in asked and "Version 4 , saved by alice" in asked
+    assert "Version 5 , saved by you : Say more" in asked and "Version 4 , saved by alice" in asked
     assert "Version 3" not in asked and "Auto-saved" not in asked
     edgar.confirm(page_of(kind, "discard"))
     now = record(cast, kind)
@@ -116,11 +116,11 @@ def usage(kind: Kind) -> str:
 
 def test_dependents_are_named_and_hidden_ones_are_counted(cast: Cast) -> None:
     published_agent(cast.paula, visibility="public")
-    published_agent(cast.paula, "lead", agents={"writer": {}})
+    published_agent(cast.paula, "lead", agents={"writer": {}}, name="Lead")
     published_agent(cast.charlie, "foreign", agents={"writer": {}}, workspaceId="elsewhere")
     for page in ("unpublish", "delete", "visibility"):
         text = Window.of("paula").get(page_of(AGENTS, page)).text
-        assert "2 published agents refer to it" in text and "lead" in text
+        assert "2 published agents refer to it" in text and "Lead" in text
         assert "And 1 agent in workspaces that you cannot see" in text
         assert "foreign" not in text
 
@@ -141,14 +141,14 @@ def test_further_dependents_are_behind_a_link(cast: Cast) -> None:
 
 def test_dependents_of_a_block_are_listed_by_published_version_and_draft(cast: Cast) -> None:
     published_block(cast.paula, "tone", "Warm.")
-    published_agent(cast.paula, "lead", [reference("tone")])
-    AGENTS.make(cast.edgar, "drafted", [reference("tone")])  # type: ignore[arg-type]
+    published_agent(cast.paula, "lead", [reference("tone")], name="Lead")
+    AGENTS.make(cast.edgar, "drafted", [reference("tone")], name="Drafted")  # type: ignore[arg-type]
     text = Window.of("edgar").get(page_of(PROMPT_BLOCKS, "usage", "tone")).text
     live, drafted = text.split("In what was saved last")
-    assert "lead" in live and "drafted" not in live
-    assert "lead" in drafted and "drafted" in drafted
+    assert "Lead" in live and "Drafted" not in live
+    assert "Lead" in drafted and "Drafted" in drafted
     seen = Window.of("vera").get(page_of(PROMPT_BLOCKS, "usage", "tone")).text
-    assert "lead" in seen and "drafted" not in seen and "saved last" not in seen
+    assert "Lead" in seen and "Drafted" not in seen and "saved last" not in seen
 
 
 def test_an_agent_is_made_public_and_private_again(cast: Cast) -> None:

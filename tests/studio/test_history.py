@@ -254,12 +254,12 @@ def test_a_stale_publication_is_refused_and_shows_the_new_state(
 
 
 def test_unpublished_blocks_prevent_publishing_and_are_named(cast: Cast) -> None:
-    PROMPT_BLOCKS.make(cast.alice, "tone")
+    PROMPT_BLOCKS.make(cast.alice, "tone", name="Tone")
     references = [{"type": "prompt_block_ref", "id": name} for name in ("tone", "absent")]
     draft = AGENTS.make(cast.alice, "user", instructions=references)["latestVersionId"]
     paula = Visitor("paula")
     shown = paula.get(page_of(AGENTS, "publish", "user"))
-    assert "prompt block 'tone' is not published" in words_of(shown)
+    assert "prompt block “ Tone ” is not published" in words_of(shown)
     assert "prompt block 'absent' does not exist" in words_of(shown)
     refused = paula.post(page_of(AGENTS, "publish", "user"), version=draft, tag=tag_on(shown))
     assert refused.status_code == 400 and "This cannot be published yet." in words_of(refused)

@@ -296,7 +296,7 @@ def test_the_members_page_lists_invitations_and_existing_accounts(alice: Visitor
     with_account("lena")
     invite(alice, "lena"), invite(alice, "newcomer", "viewer")
     words = words_of(alice.get(workspace_page("members")))
-    assert "lena account exists Editor alice" in words and "newcomer new account Viewer alice" in words
+    assert "lena account exists Editor You" in words and "newcomer new account Viewer You" in words
     accept_invitation(Client(), shown_once(alice.post(workspace_page("invitations/newcomer/link"))))
     assert "new account" not in words_of(alice.get(workspace_page("members")))
     alice.post(workspace_page("invitations/lena/withdraw"))
@@ -341,5 +341,5 @@ def test_the_log_names_inviter_and_accepting_account(alice: Visitor) -> None:
     assert joined.via == "studio"
     assert joined.detail == {"username": "lena", "from": None, "to": "editor", "invitedBy": "alice"}
     told = words_of(alice.get(workspace_page("activity")))
-    assert "lena joined as editor, invited by alice" in told
-    assert "alice withdrew the invitation of nora" in told
+    assert "lena joined as editor, invited by you" in told
+    assert "You withdrew the invitation of nora" in told

@@ -34,7 +34,7 @@ def test_a_row_shows_the_most_important_facts_for_editors(cast: Cast, kind: Kind
     make_history(kind, cast.alice, "policies/refunds")
     kind.save(cast.edgar, "policies/refunds", "newest words")
     (row,) = Window.of("edgar").list(kind)
-    said = ("Writer", "refunds", "newest words", "Unpublished changes", "first", "stable", "edgar, just now")
+    said = ("Writer", "refunds", "newest words", "Unpublished changes", "first", "stable", "You , just now")
     assert [word for word in said if word not in row] == []
     assert "stored" not in row
 

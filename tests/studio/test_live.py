@@ -80,8 +80,8 @@ def test_an_open_edit_page_shows_changes_and_their_authors(cast: Cast, kind: Kin
     saved = f"saved draft 5: {'Instructions' if kind is AGENTS else 'Text'}"
     published, restored = "published version 4 in place of version 3", "restored version 1 as draft 6"
     assert told == {
-        "edgar": [f"paula {published}", f"edgar (you, in another window) {restored}", f"edgar (you) {saved}"],
-        "paula": [f"paula (you) {published}", f"edgar {restored}", f"edgar {saved}"],
+        "edgar": [f"paula {published}", f"You, in another window, {restored}", f"You {saved}"],
+        "paula": [f"You {published}", f"edgar {restored}", f"edgar {saved}"],
         "vera": [f"paula {published}"],
     }
     assert f"by key {prefix_of('edgar')}" in words_of(since("edgar", kind, before))

@@ -51,9 +51,9 @@ def test_authors_are_notified_of_changes_by_others_and_not_of_their_own(cast: Ca
     cast.paula.post(kind.url("writer", "unpublish"))
     assert unread(edgar) == "3"
     assert sentences_for(edgar) == [
-        f"paula unpublished version 1 of {word} writer",
-        f"alice saved draft 3 of {word} writer: {'Instructions' if kind is AGENTS else 'Text'}",
-        f"paula published version 1 of {word} writer",
+        f"paula unpublished version 1 of {word} Writer",
+        f"alice saved draft 3 of {word} Writer: {'Instructions' if kind is AGENTS else 'Text'}",
+        f"paula published version 1 of {word} Writer",
     ]
     assert unread(edgar) == ""
     assert (unread(vera), sentences_for(vera)) == ("", [])
@@ -116,11 +116,11 @@ def test_notifications_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -
     assert len(sentences_for(edgar)) == 2
     give_role("edgar", "acme", "viewer")
     assert [one for one in sentences_for(edgar) if "role" not in one] == [
-        f"paula published version 2 of {KINDS[kind].singular} writer"
+        f"paula published version 2 of {KINDS[kind].singular} Writer"
     ]
     get_editor().workspace.remove("acme", "edgar", by=User.objects.get(username="alice"))
     give_role("edgar", "elsewhere", "admin")
-    assert sentences_for(edgar) == ["The application added edgar as admin"]
+    assert sentences_for(edgar) == ["The application added you as admin"]
 
 
 def test_non_members_are_notified_of_public_events_of_an_agent_that_they_starred(cast: Cast) -> None:
@@ -150,7 +150,7 @@ def test_the_inviter_is_notified_of_an_accepted_invitation(cast: Cast) -> None:
     editor.invitation.invite("acme", "charlie", Role.EDITOR, by=alice)
     digest = Invitation.objects.get(username="charlie").digest
     editor.invitation.accept(digest, by=User.objects.get(username="charlie"))
-    assert any("charlie" in one and "invited by alice" in one for one in sentences_for(Window.of("alice")))
+    assert any("charlie" in one and "invited by you" in one for one in sentences_for(Window.of("alice")))
 
 
 def test_the_number_of_unread_notifications_is_shown_up_to_nine(cast: Cast, kind: Kind) -> None:
@@ -184,7 +184,7 @@ def test_people_who_starred_an_agent_are_notified_of_its_overrides(cast: Cast, f
     vera.post(page_of(AGENTS, "star", "answers"), starred="yes")
     draft = AGENTS.save(cast.alice, "answers", "two")["latestVersionId"]
     AGENTS.publish(cast.alice, "answers", draft)
-    assert sentences_for(vera) == ["alice published version 1 of agent answers in place of the override file"]
+    assert sentences_for(vera) == ["alice published version 1 of agent Answers in place of the override file"]
 
 
 def test_the_number_of_notifications_takes_one_query_for_any_length_of_the_log(cast: Cast) -> None:

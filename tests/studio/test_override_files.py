@@ -89,8 +89,8 @@ def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, r
     api.post(AGENTS.url("answers", "versions", commits(api)[1], "activate"))
     told = words_of(ada.get(workspace_page("activity", "default")))
     older = f"Git {commits(api)[1][4:11]}"
-    assert f"restored {older} as draft 2 of agent answers" in told
-    assert f"published {older} of agent answers in place of version 1" in told
+    assert f"restored {older} as draft 2 of agent Answers" in told
+    assert f"published {older} of agent Answers in place of version 1" in told
     assert "git-" not in told
 
 

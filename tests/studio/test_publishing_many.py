@@ -73,14 +73,14 @@ def test_only_the_selected_drafts_go_live(cast: Cast, kind: Kind) -> None:
 
 
 def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
-    block = PROMPT_BLOCKS.make(cast.edgar, "tone")
+    block = PROMPT_BLOCKS.make(cast.edgar, "tone", name="Tone")
     agent = AGENTS.make(cast.edgar, "writer", [reference("tone")])  # type: ignore[arg-type]
     chosen = [
         value(AGENTS, "writer", agent["latestVersionId"]),
         value(PROMPT_BLOCKS, "tone", block["latestVersionId"]),
     ]
     seen = confirm(Window.of("paula"), chosen[0])
-    assert "The prompt block 'tone' is not published." in seen.text and live(cast, AGENTS) is None
+    assert "The prompt block “ Tone ” is not published." in seen.text and live(cast, AGENTS) is None
     assert "2 are live now" in confirm(Window.of("paula"), *chosen).text
     assert live(cast, AGENTS) == agent["latestVersionId"]
 

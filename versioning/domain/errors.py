@@ -7,8 +7,8 @@ shared with the client; the others are raised by the service only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 from editor_client.shared.errors import MAX_ISSUES, Invalid, Issue, Message, VersioningError
 
@@ -27,9 +27,41 @@ __all__ = [
     "NoInstructions",
     "NotFound",
     "PartsUnavailable",
+    "ResourceId",
     "Unauthorized",
+    "Usernames",
     "VersioningError",
 ]
+
+
+class Usernames(str):
+    """People in a message: their user names for programs; the studio shows the people themselves."""
+
+    __slots__ = ("names",)
+
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Iterable[str]) -> Self:
+        """Return the user names as one text, separated by commas."""
+        given = tuple(names)
+        made = super().__new__(cls, ", ".join(given))
+        made.names = given
+        return made
+
+
+class ResourceId(str):
+    """A resource in a message: its id for programs; the studio shows its name to those who may read it."""
+
+    __slots__ = ("slug",)
+
+    slug: str
+    """Of its kind."""
+
+    def __new__(cls, slug: str, resource_id: str) -> Self:
+        """Return the id."""
+        made = super().__new__(cls, resource_id)
+        made.slug = slug
+        return made
 
 
 class NotFound(VersioningError):

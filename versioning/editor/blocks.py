@@ -19,7 +19,7 @@ from editor_client.shared.instructions import (
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
-from versioning.domain.errors import Message, NotFound
+from versioning.domain.errors import Message, NotFound, ResourceId
 from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
@@ -144,7 +144,11 @@ def context_notices(
     return [
         replace(
             notice,
-            message=Message("Prompt block {id!r}: {problem}", id=version.resource_id, problem=notice.message),
+            message=Message(
+                "Prompt block {id!r}: {problem}",
+                id=ResourceId(resources.kind.slug, version.resource_id),
+                problem=notice.message,
+            ),
         )
         for version in with_schema.order_by("resource_id")
         for notice in notices_of(version.config.get(SCHEMA_FIELD), evaluation)

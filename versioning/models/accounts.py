@@ -38,10 +38,15 @@ def account(username: str) -> User | None:
     return None if name is None else accounts().filter(**{get_user_model().USERNAME_FIELD: name}).first()
 
 
+def accounts_named(usernames: set[str]) -> QuerySet[User]:
+    """Return the accounts with these user names."""
+    return accounts().filter(**{f"{get_user_model().USERNAME_FIELD}__in": usernames})
+
+
 def names_with_accounts(usernames: set[str]) -> set[str]:
     """Return those of the names that have an account."""
     field = get_user_model().USERNAME_FIELD
-    return set(accounts().filter(**{f"{field}__in": usernames}).values_list(field, flat=True))
+    return set(accounts_named(usernames).values_list(field, flat=True))
 
 
 def normalized(username: str) -> str | None:

@@ -12,10 +12,11 @@ from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Rights
-from versioning.domain.agents import referenced_tools
+from versioning.domain.agents import AGENT, referenced_tools
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.errors import Invalid, Issue, Message, ResourceId
 from versioning.domain.overrides import not_applied
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.models import Agent, PromptBlock, SubAgentReference
@@ -88,7 +89,7 @@ def _error(
     issues = [
         Issue(
             field,
-            Message("the prompt block {id!r} is not published", id=target)
+            Message("the prompt block {id!r} is not published", id=ResourceId(PROMPT_BLOCK.slug, target))
             if target in published
             else Message("the prompt block {id!r} does not exist, or you may not read it", id=target),
         )
@@ -147,7 +148,8 @@ def _sub_agent_warnings(agent_id: str, config: Config, caller: Caller, code: Reg
     notices = []
     for field, target in references:
         if target == agent_id or target in looping:
-            message = Message("The sub-agent {id!r} leads back to {other!r}.", id=target, other=agent_id)
+            named = {"id": ResourceId(AGENT.slug, target), "other": ResourceId(AGENT.slug, agent_id)}
+            message = Message("The sub-agent {id!r} leads back to {other!r}.", **named)
             notices.append(Notice("agent_cycle", message, field))
         elif target not in known:
             message = Message("There is no agent {id!r} that you can read.", id=target)

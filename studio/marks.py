@@ -1,0 +1,129 @@
+"""Marks in a page, in place of which names are written when the page is complete.
+
+Templates, sentences about events, messages of the domain and applications' panels know people by their user
+names, and resources by their ids. They write a mark for each; `names_on_pages` looks all of them up at once.
+So no page has to say beforehand whom and what it names, and what has the same name can be told apart.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from studio.csp import is_studio
+
+
+class Shown(NamedTuple):
+    """What stands in place of a mark."""
+
+    text: str
+    html: SafeString | None = None
+    """Between tags; None for the text alone."""
+
+    @property
+    def escaped(self) -> SafeString:
+        """The text as HTML."""
+        return escape(self.text)
+
+
+class Mention(Hashable, Protocol):
+    """Somebody or something that a page names in a place."""
+
+    @property
+    def otherwise(self) -> str:
+        """What stands there outside of pages, such as in a command."""
+
+    @classmethod
+    def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> Sequence[Shown]:
+        """Return what stands in each place; the number of queries does not depend on their number."""
+
+
+class _Page:
+    """A page that is being written."""
+
+    def __init__(self) -> None:
+        self.token: Final = str(secrets.randbits(64))
+        """Part of every mark: nobody can write a text that becomes a name."""
+        self.mark: Final = re.compile(f"\ue000{self.token}:([0-9]+)\ue001")
+        self.mentions: dict[Mention, int] = {}
+
+    def marked(self, mention: Mention) -> str:
+        """Return the mark for a mention. No filter for texts changes it, and it needs no escaping."""
+        return f"\ue000{self.token}:{self.mentions.setdefault(mention, len(self.mentions))}\ue001"
+
+    def completed(
+        self, content: str, request: HttpRequest, write: Callable[[Shown, re.Match[str]], str]
+    ) -> str:
+        """Return the content with names in place of the marks."""
+        mentions = list(self.mentions)
+        present = [mentions[int(number)] for number in dict.fromkeys(self.mark.findall(content))]
+        found = _shown(present, request)
+        return self.mark.sub(lambda mark: write(found[mentions[int(mark[1])]], mark), content)
+
+
+_page: ContextVar[_Page | None] = ContextVar("page", default=None)
+
+
+def names_on_pages(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware that writes the names of people and resources into the pages of the studio."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not is_studio(request):
+            return get_response(request)
+        page = _Page()
+        active = _page.set(page)
+        try:
+            response = get_response(request)
+        finally:
+            _page.reset(active)
+        if isinstance(response, HttpResponse) and page.token.encode() in response.content:
+            content = response.content.decode(response.charset)
+            response.content = page.completed(content, request, _as_html).encode(response.charset)
+        return response
+
+    return middleware
+
+
+def marked(mention: Mention) -> SafeString:
+    """Return the mark for a mention, to be put into the page."""
+    page = _page.get()
+    if page is None:
+        return escape(mention.otherwise)
+    return mark_safe(page.marked(mention))  # noqa: S308  the mark of this page
+
+
+def as_text(message: str, request: HttpRequest) -> str:
+    """Return a message with its names as text, because the marks of a page mean nothing to the next one."""
+    page = _page.get()
+    if page is None or page.token not in message:
+        return message
+    if isinstance(message, SafeString):
+        return mark_safe(page.completed(message, request, lambda shown, _mark: shown.escaped))  # noqa: S308
+    return page.completed(message, request, lambda shown, _mark: shown.text)
+
+
+def _shown(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
+    """Return what stands in place of the mentions; those of a class are looked up together."""
+    by_class: dict[type[Mention], list[Any]] = {}
+    for one in mentions:
+        by_class.setdefault(type(one), []).append(one)
+    found: dict[Mention, Shown] = {}
+    for its_class, some in by_class.items():
+        found |= zip(some, its_class.shown(some, request), strict=True)
+    return found
+
+
+def _as_html(shown: Shown, mark: re.Match[str]) -> str:
+    """Return the HTML of a name; within a tag, such as in a title, its text."""
+    is_in_tag = mark.string.rfind("<", 0, mark.start()) > mark.string.rfind(">", 0, mark.start())
+    return shown.escaped if shown.html is None or is_in_tag else shown.html
