@@ -1,8 +1,9 @@
-// What every page does: menus close when one looks elsewhere; messages can be put away; rows of links say
+// What every page does: menus close when one looks elsewhere; messages can be put away; rows of links fit, or say
 // that there is more of them; forms are sent once; copies of unsaved text go in time.
 
 import "./density.js";
 import "./messages.js";
+import "./rows.js";
 import "./sending.js";
 import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
 
