@@ -40,6 +40,7 @@ STUDIO: Final = Extension(
     after_saving={after_save.BUTTON: after_save.go_on},
     for_you=for_you.for_you,
     notes=history_notes.notes,
+    list_notes=lists.list_notes,
     publish_blockers=lists.publish_blockers,
     event_address=links.of_event,
     way_out=links.way_out,

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from schedules.studio import for_you, links, panels
+from schedules.studio import for_you, links, lists, panels
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -19,6 +19,7 @@ STUDIO: Final = Extension(
     tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS, place=30)],
     panels=panels.panels,
     subject_panels=panels.subject_panels,
+    list_notes=lists.list_notes,
     for_you=for_you.for_you,
     event_address=links.of_event,
 )

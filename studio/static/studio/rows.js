@@ -1,41 +1,44 @@
 // A row of links (`data-links`) ends in a menu of those for which there is no place: on a narrow screen, of more.
 
-const GAP = 1; // widths are rounded
+const ROUNDED = 1; // widths are
+
+function fit(row) {
+  const menu = row.querySelector(":scope > .row-more");
+  const list = menu.querySelector(".menu-list");
+  for (const link of list.querySelectorAll("[data-moved]")) {
+    link.removeAttribute("data-moved");
+    menu.before(link);
+  }
+  menu.hidden = list.children.length === 0;
+  tell(menu, list);
+  const links = [...row.querySelectorAll(":scope > a")];
+  while (row.scrollWidth > row.clientWidth + ROUNDED && links.length > 1) {
+    const link = links.pop();
+    link.dataset.moved = "";
+    list.prepend(link);
+    menu.hidden = false;
+    tell(menu, list);
+  }
+}
+
+// The menu is called like the page itself if that is in it, and says how much waits there.
+function tell(menu, list) {
+  const summary = menu.querySelector("summary");
+  const title = summary.querySelector("[data-title]");
+  const number = summary.querySelector(".tab-count");
+  const current = list.querySelector("[aria-current]");
+  title.textContent = current ? current.firstChild.textContent.trim() : title.dataset.title;
+  if (current) summary.setAttribute("aria-current", "page");
+  else summary.removeAttribute("aria-current");
+  const counts = [...list.querySelectorAll(".tab-count")].map((count) => Number(count.textContent));
+  const waiting = counts.reduce((sum, count) => sum + count, 0);
+  number.textContent = waiting;
+  number.hidden = waiting === 0;
+}
 
 for (const row of document.querySelectorAll("[data-links]")) {
-  const menu = row.querySelector(".row-more");
-  const list = menu.querySelector(".menu-list");
-  const title = menu.querySelector("[data-title]");
-  const number = menu.querySelector("summary > .tab-count");
-  const always = list.children.length; // those that are never in the row
-  const links = [...row.querySelectorAll(":scope > a")];
-
-  const fit = () => {
-    for (const link of links) menu.before(link);
-    menu.hidden = always === 0;
-    const moved = [...links];
-    while (row.scrollWidth > row.clientWidth + GAP && moved.length > 1) {
-      list.prepend(moved.pop());
-      menu.hidden = false;
-      tell();
-    }
-    tell();
-  };
-
-  // The menu is called like the page itself if that is in it, and says how much waits there.
-  const tell = () => {
-    const current = list.querySelector("[aria-current]");
-    const words = current && [...current.childNodes].find((node) => node.nodeType === Node.TEXT_NODE);
-    title.textContent = words ? words.textContent.trim() : title.dataset.title;
-    menu.querySelector("summary").toggleAttribute("aria-current", Boolean(current));
-    if (current) menu.querySelector("summary").setAttribute("aria-current", "page");
-    const counts = [...list.querySelectorAll(".tab-count")].map((count) => Number(count.textContent));
-    const waiting = counts.reduce((sum, count) => sum + count, 0);
-    number.textContent = waiting;
-    number.hidden = waiting === 0;
-  };
-
-  new ResizeObserver(fit).observe(row.parentElement);
-  document.fonts.ready.then(fit);
-  fit();
+  new ResizeObserver(() => fit(row)).observe(row.parentElement);
+  row.addEventListener("studio:renewed", () => fit(row));
+  document.fonts.ready.then(() => fit(row));
+  fit(row);
 }
