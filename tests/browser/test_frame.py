@@ -119,10 +119,9 @@ def test_the_pages_at_the_top_fit_every_width_and_their_numbers_stay_in_sight(
     number = row.get_by_role("link", name=re.compile("^Reviews")).locator(".tab-count").inner_text()
     for width in (WIDE, 1024, 700, NARROW, 320):
         page.set_viewport_size({"width": width, "height": 900})
-        for link in row.locator(":scope > a, summary").all():
+        for link in row.locator(":is(:scope > a, summary):visible").all():
             expect(link).to_be_in_viewport(ratio=0.99)
-        reviews = row.locator(":scope > a, summary").filter(has_text=re.compile(rf"{number}\b"))
-        expect(reviews).to_have_count(1)
+        expect(row.locator(".tab-count:visible")).to_have_text([number])
     row.locator("summary").click()
     row.get_by_role("link", name=re.compile("^Calendar")).click()
     expect(page).to_have_url(re.compile("/studio/calendar/"))
