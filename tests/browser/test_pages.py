@@ -86,7 +86,8 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
     )
 
 
-# Every visible control lies within the window; the element in its middle is the control, a part of it or its parent. Every icon is rendered as an icon, not as a word.
+# Every visible control lies within the window; the element in its middle is the control, a part of it or
+# its parent. Every icon is rendered as an icon, not as a word.
 MISPLACED = """async () => {
   const found = [];
   await document.fonts.ready;
