@@ -13,6 +13,7 @@ from studio.auth import caller_of
 from studio.models import Preferences
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
+from studio.workspaces.names import names_of_several
 from versioning.conf import get_editor
 from versioning.editor import notifications
 
@@ -52,6 +53,7 @@ class NotificationsPage(StudioPage):
             "studio/activity/notifications.html",
             title=_("Notifications"),
             groups=extensions.for_you(self.caller),
+            workspace_names=names_of_several(self.caller),
             lines=lines,
             seen=seen,
         )

@@ -16,6 +16,7 @@ from studio.kinds import KINDS
 from studio.preferences.recent import recently_opened
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
+from studio.workspaces.names import names_of_several
 from versioning.editor.catalog import Waiting, Whose
 
 SHOWN: Final = 8
@@ -44,6 +45,7 @@ class HomePage(StudioPage):
             title=_("Home"),
             counts={one.value: n for one, n in waiting.counts.items()} if waiting is not None else {},
             groups=extensions.for_you(caller),
+            workspace_names=names_of_several(caller),
             news=latest_news(request, NEWS),
             news_seen=preferences_of(request).seen_position,
             sections=shown,

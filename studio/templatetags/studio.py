@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django import template
 from django.utils import timezone
@@ -49,6 +49,12 @@ def version_link(
     address = context["kind"].address("version", context["summary"].resource_id, version.version_id)
     name = reference_to(version) if is_within else title_of(version)
     return format_html('<a class="link" href="{}">{}</a>', address, name)
+
+
+@register.filter
+def named_in(key: str, names: Mapping[str, str]) -> str:
+    """Return a name by its key; empty if it is not among the names."""
+    return names.get(key, "")
 
 
 # Lists have the two tags below in every row, and an included template takes several times as long.

@@ -138,6 +138,16 @@ def test_what_others_did_is_below_and_a_stranger_sees_nothing_of_it(cast: Cast, 
         assert "Nothing waits for you." in seen.text
 
 
+def test_tasks_of_several_workspaces_say_of_which(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, "ours")
+    assert "Acme" not in group("edgar", "drafts")
+    give_role("edgar", "elsewhere", "editor")
+    kind.make(cast.edgar, "theirs", workspaceId="elsewhere")
+    for page in (HOME, BELL):
+        assert "just now · Elsewhere" in group("edgar", "drafts", page)
+        assert "just now · Acme" in group("edgar", "drafts", page)
+
+
 def test_a_group_shows_some_and_leads_to_all(cast: Cast, kind: Kind) -> None:
     for number in range(7):
         kind.make(cast.edgar, f"r{number}")
