@@ -19,6 +19,7 @@ class ExperimentsConfig(EditorApp):
         "experiments.rollouts.ending.FOLLOWERS",
         "experiments.usage.verbs.FOLLOWER",
     )
+    filters = "experiments.rollouts.filters.FILTER"
     jobs = "experiments.runs.remembering.JOBS"
     runs = "experiments.runs.recording.OBSERVER"
     api = "experiments.api_urls"

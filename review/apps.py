@@ -17,6 +17,7 @@ class ReviewConfig(EditorApp):
         "review.reviews.deletions.FOLLOWERS",
         "review.comments.verbs.FOLLOWER",
     )
+    filters = "review.filters.FILTER"
     api = "review.api_urls"
     error_members = "review.policy.schemas.ReviewErrorMembers"
     verbs = {

@@ -16,6 +16,7 @@ class SchedulesConfig(EditorApp):
     keeps_versions = "schedules.deletions.SCHEDULED_VERSIONS"
     follows = "schedules.deletions.FOLLOWERS"
     adds = {"releases.automatic.register": "schedules.deletions.SCHEDULED_RELEASES"}
+    filters = "schedules.filters.FILTER"
     jobs = "schedules.jobs.JOBS"
     api = "schedules.api_urls"
     verbs = {"schedules": "schedules.verbs.Schedules"}

@@ -10,3 +10,4 @@ class StudioConfig(EditorApp):
 
     name = "studio"
     follows = "studio.examples.stored.FOLLOWER"
+    studio = "studio.publishing.own_drafts.STUDIO"

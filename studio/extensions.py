@@ -16,7 +16,9 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
+from studio.for_you import TaskGroup, in_order
 from studio.kinds import StudioKind
+from studio.navigation import MainPage
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import VersioningError
@@ -35,6 +37,10 @@ class WorkspaceTab:
     """The title; lazily translated, if the application is translated."""
     right: Right = Right.ADMINISTER
     """The right required to open it."""
+    place: int = 100
+    """Its place among the tabs of applications: in ascending order."""
+    is_setting: bool = False
+    """Whether it is for administering the workspace: then it is below the tab *Settings*."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,16 +131,8 @@ ChosenActions = Callable[[Caller, ChosenOn], Iterable[Action]]
 """Returns the actions on the resources chosen in a list."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HomeSection:
-    """A part of the home page, above the waiting drafts."""
-
-    html: SafeString
-    stylesheets: Sequence[str] = ()
-    scripts: Sequence[str] = ()
-
-
-HomeSections = Callable[[Caller], Iterable[HomeSection]]
+ForYou = Callable[[Caller], Iterable[TaskGroup]]
+"""Returns what is for the caller, a person, to do or to know; the number of queries is constant."""
 Notes = Callable[
     [Caller, StudioKind, VersionedResource, Sequence[Snapshot]], Mapping[str, Sequence[SafeString]]
 ]
@@ -201,6 +199,8 @@ class Extension:
     resource_urls: str = ""
     """The path of a function that is given a `StudioKind`, and returns the URLs below those of its
     resources, such as `<str:resource>/reviews/`."""
+    pages: Sequence[MainPage] = ()
+    """Its pages at the top of the studio, whose URLs are among the `own_urls`."""
     tabs: Sequence[WorkspaceTab] = ()
     resource_tabs: Sequence[ResourceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
@@ -209,7 +209,7 @@ class Extension:
     next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
     after_saving: Mapping[str, AfterSaving] = field(default_factory=dict)
     """By the value of a button of the edit page's form, which is named `then`."""
-    home: HomeSections = lambda _caller: ()
+    for_you: ForYou = lambda _caller: ()
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
     list_notes: ListNotes = lambda _caller, _kind, _resources: {}
     publish_blockers: PublishBlockers = lambda _caller, _resources: {}
@@ -247,9 +247,14 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
     return [added for urls in found for added in urls(kind)]
 
 
+def main_pages() -> list[MainPage]:
+    """Return the added pages at the top of the studio."""
+    return sorted((page for one in _registered for page in one.pages), key=lambda page: page.place)
+
+
 def tabs() -> list[WorkspaceTab]:
     """Return the added tabs of workspaces."""
-    return [tab for extension in _registered for tab in extension.tabs]
+    return sorted((tab for one in _registered for tab in one.tabs), key=lambda tab: tab.place)
 
 
 def resource_tabs() -> list[ResourceTab]:
@@ -294,9 +299,9 @@ def after_saving(then: str) -> AfterSaving | None:
     return next((one.after_saving[then] for one in _registered if then in one.after_saving), None)
 
 
-def home_sections(caller: Caller) -> list[HomeSection]:
-    """Return the added parts of a person's home page."""
-    return [section for one in _registered for section in one.home(caller)]
+def for_you(caller: Caller) -> list[TaskGroup]:
+    """Return what is for the caller to do or to know, most urgent first."""
+    return in_order([group for one in _registered for group in one.for_you(caller)])
 
 
 def notes(

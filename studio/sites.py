@@ -28,9 +28,12 @@ from studio.accounts.names import name_fields
 from studio.activity.notifications import MOST, unread
 from studio.auth import caller_of, may_enter
 from studio.error_pages import error_page
+from studio.main_pages import main_links
+from studio.navigation import MAX_MAIN, Link, Row
 from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
+from versioning.models import VersionedResource
 
 
 class StudioSite(AdminSite):
@@ -152,25 +155,28 @@ class StudioSite(AdminSite):
         """Answer for an address without a page."""
         return error_page(request, 404, _("There is nothing here"), _("No page has this address."))
 
-    def _navigation(self, request: HttpRequest, app_list: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the links to the lists that the user may open, the editor's own first."""
+    def _navigation(self, request: HttpRequest, app_list: list[dict[str, Any]]) -> Row:
+        """Return the links at the top: home, the kinds, the applications' pages, then all other lists."""
         listed = [one for app in app_list for one in app["models"] if one["admin_url"]]
         titles = {one["model"]: getattr(self.get_model_admin(one["model"]), "title", "") for one in listed}
         registered = [*self._registry]
         listed.sort(key=lambda one: (not titles[one["model"]], registered.index(one["model"])))
-        home = reverse("studio:index")
-        here = request.path
-        return [
-            {"title": _("Home"), "address": home, "current": here == home},
-            *(
-                {
-                    "title": titles[one["model"]] or one["name"],
-                    "address": one["admin_url"],
-                    "current": here.startswith(one["admin_url"]),
-                }
+        home, here = reverse("studio:index"), request.path
+
+        def links(*, of_kinds: bool) -> list[Link]:
+            return [
+                Link(
+                    title=titles[one["model"]] or one["name"],
+                    address=one["admin_url"],
+                    is_current=here.startswith(one["admin_url"]),
+                )
                 for one in listed
-            ),
-        ]
+                if issubclass(one["model"], VersionedResource) is of_kinds
+            ]
+
+        first = Link(title=_("Home"), address=home, is_current=here == home)
+        pages = main_links(caller_of(request), here)
+        return Row.of([first, *links(of_kinds=True), *pages, *links(of_kinds=False)], MAX_MAIN)
 
 
 def _in_frame(names: str | Sequence[str]) -> Template:

@@ -9,5 +9,5 @@ from django.utils.translation import gettext_lazy
 from delivery.studio.notices import notices
 from studio.extensions import Extension, WorkspaceTab
 
-tab = WorkspaceTab(page="webhooks", title=gettext_lazy("Webhooks"))
+tab = WorkspaceTab(page="webhooks", title=gettext_lazy("Webhooks"), is_setting=True)
 STUDIO: Final = Extension(urls="delivery.studio.urls", tabs=[tab], notices=notices)

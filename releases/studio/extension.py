@@ -7,14 +7,25 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from releases.selecting import SELECTOR
-from releases.studio import events, panels
+from releases.studio import events, for_you, panels
 from studio.extensions import Extension, OverlayWords, WorkspaceTab
+from studio.navigation import MainPage
 from versioning.domain.access import Right
 
 STUDIO: Final = Extension(
     urls="releases.studio.urls",
     own_urls="releases.studio.own_urls",
-    tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS)],
+    pages=[
+        MainPage(
+            page="releases",
+            title=_("Releases"),
+            place=20,
+            waiting=for_you.count_for,
+            waiting_query=for_you.QUERY,
+        )
+    ],
+    tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS, place=20)],
+    for_you=for_you.for_you,
     panels=panels.panels,
     actions=panels.actions,
     chosen=panels.chosen,

@@ -1,10 +1,10 @@
-"""The releases of a workspace, and creating one."""
+"""The releases of a workspace, or of all; and creating one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django import forms
 from django.core.paginator import Paginator
@@ -15,11 +15,14 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.studio.for_you import MINE, SHOW, own_drafts
 from releases.studio.links import of_release
 from releases.studio.wording import STATES, Wording
 from releases.verbs import Releases
-from studio.workspaces.base import WorkspacePage
+from studio.resources.create import workspace_choices
+from studio.workspaces.base import WorkspacePage, address
 from studio.workspaces.forms import add_errors
+from studio.workspaces.listing import ListingPage
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
 
@@ -28,6 +31,7 @@ ALL: Final = "all"
 
 _TITLES: Final = {
     State.DRAFT.value: pgettext_lazy("releases", "Drafts"),
+    MINE: pgettext_lazy("releases", "My drafts"),
     State.PUBLISHED.value: pgettext_lazy("releases", "Published"),
     State.REVERTED.value: pgettext_lazy("releases", "Reverted"),
     ALL: pgettext_lazy("releases", "All"),
@@ -54,6 +58,8 @@ class Line:
     release: Release
     count: int
     """The number of items."""
+    workspace_name: str = ""
+    """The name of its workspace, in a list of several."""
 
     @property
     def address(self) -> str:
@@ -66,42 +72,65 @@ class Line:
         return STATES[self.release.state]
 
 
-class ReleasesPage(WorkspacePage):
+class ReleasesPage(ListingPage):
     """The releases, newest first; the page updates itself."""
 
     tab = "releases"
-    right = Right.READ_DRAFTS
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of the releases in one state, by default drafts, or of all."""
-        self.listen({"workspace_id": self.workspace.pk})
-        given = request.GET.get("show", "")
+        workspace_id = self.listed_id
+        self.listen(self.scope)
+        given = request.GET.get(SHOW, "")
         show = given if given in _TITLES else State.DRAFT.value
-        found = Releases.current().list(
-            workspace=self.workspace.pk, state=None if show == ALL else show, by=self.caller
-        )
-        page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-        shown = list(page.object_list)
-        counted = Release.objects.filter(pk__in=[one.pk for one in shown]).order_by()
-        counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
+        page: Any = Paginator(self._found(show, workspace_id), PER_PAGE).get_page(request.GET.get("page"))
         return self.page(
             "releases/releases.html",
             title=_("Releases"),
             show=show,
             choices=[
-                (title, "?" if one == State.DRAFT else f"?{urlencode({'show': one})}", one == show)
-                for one, title in _TITLES.items()
+                (title, f"?{self.query(**_narrowed(one))}", one == show) for one, title in _TITLES.items()
             ],
             page=page,
-            query=urlencode({"show": show}) if show != State.DRAFT else "",
-            lines=[Line(release=one, count=counts.get(one.pk, 0)) for one in shown],
-            add_address=self.address("new_release") if self.may_save else "",
+            query=self.query(**_narrowed(show)),
+            kept=_narrowed(show),
+            lines=self._lines(list(page.object_list)),
+            **self._adding(),
         )
 
-    @property
-    def may_save(self) -> bool:
-        """Whether the caller may create releases."""
-        return self.caller.may(Right.SAVE, self.workspace_id)
+    def _found(self, show: str, workspace_id: str | None) -> Any:
+        if show == MINE:
+            return own_drafts(self.caller, workspace_id).with_people()
+        state = None if show == ALL else show
+        return Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
+
+    def _lines(self, shown: Sequence[Release]) -> list[Line]:
+        counted = Release.objects.filter(pk__in=[one.pk for one in shown]).order_by()
+        counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
+        return [
+            Line(
+                release=one,
+                count=counts.get(one.pk, 0),
+                workspace_name=self.shown_names.get(one.workspace_id, ""),
+            )
+            for one in shown
+        ]
+
+    def _adding(self) -> dict[str, Any]:
+        """Return where a release is created: in the workspace, or in one of several to choose from."""
+        if self.listed_id is not None:
+            may_save = self.caller.may(Right.SAVE, self.listed_id)
+            return {"add_address": address("new_release", self.listed_id) if may_save else ""}
+        offered = [
+            (address("new_release", pk), name) for pk, name in workspace_choices(Right.SAVE, self.caller)
+        ]
+        if len(offered) == 1:
+            return {"add_address": offered[0][0]}
+        return {"add_addresses": offered}
+
+
+def _narrowed(show: str) -> dict[str, str]:
+    return {} if show == State.DRAFT else {SHOW: show}
 
 
 class NewReleasePage(WorkspacePage):

@@ -7,22 +7,40 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from review.policy.errors import ReviewRequired
-from review.studio import after_save, history_notes, home, links, lists, panels
+from review.studio import after_save, for_you, history_notes, links, lists, panels, waiting
 from studio.extensions import Extension, WorkspaceTab
+from studio.navigation import MainPage
 from versioning.domain.access import Right
 
 STUDIO: Final = Extension(
     urls="review.studio.urls",
+    own_urls="review.studio.own_urls",
     resource_urls="review.studio.urls.resource_urls",
+    pages=[
+        MainPage(
+            page="reviews",
+            title=_("Reviews"),
+            place=10,
+            waiting=waiting.count_for,
+            waiting_query=waiting.QUERY,
+        )
+    ],
     tabs=[
-        WorkspaceTab(page="reviews", title=_("Reviews"), right=Right.READ_DRAFTS),
-        WorkspaceTab(page="review_policy", title=_("Review policy"), right=Right.READ_DRAFTS),
+        WorkspaceTab(page="reviews", title=_("Reviews"), right=Right.READ_DRAFTS, place=10),
+        WorkspaceTab(
+            page="review_policy",
+            title=_("Review policy"),
+            right=Right.READ_DRAFTS,
+            place=10,
+            is_setting=True,
+        ),
     ],
     panels=panels.panels,
     next_steps=after_save.next_steps,
     after_saving={after_save.BUTTON: after_save.go_on},
-    home=home.sections,
+    for_you=for_you.for_you,
     notes=history_notes.notes,
+    list_notes=lists.list_notes,
     publish_blockers=lists.publish_blockers,
     event_address=links.of_event,
     way_out=links.way_out,

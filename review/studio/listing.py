@@ -1,10 +1,9 @@
-"""The reviews of a workspace."""
+"""The reviews of a workspace, or of all."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -13,9 +12,9 @@ from django.utils.translation import pgettext_lazy
 
 from review.reviews.verbs import Reviews
 from review.studio.presenters import lines_of
-from review.studio.waiting import waiting_for
-from studio.workspaces.base import WorkspacePage
-from versioning.domain.access import Right
+from review.studio.waiting import SHOW, waiting_for
+from review.studio.waiting import WAITING as WAITING_FOR_ME
+from studio.workspaces.listing import ListingPage
 
 PER_PAGE: Final = 50
 
@@ -24,7 +23,7 @@ class Show(StrEnum):
     """The filters of the list."""
 
     OPEN = "open"
-    WAITING = "waiting"
+    WAITING = WAITING_FOR_ME
     MINE = "mine"
     ALL = "all"
 
@@ -37,38 +36,42 @@ _TITLES: Final = {
 }
 
 
-class ReviewsPage(WorkspacePage):
+class ReviewsPage(ListingPage):
     """The reviews, newest first; the page updates itself."""
 
     tab = "reviews"
-    right = Right.READ_DRAFTS
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show a page of open reviews, the person's own, those waiting for the person, or all."""
-        self.listen({"workspace_id": self.workspace.pk})
-        given = request.GET.get("show", "")
+        workspace_id = self.listed_id
+        self.listen(self.scope)
+        given = request.GET.get(SHOW, "")
         show = Show(given) if given in set(Show) else Show.OPEN
-        page: Any = Paginator(self._found(show), PER_PAGE).get_page(request.GET.get("page"))
+        page: Any = Paginator(self._found(show, workspace_id), PER_PAGE).get_page(request.GET.get("page"))
         shown = list(page.object_list)
         records = shown if show is Show.WAITING else Reviews.current().records_of(shown)
+        lines, names = lines_of(records, self.caller), self.shown_names
         return self.page(
             "review/reviews.html",
             title=_("Reviews"),
             show=show.value,
             choices=[
-                (title, "?" if one is Show.OPEN else f"?{urlencode({'show': one.value})}", one is show)
-                for one, title in _TITLES.items()
+                (title, f"?{self.query(**_narrowed(one))}", one is show) for one, title in _TITLES.items()
             ],
             page=page,
-            query=urlencode({"show": show.value}) if show is not Show.OPEN else "",
-            lines=lines_of(records, self.caller),
-            policy_address=self.address("review_policy"),
+            query=self.query(**_narrowed(show)),
+            kept=_narrowed(show),
+            lines=[(line, names.get(line.record.workspace_id, "")) for line in lines],
+            policy_address="" if self.is_across else self.address("review_policy"),
         )
 
-    def _found(self, show: Show) -> Any:
-        workspace_id = self.workspace.pk
+    def _found(self, show: Show, workspace_id: str | None) -> Any:
         if show is Show.WAITING:
-            return waiting_for(self.caller, workspace_id)
+            return waiting_for(self.caller, workspace_id).all
         author = self.caller if show is Show.MINE else None
         found = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
         return found.open() if show is Show.OPEN else found
+
+
+def _narrowed(show: Show) -> dict[str, str]:
+    return {} if show is Show.OPEN else {SHOW: show.value}

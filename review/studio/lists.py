@@ -1,17 +1,46 @@
-"""Why drafts in lists would be refused, in a few queries for all of them."""
+"""Reviews in lists of resources: which are in review, and why drafts would be refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from review.models import ReviewPolicy
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from review.models import Review, ReviewPolicy
 from review.policy.judged_versions import judged_version
 from review.policy.outcomes import outcomes_of
-from review.studio.wording import missing_in_words
+from review.reviews.records import ReviewState, states_of
+from review.reviews.verbs import Reviews
+from review.studio.links import of_review
+from review.studio.wording import IN_REVIEW, STATES, missing_in_words
+from studio.kinds import StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.models import VersionedResource
 from versioning.serving.event_visibility import target_of
+
+
+def list_notes(
+    caller: Caller, kind: StudioKind, resources: Mapping[str, str]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return the state of the open reviews, each with a link to it; for callers who may read drafts."""
+    found: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
+    rows = [row for row in found.filter(resource_id__in=resources) if _is_about(row, resources)]
+    states = states_of(Reviews.current(), rows) if rows else []
+    return {row.resource_id: [_chip(row, state)] for row, state in zip(rows, states, strict=True)}
+
+
+def _is_about(review: Review, resources: Mapping[str, str]) -> bool:
+    """Return whether a review is about the resource with its id in the list, and not of another workspace."""
+    return resources[review.resource_id] == review.workspace_id
+
+
+def _chip(review: Review, state: ReviewState) -> SafeString:
+    words = IN_REVIEW if state is ReviewState.OPEN else STATES[state]
+    address = of_review(review.kind, review.resource_id, review.pk)
+    return format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:

@@ -1,9 +1,13 @@
-"""The reviews that wait for a person."""
+"""The reviews that wait for a person: to look at a version, or to change their own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.db.models import Case, Value, When
 
 from review.models import Comment, Review
 from review.reviews.records import ReviewRecord, ReviewState
@@ -14,25 +18,62 @@ MAX_OPEN: Final = 500
 """How many open reviews are considered, newest first."""
 
 
-def waiting_for(caller: Caller, workspace_id: str | None = None) -> list[ReviewRecord]:
-    """Return the open reviews that wait for a person, in one workspace or all, newest first.
+SHOW: Final = "show"
+"""The parameter of the list of reviews that says which ones to show."""
+WAITING: Final = "waiting"
+QUERY: Final = urlencode({SHOW: WAITING})
+"""The query of the list for the reviews that wait for the person."""
 
-    These are reviews that they were asked for and have not answered, and those that lack an approval that
-    they may give; never reviews of their own changes. The number of queries is constant.
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """The open reviews that wait for a person, newest first."""
+
+    returned: Sequence[ReviewRecord] = ()
+    """Reviews of what they asked for or wrote, in which somebody requested changes."""
+    asked: Sequence[ReviewRecord] = ()
+    """Reviews for which they are asked to look, and those that lack an approval that they may give."""
+
+    @property
+    def all(self) -> list[ReviewRecord]:
+        """All of them, changes to make first."""
+        return [*self.returned, *self.asked]
+
+
+def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
+    """Return the open reviews that wait for a person, in one workspace or all.
+
+    Nobody is asked to look at their own changes. The number of queries is constant.
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
-        return []
+        return Waiting()
     readable: Any = Reviews.current().list(by=caller, workspace_id=workspace_id).open()
-    rows: Sequence[Review] = list(readable.order_by("-created_at", "id")[:MAX_OPEN])
+    own_first = Case(When(author_id=caller.user_id, then=Value(0)), default=Value(1))
+    rows: Sequence[Review] = list(readable.order_by(own_first, "-created_at", "id")[:MAX_OPEN])
     if not rows:
-        return []
+        return Waiting()
     commented = _commented(rows, caller)
     records: Sequence[ReviewRecord] = Reviews.current().records_of(rows)
-    return [
-        record
-        for row, record in zip(rows, records, strict=True)
-        if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented)
-    ]
+    pairs = sorted(zip(rows, records, strict=True), key=lambda pair: pair[0].created_at, reverse=True)
+    return Waiting(
+        returned=[record for row, record in pairs if _is_returned(row, record, caller)],
+        asked=[
+            record
+            for row, record in pairs
+            if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented)
+        ],
+    )
+
+
+def count_for(caller: Caller) -> int:
+    """Return how many reviews wait for a person."""
+    return len(waiting_for(caller).all)
+
+
+def _is_returned(row: Review, record: ReviewRecord, caller: Caller) -> bool:
+    """Return whether changes are requested of the person: they asked for the review, or wrote the version."""
+    is_own = row.author_id == caller.user_id or caller.user_id in record.outcome.authors
+    return is_own and record.state is ReviewState.CHANGES_REQUESTED
 
 
 def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:

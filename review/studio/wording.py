@@ -31,6 +31,8 @@ STATES: Final[Mapping[str, Wording]] = {
     ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
     ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
 }
+IN_REVIEW: Final = Wording(pgettext_lazy("a resource", "In review"), "chip-changed")
+"""The state of a resource with an open review that nobody has answered, in lists of resources."""
 VERDICTS: Final[Mapping[str, Wording]] = {
     VerdictValue.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
     VerdictValue.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),

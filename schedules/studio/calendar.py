@@ -1,12 +1,11 @@
-"""The calendar of a workspace: what will go live, and what did."""
+"""The calendar of a workspace, or of all: what will go live, and what did."""
 
 from __future__ import annotations
 
 import datetime
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
-from urllib.parse import urlencode
+from typing import Final
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -15,8 +14,7 @@ from django.utils.translation import gettext as _
 
 from schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
 from studio.dates import current_zone
-from studio.workspaces.base import WorkspacePage
-from versioning.domain.access import Right
+from studio.workspaces.listing import ListingPage
 from versioning.models import WorkerHeartbeat
 
 WEEK: Final = datetime.timedelta(days=7)
@@ -105,22 +103,23 @@ class Month:
         return begin, self.last + datetime.timedelta(days=6 - self.last.weekday())
 
 
-class CalendarPage(WorkspacePage):
+class CalendarPage(ListingPage):
     """The next seven days, and a month as a grid or a list; on a phone both are lists."""
 
     tab = "calendar"
-    right = Right.READ_DRAFTS
 
-    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show the calendar; the page updates itself."""
-        self.listen({"workspace_id": self.workspace.pk})
+        workspace_id, names = self.listed_id, self.shown_names
+        self.listen(self.scope)
         now = timezone.localtime()
         month = Month.read(request.GET.get("month", ""), now.date())
         as_list = request.GET.get("view") == LIST
         first, last = (month.first, month.last) if as_list else month.weeks
-        found, more = entries_of(self.workspace_id, _period(first, last), self.caller)
+        found, more = entries_of(workspace_id, _period(first, last), self.caller, workspaces=names)
+        week = Period(begin=now, end=now + WEEK)
         soon, more_soon = entries_of(
-            self.workspace_id, Period(begin=now, end=now + WEEK), self.caller, upcoming_only=True
+            workspace_id, week, self.caller, upcoming_only=True, workspaces=names
         )
         days = by_day(found)
         return self.page(
@@ -153,12 +152,16 @@ class CalendarPage(WorkspacePage):
             list_link=self._query(month, as_list=True),
             next_link=self._query(month.next, as_list=as_list),
             previous_link=self._query(month.previous, as_list=as_list),
+            kept=_query_of(month, as_list=as_list),
             next=request.get_full_path(),
         )
 
     def _query(self, month: Month, *, as_list: bool) -> str:
-        more: dict[str, Any] = {"view": LIST} if as_list else {}
-        return "?" + urlencode({"month": month.word, **more})
+        return f"?{self.query(**_query_of(month, as_list=as_list))}"
+
+
+def _query_of(month: Month, *, as_list: bool) -> dict[str, str]:
+    return {"month": month.word, **({"view": LIST} if as_list else {})}
 
 
 def _period(first: datetime.date, last: datetime.date) -> Period:

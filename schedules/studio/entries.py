@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
+from versioning.models.querysets import within
 
 MAX_SHOWN: Final = 100
 """The maximum numbers of schedules and of events in a period."""
@@ -42,6 +43,8 @@ class Entry:
     name: str
     address: str
     """The address of its subject; empty if that is not there for the caller."""
+    workspace_name: str = ""
+    """The name of its workspace, in a calendar of several."""
     what: str
     who: str
     chip: tuple[str | Promise, str] | None = None
@@ -67,10 +70,16 @@ class Period:
 
 
 def entries_of(
-    workspace_id: str, period: Period, caller: Caller, *, upcoming_only: bool = False
+    workspace_id: str | None,
+    period: Period,
+    caller: Caller,
+    *,
+    upcoming_only: bool = False,
+    workspaces: Mapping[str, str] | None = None,
 ) -> tuple[list[Entry], bool]:
     """Return the entries of a period by time, and whether some were left out.
 
+    They are of one workspace, or of all whose drafts the caller may read; `workspaces` are the names to show.
     The number of queries does not depend on the number of entries.
     """
     schedules = _schedules(workspace_id, period, caller, upcoming_only=upcoming_only)
@@ -87,7 +96,7 @@ def entries_of(
     references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
     make = _Maker(
         caller=caller,
-        workspace_id=workspace_id,
+        workspaces=workspaces or {},
         names=names_of(references, caller),
         titles=titles,
     )
@@ -96,7 +105,9 @@ def entries_of(
     return sorted(found, key=lambda one: one.moment), more
 
 
-def _schedules(workspace_id: str, period: Period, caller: Caller, *, upcoming_only: bool) -> list[Schedule]:
+def _schedules(
+    workspace_id: str | None, period: Period, caller: Caller, *, upcoming_only: bool
+) -> list[Schedule]:
     found = Schedules.current().list(workspace_id=workspace_id, by=caller)
     found = found.filter(run_at__gte=period.begin, run_at__lt=period.end).exclude(state=State.CANCELLED)
     if upcoming_only:
@@ -104,12 +115,14 @@ def _schedules(workspace_id: str, period: Period, caller: Caller, *, upcoming_on
     return list(found.order_by("run_at", "pk")[: MAX_SHOWN + 1])
 
 
-def _events(workspace_id: str, period: Period, caller: Caller) -> list[Event]:
-    within = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
+def _events(workspace_id: str | None, period: Period, caller: Caller) -> list[Event]:
+    then = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
     # Resources that go live with a release are covered by the release's entry.
     alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
+    # Events about public agents of other workspaces are visible, too.
+    own = within("workspace_id", caller.scope(Right.READ_DRAFTS))
     page = get_editor().event.page(
-        before=2**62, limit=MAX_SHOWN + 1, where=within & alone, workspace_id=workspace_id, by=caller
+        before=2**62, limit=MAX_SHOWN + 1, where=then & alone & own, workspace_id=workspace_id, by=caller
     )
     return list(page.events)
 
@@ -134,7 +147,8 @@ class _Maker:
     """Creates entries."""
 
     caller: Caller
-    workspace_id: str
+    workspaces: Mapping[str, str]
+    """The names of workspaces to show, by id."""
     names: Any
     """The names of resources, by kind and id."""
     titles: Any
@@ -144,12 +158,14 @@ class _Maker:
         """Return a schedule as an entry."""
         may_publish = self.caller.may(Right.PUBLISH, schedule.workspace_id)
         may_change = may_publish and schedule.state == State.SCHEDULED
-        name, address = self._about(schedule.kind, schedule.resource_id, str(schedule.release_id or ""))
+        release_id, workspace_id = str(schedule.release_id or ""), schedule.workspace_id
+        name, address = self._about(schedule.kind, schedule.resource_id, release_id, workspace_id)
         return Entry(
             moment=schedule.run_at,
             given=as_given(schedule),
             name=name,
             address=address,
+            workspace_name=self.workspaces.get(workspace_id, ""),
             what=in_short(schedule),
             who=schedule.author_name,
             chip=chip_of(schedule),
@@ -161,22 +177,24 @@ class _Maker:
 
     def of_event(self, event: Event) -> Entry:
         """Return an event as an entry."""
-        name, address = self._about(event.resource_kind, event.resource_id, _release_of(event))
+        subject = event.resource_kind, event.resource_id, _release_of(event)
+        name, address = self._about(*subject, event.workspace_id)
         return Entry(
             moment=event.created_at,
             name=name,
             address=address,
+            workspace_name=self.workspaces.get(event.workspace_id, ""),
             what=_what(event),
             who=event.actor,
         )
 
-    def _about(self, kind: str, resource_id: str, release_id: str) -> tuple[str, str]:
+    def _about(self, kind: str, resource_id: str, release_id: str, workspace_id: str) -> tuple[str, str]:
         """Return the name of a subject, and its address."""
         if not kind:
             title = self.titles.get(release_id)
             if title is None:
                 return _("A release"), ""
-            return _("Release “%(title)s”") % {"title": title}, of_release(self.workspace_id, release_id)
+            return _("Release “%(title)s”") % {"title": title}, of_release(workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""

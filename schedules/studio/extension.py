@@ -6,16 +6,20 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from schedules.studio import home, links, panels
+from schedules.studio import for_you, links, lists, panels
 from studio.extensions import Extension, WorkspaceTab
+from studio.navigation import MainPage
 from versioning.domain.access import Right
 
 STUDIO: Final = Extension(
     urls="schedules.studio.urls",
+    own_urls="schedules.studio.own_urls",
     resource_urls="schedules.studio.urls.resource_urls",
-    tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS)],
+    pages=[MainPage(page="calendar", title=_("Calendar"), place=30, waiting=for_you.count_for)],
+    tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS, place=30)],
     panels=panels.panels,
     subject_panels=panels.subject_panels,
-    home=home.sections,
+    list_notes=lists.list_notes,
+    for_you=for_you.for_you,
     event_address=links.of_event,
 )

@@ -7,11 +7,13 @@ from typing import Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from studio.activity.lines import lines_of
+from studio import extensions
+from studio.activity.lines import Line, lines_of
 from studio.auth import caller_of
 from studio.models import Preferences
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
+from studio.workspaces.names import names_of_several
 from versioning.conf import get_editor
 from versioning.editor import notifications
 
@@ -26,14 +28,23 @@ def unread(request: HttpRequest) -> int:
     return notifications.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
 
 
+def latest_news(request: HttpRequest, limit: int) -> list[Line]:
+    """Return the latest events that concern the person, newest first."""
+    caller = caller_of(request)
+    return lines_of(list(notifications.news(caller, get_editor().code)[:limit]), caller)
+
+
 class NotificationsPage(StudioPage):
-    """The latest events that concern the person. Opening the page marks them as seen."""
+    """What is for the person to do, and the latest events that concern them.
+
+    Opening the page marks these as seen.
+    """
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show them, newest first; new ones are marked."""
         self.listen({})
         seen = preferences_of(request).seen_position
-        found = list(notifications.news(self.caller, self.editor.code)[:SHOWN])
+        lines = latest_news(request, SHOWN)
         is_seen = request.method == "GET" and "X-Live" not in request.headers
         if self.position != seen and is_seen:
             Preferences.objects.change(request.user.pk, seen_position=self.position)
@@ -41,6 +52,8 @@ class NotificationsPage(StudioPage):
         return self.page(
             "studio/activity/notifications.html",
             title=_("Notifications"),
-            lines=lines_of(found, self.caller),
+            groups=extensions.for_you(self.caller),
+            workspace_names=names_of_several(self.caller),
+            lines=lines,
             seen=seen,
         )

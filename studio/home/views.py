@@ -1,4 +1,4 @@
-"""The home page: waiting drafts, recent and starred resources, activity."""
+"""The home page: what is for the person, waiting drafts, recent and starred resources, activity."""
 
 from __future__ import annotations
 
@@ -9,37 +9,48 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio import extensions
+from studio.activity.notifications import latest_news
 from studio.activity.views import latest
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS
 from studio.preferences.recent import recently_opened
+from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
-from versioning.editor.catalog import Waiting
+from studio.workspaces.names import names_of_several
+from versioning.editor.catalog import Waiting, Whose
 
 SHOWN: Final = 8
+NEWS: Final = 5
+"""How many events that concern the person are shown; the notifications have all."""
 
 
 class HomePage(StudioPage):
     """The first page after signing in."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the waiting drafts, and the latest activity."""
+        """Show what is for the person, then the rest."""
         if "q" in request.GET:  # the former address of the search
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})
         caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)
-        waiting = Waiting([kind.catalog(caller) for kind in KINDS]) if works else None
+        waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.OTHERS) if works else None
         shown = sections(
-            waiting.keys(0, WAITING) if waiting else [], recently_opened(self.request), self.position, caller
+            waiting.keys(0, WAITING) if waiting is not None else [],
+            recently_opened(self.request),
+            self.position,
+            caller,
         )
         return self.page(
             "studio/home/home.html",
             title=_("Home"),
-            counts=waiting and {whose.value: count for whose, count in waiting.counts.items()},
+            counts={one.value: n for one, n in waiting.counts.items()} if waiting is not None else {},
+            groups=extensions.for_you(caller),
+            workspace_names=names_of_several(caller),
+            news=latest_news(request, NEWS),
+            news_seen=preferences_of(request).seen_position,
             sections=shown,
             lines=latest(self.editor, caller, SHOWN),
             notices=extensions.notices(caller),
-            panels=extensions.home_sections(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

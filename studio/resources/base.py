@@ -20,6 +20,7 @@ from editor_client.shared import ids
 from studio import extensions
 from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
+from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.recent import note_opened
 from studio.resources.stars import stars_of
@@ -36,9 +37,9 @@ from versioning.models import VersionedResource
 TABS = (
     Tab(page="change", title=pgettext_lazy("tab", "Edit"), reading_title=pgettext_lazy("tab", "View")),
     Tab(page="history", title=gettext_lazy("History"), right=Right.READ_DRAFTS),
-    Tab(page="compare", title=pgettext_lazy("tab", "Compare"), right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="preview", title=gettext_lazy("Preview"), kinds=attrgetter("has_preview")),
     Tab(page="try", title=pgettext_lazy("tab", "Try"), kinds=attrgetter("has_preview")),
+    Tab(page="compare", title=pgettext_lazy("tab", "Compare"), right=Right.READ_DRAFTS, needs_record=True),
     Tab(page="usage", title=gettext_lazy("Used by"), needs_record=True),
     Tab(page="activity", title=gettext_lazy("Activity")),
 )
@@ -216,20 +217,21 @@ class ResourcePage(StudioPage):
             "proposed_copy": proposed_copy(resource.pk) if copies else "",
         }
 
-    def tabs(self) -> list[dict[str, Any]]:
+    def tabs(self) -> Row:
         """Return the tabs that the caller may open."""
-        return [
-            {
-                "title": tab.title if self.may(Right.SAVE) else tab.reading_title or tab.title,
-                "count": self.used_by if tab.page == "usage" else 0,
-                "address": self.address(tab.page),
-                "current": tab.page == self.tab,
-            }
+        links = [
+            Link(
+                title=tab.title if self.may(Right.SAVE) else tab.reading_title or tab.title,
+                address=self.address(tab.page),
+                is_current=tab.page == self.tab,
+                count=self.used_by if tab.page == "usage" else 0,
+            )
             for tab in (*TABS, *extensions.resource_tabs())
             if tab.kinds(self.kind)
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)
         ]
+        return Row.of(links)
 
     def actions(self) -> list[tuple[str, str]]:
         """Return the (title, address) of the caller's actions on the whole resource."""

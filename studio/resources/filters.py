@@ -205,6 +205,9 @@ def quick_chips(form: FilterForm) -> list[Chip]:
         offered[str(STATES[ResourceState.NEVER_PUBLISHED].word)] = {
             "state": ResourceState.NEVER_PUBLISHED.value
         }
+        for name, one in form.filters.items():
+            choices = one.choices or () if one.is_quick else ()
+            offered |= {str(title): {name: value} for value, title in choices}
     return [_chip(form, title, dict(values)) for title, values in offered.items()]
 
 

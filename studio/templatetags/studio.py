@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django import template
 from django.utils import timezone
@@ -65,6 +65,12 @@ def saved_by(version: Snapshot, place: str = Place.ALONE) -> SafeString:
     if version.commit is not None:
         return person(version.author_name, place, is_account=False)
     return person(getattr(version, "author", None) or version.author_name, place)
+
+
+@register.filter
+def named_in(key: str, names: Mapping[str, str]) -> str:
+    """Return a name by its key; empty if it is not among the names."""
+    return names.get(key, "")
 
 
 # Lists have the two tags below in every row, and an included template takes several times as long.

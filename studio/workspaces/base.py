@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final, cast
 
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from studio import extensions, site
 from studio.extensions import WorkspaceTab
+from studio.navigation import Link, Row
 from studio.permissions import EditorAdmin
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -21,11 +23,11 @@ from versioning.models import Workspace
 
 ROUTE: Final = "studio:versioning_workspace_"
 
-FIRST_TABS: Final = (
-    WorkspaceTab(page="members", title=_("Members")),
-    WorkspaceTab(page="keys", title=_("API keys")),
+SETTINGS: Final = (
+    WorkspaceTab(page="members", title=_("Members"), is_setting=True),
+    WorkspaceTab(page="keys", title=_("API keys"), is_setting=True),
 )
-LAST_TAB: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right.READ)
+ACTIVITY: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right.READ)
 
 
 class AdministrationPage(StudioPage):
@@ -68,18 +70,32 @@ class WorkspacePage(AdministrationPage):
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the head and the tabs of the workspace."""
-        tabs = [
-            {"title": tab.title, "address": self.address(tab.page), "current": tab.page == self.tab}
-            for tab in (*FIRST_TABS, *extensions.tabs(), LAST_TAB)
-            if self.may(tab.right)
-        ]
+        settings = self._links(is_setting=True)
         more = {
             "workspace": self.workspace,
-            "tabs": tabs,
+            "tabs": self._tabs(settings),
+            "settings": Row.of(settings) if any(one.is_current for one in settings) else None,
             "list_address": reverse(f"{ROUTE}changelist"),
             "notices": extensions.notices(self.caller, self.workspace.pk),
         }
         return super().page(template, title=title, status=status, **{**more, **context})
+
+    def _links(self, *, is_setting: bool) -> list[Link]:
+        """Return the links to the settings, or to the other pages, that the caller may open."""
+        tabs = [tab for tab in (*SETTINGS, *extensions.tabs(), ACTIVITY) if tab.is_setting is is_setting]
+        return [
+            Link(title=tab.title, address=self.address(tab.page), is_current=tab.page == self.tab)
+            for tab in tabs
+            if self.may(tab.right)
+        ]
+
+    def _tabs(self, settings: Sequence[Link]) -> Row:
+        """Return the tabs; *Settings* leads to the first page for administering the workspace."""
+        tabs = self._links(is_setting=False)
+        if settings:
+            is_current = any(one.is_current for one in settings)
+            tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_current))
+        return Row.of(tabs)
 
     def address(self, page: str, *rest: str) -> str:
         """Return the address of another page about this workspace."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -84,17 +85,52 @@ def test_on_a_phone_the_save_button_is_always_visible_and_covers_no_focused_elem
     expect(page.get_by_role("button", name="Save draft")).to_be_in_viewport()
 
 
-def test_on_a_phone_the_current_tab_is_visible_and_further_tabs_are_indicated(
+TABS = ["Edit", "History", "Preview", "Try", "Compare", "Used by", "Activity", "On a share", "Usage"]
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW, 320])
+def test_every_tab_is_in_view_or_in_the_menu_at_the_end(
+    enter: Enter, api_of: Callable[[str], RemoteApi], width: int
+) -> None:
+    page = enter("paula", agent(api_of, f"tabs-{width}"), width=width)
+    row = page.locator(".tabs")
+    menu = row.locator("summary")
+    for link in row.locator(":scope > a, summary").all():
+        expect(link).to_be_in_viewport(ratio=0.99)
+    menu.click()
+    found = [text.strip() for text in row.get_by_role("link").all_inner_texts()]
+    assert sorted(found) == sorted(TABS)
+    for link in row.get_by_role("link").all():
+        expect(link).to_be_in_viewport(ratio=0.99)
+    row.get_by_role("link", name="Usage").click()
+    expect(menu).to_have_text(re.compile("^Usage"))
+    expect(menu).to_have_attribute("aria-current", "page")
+
+
+# Every link of the row is in the window, or in the menu.
+FITS = """[...document.querySelectorAll(".bar-links > a, .bar-links summary")].every((link) => {
+  const {left, right} = link.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+})"""
+
+
+def test_the_pages_at_the_top_fit_every_width_and_their_numbers_stay_in_sight(
     enter: Enter, api_of: Callable[[str], RemoteApi]
 ) -> None:
-    page = enter("paula", agent(api_of, "tabs"), width=NARROW)
-    tabs = page.locator(".tabs")
-    expect(tabs).to_have_attribute("data-more", "end")
-    page.goto("versioning/agent/tabs/activity/")
-    expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=0.99)
-    tabs.get_by_role("link").last.click()
-    expect(tabs).to_have_attribute("data-more", "start")
-    expect(tabs.locator("[aria-current]")).to_be_in_viewport(ratio=0.99)
+    agent(api_of, "counted")
+    api_of("edgar").patch(AGENTS.url("counted"), {"instructions": "File it well."})
+    about = {"resource": {"kind": "agent", "id": "counted"}, "reviewers": ["paula"]}
+    assert api_of("edgar").post("/reviews", about).status == 201
+    page = enter("paula")
+    row = page.locator(".bar-links")
+    number = row.get_by_role("link", name=re.compile("^Reviews")).locator(".tab-count").inner_text()
+    for width in (WIDE, 1024, 700, NARROW, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"() => innerWidth === {width} && {FITS}")
+        expect(row.locator(".tab-count:visible")).to_have_text([number])
+    row.locator("summary").click()
+    row.get_by_role("link", name=re.compile("^Calendar")).click()
+    expect(page).to_have_url(re.compile("/studio/calendar/"))
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

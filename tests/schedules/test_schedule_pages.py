@@ -176,7 +176,10 @@ def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
     assert "goes live on" in seen.text and "Cancel the schedule" not in seen.text
     assert page_of(kind, "schedule") not in edgar.get(page_of(kind, "history")).markup
     assert "goes live on" not in vera.get(page_of(kind, "change")).text
-    assert "Calendar" in edgar.get("/studio/").text and "next seven days" not in vera.get("/studio/").text
+    assert "/studio/calendar/" in edgar.get("/studio/").links
+    assert (
+        "/studio/calendar/" not in vera.get("/studio/").links and vera.get("/studio/calendar/").status == 403
+    )
     assert Schedule.objects.get().state == "scheduled"
 
 

@@ -13,7 +13,8 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history, undone
 from tests.support.people import give_role, person
-from tests.support.window import Window, page_of, studio_routes
+from tests.support.studio import workspace_page
+from tests.support.window import Seen, Window, page_of, studio_routes
 from versioning.models import Membership
 
 PASSWORD = "a long enough password"
@@ -159,6 +160,53 @@ def test_only_tabs_that_the_reader_may_open_are_shown(cast: Cast, kind: Kind) ->
         links = window.get(page_of(kind, "usage")).links
         assert (page_of(kind, "history") in links) == (page_of(kind, "compare") in links) == some
         assert all(window.get(link).status == 200 for link in links if "/writer/" in link)
+
+
+def rows_of_tabs(seen: Seen) -> list[tuple[list[str], list[str]]]:
+    """Return the titles in the rows of tabs on a page, each with those in the menu at its end."""
+    found = re.findall(r'<nav class="tabs[^>]*data-links>(.*?)</nav>', seen.markup, re.DOTALL)
+    split = [row.partition("<details") for row in found]
+    return [
+        (re.findall(r"<a [^>]*>([^<]+)", row), re.findall(r"<a [^>]*>([^<]+)", more))
+        for row, _, more in split
+    ]
+
+
+def test_no_page_has_more_than_five_tabs(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    for name in ("alice", "paula", "edgar", "vera", "root"):
+        window = Window.of(name)
+        for page in (page_of(kind, "usage"), workspace_page("activity"), workspace_page("members")):
+            for shown, more in rows_of_tabs(window.get(page)):
+                assert len(shown) + bool(more) <= 5, (name, page, shown, more)
+
+
+def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(cast: Cast) -> None:
+    make_history(AGENTS, cast.alice)
+    alice = Window.of("alice")
+    [(shown, more)] = rows_of_tabs(alice.get(page_of(AGENTS, "change")))
+    assert [one.strip() for one in shown] == ["Edit", "History", "Preview", "Try"]
+    assert [one.strip() for one in more] == ["Compare", "Used by", "Activity", "On a share", "Usage"]
+    menu = r'<summary{}><span data-title="More">{}</span>'
+    assert menu.format("", "More") in alice.get(page_of(AGENTS, "change")).markup
+    assert menu.format(' aria-current="page"', "Compare") in alice.get(page_of(AGENTS, "compare")).markup
+
+
+def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None:
+    work = ["Reviews", "Releases", "Calendar", "Activity"]
+    settings = ["Members", "API keys", "Review policy", "Webhooks"]
+    for name, own, below in (
+        ("alice", [*work, "Settings"], settings),
+        ("edgar", [*work, "Settings"], ["Review policy"]),
+        ("vera", ["Activity"], None),
+    ):
+        window = Window.of(name)
+        seen = window.get(workspace_page("activity"))
+        assert rows_of_tabs(seen) == [(own, [])], name
+        if below is not None:
+            seen = window.get(workspace_page("review-policy"))
+            assert rows_of_tabs(seen) == [(own, []), (below, [])], name
+        assert all(window.get(link).status == 200 for link in seen.links if "/workspace/acme/" in link)
 
 
 def test_a_form_of_an_outdated_page_is_refused_with_advice(cast: Cast, kind: Kind) -> None:

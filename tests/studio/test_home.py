@@ -25,6 +25,11 @@ def section(name: str, heading: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split()) if found else ""
 
 
+def group(name: str, key: str) -> str:
+    """Return the text of one of the groups of what is for a person."""
+    return section(name, f"for-you-{key}")
+
+
 @pytest.fixture
 def history(cast: Cast, kind: Kind) -> Kind:
     """A resource with a draft by edgar over a version that alice published."""
@@ -38,16 +43,14 @@ def test_waiting_drafts_of_the_persons_workspaces_are_shown_first_with_their_num
 ) -> None:
     kind = history
     kind.make(cast.charlie, "theirs", name="Theirs", workspaceId="elsewhere")
-    for name, said, author in (
-        ("edgar", "It is yours · somebody who may publish", "you"),
-        ("paula", "It is somebody else", "edgar"),
-    ):
-        needing = section(name, "needing")
-        assert needing.startswith(f"Waiting to be published · 1 {said}")
-        assert "Say it better" in needing and f"saved by {author} just now" in needing
-        assert "Theirs" not in needing
+    for name, said in (("edgar", "It is yours · somebody who may publish"), ("paula", "It is somebody else")):
+        assert section(name, "needing").startswith(f"Waiting to be published · 1 {said}")
         assert page_of(kind, "compare") in Window.of(name).get(HOME).links
-    assert "Theirs" in section("charlie", "needing")
+    needing, own = section("paula", "needing"), group("edgar", "drafts")
+    assert "Say it better" in needing and "saved by edgar just now" in needing and "Theirs" not in needing
+    assert own.startswith("Your drafts · 1") and "Say it better saved by you just now" in own
+    assert "Say it better" not in section("edgar", "needing") and "Theirs" not in own
+    assert page_of(kind, "change", "theirs") in Window.of("charlie").get(HOME).links
 
 
 def test_the_home_page_shows_some_waiting_drafts_and_a_link_to_all(cast: Cast, kind: Kind) -> None:

@@ -23,7 +23,8 @@ from versioning.serving.event_visibility import target_of
 pytestmark = pytest.mark.database
 
 FEW, MANY = 60, 110
-MAX_QUERIES = 25
+MAX_QUERIES = 28
+"""Three of them count what waits for the person, once: within the transaction of a test nothing is cached."""
 
 
 def pages(kind: Kind) -> dict[str, str]:

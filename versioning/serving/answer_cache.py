@@ -146,8 +146,10 @@ class AnswerCache:
         self._packed.clear()
         self._unpacked.clear()
 
-    def remembered(self, key: Hashable, dependency: Dependency, make: Callable[[], Any]) -> Any:
-        """Return an answer of plain Python values, made or cached until its one dependency changes."""
+    def remembered(
+        self, key: Hashable, dependency: Dependency, make: Callable[[], Any], *more: Dependency
+    ) -> Any:
+        """Return an answer of plain Python values, made or cached until one of its dependencies changes."""
         now = self.log.follow() if self._packed.size else None
         if now is None:
             return make()
@@ -155,7 +157,7 @@ class AnswerCache:
         if held is not None:
             return held
         pending = PendingAnswer(self, now)
-        pending.depends_on(dependency)
+        pending.depends_on(dependency, *more)
         made = make()
         pending.finish(key, made)
         return made

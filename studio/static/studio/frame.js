@@ -1,8 +1,9 @@
-// What every page does: menus close when one looks elsewhere; messages can be put away; rows of links say
-// that there is more of them; forms are sent once; copies of unsaved text go in time.
+// What every page does: menus close when one looks elsewhere; messages can be put away; rows of links fit, and
+// tables say that there is more of them; forms are sent once; copies of unsaved text go in time.
 
 import "./density.js";
 import "./messages.js";
+import "./rows.js";
 import "./sending.js";
 import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
 
@@ -27,20 +28,15 @@ document.querySelector("form[data-person]")?.addEventListener("submit", (event) 
   copies.forEach(remove);
 });
 
-// On a narrow screen a row of links may not fit: the current one is shown, and the edges fade where there are more.
+// On a narrow screen a table may not fit: it scrolls, and its edges fade where there is more.
 for (const row of document.querySelectorAll("[data-scrolls]")) {
   const tell = () => {
     const before = row.scrollLeft > 1;
     const after = row.scrollLeft + row.clientWidth < row.scrollWidth - 1;
     row.dataset.more = before && after ? "both" : before ? "start" : after ? "end" : "";
   };
-  const current = row.querySelector("[aria-current]");
-  const fit = () => {
-    if (current) row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
-    tell();
-  };
   row.addEventListener("scroll", tell, { passive: true });
-  new ResizeObserver(fit).observe(row);
+  new ResizeObserver(tell).observe(row);
 }
 
 // What sticks to the lower edge covers neither a message nor what has the focus.

@@ -31,6 +31,8 @@ from versioning.models.search import contains, matching, occurs
 
 V = TypeVar("V")
 Rows = QuerySet[Any, Any]
+Ids = Callable[["ResourceKind", V, "Viewer"], Collection[str]]
+"""Returns the ids of the resources of a kind that match a value, where the viewer may read drafts."""
 
 
 class Viewer:
@@ -39,6 +41,7 @@ class Viewer:
     def __init__(self, caller: Caller, code: Registry) -> None:
         self.caller = caller
         self.code = code
+        self._named: dict[tuple[Any, Any], frozenset[str]] = {}
 
     @property
     def drafts(self) -> Q:
@@ -53,6 +56,12 @@ class Viewer:
     def favorites(self, kind: ResourceKind) -> QuerySet[Favorite]:
         """Return the resources of a kind that the caller has marked."""
         return Favorite.objects.of(self.caller.user_id, kind)
+
+    def agents_among(self, ids: Ids[Any], value: Any) -> frozenset[str]:
+        """Return the agents that an application names for a value; asked once for all unstored ones."""
+        if (ids, value) not in self._named:
+            self._named[ids, value] = frozenset(ids(AGENT, value, self))
+        return self._named[ids, value]
 
     @cached_property
     def favorite_agents(self) -> frozenset[str]:
@@ -110,6 +119,24 @@ class Criterion(Generic[V]):
 def condition(q: Callable[[V, Viewer], Q], holds: Callable[[Unstored, V, Viewer], bool]) -> Criterion[V]:
     """Return a criterion whose filter on rows is a plain condition."""
     return Criterion(narrow=lambda rows, value, viewer: rows.filter(q(value, viewer)), holds=holds)
+
+
+def among(ids: Ids[V]) -> Criterion[V]:
+    """Return a criterion that matches the resources that an application names, such as those in review.
+
+    Only resources match whose drafts the viewer may read. The values have to be hashable.
+    """
+
+    def holds(found: Unstored, value: V, viewer: Viewer) -> bool:
+        may_read = viewer.caller.may(Right.READ_DRAFTS, found.entry.workspace_id)
+        return may_read and found.entry.id in viewer.agents_among(ids, value)
+
+    return Criterion(
+        narrow=lambda rows, value, viewer: rows.filter(
+            viewer.drafts, pk__in=ids(rows.model.kind, value, viewer)
+        ),
+        holds=holds,
+    )
 
 
 def _searched(found: Unstored, text: str, _viewer: Viewer) -> bool:

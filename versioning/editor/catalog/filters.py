@@ -43,6 +43,8 @@ class Filter:
     """The choices of the field, with words for people; None: any text."""
     is_switch: bool = False
     """Whether the field is either on or not."""
+    is_quick: bool = False
+    """Whether the studio offers each choice as a link above the list, to people who may read drafts."""
     read: Callable[[Any], Any] = lambda given: given
     """Converts the field's value to the value for the criterion."""
     applies: Callable[[ResourceKind], bool] = lambda _kind: True

@@ -1,0 +1,72 @@
+"""Rows of links: the pages at the top of the studio, and the tabs of pages about one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.functional import Promise
+
+from versioning.domain.access import Caller, Right
+
+MAX_TABS: Final = 5
+"""How many tabs a page has at most; a menu at the end of the row is one of them."""
+MAX_MAIN: Final = 7
+"""The same for the pages at the top of the studio."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MainPage:
+    """A link at the top of the studio, to a page about all workspaces that the person may read."""
+
+    page: str
+    """The name of its address, without `studio:`."""
+    title: str | Promise
+    place: int = 100
+    """Its place among the pages of applications: in ascending order."""
+    right: Right = Right.READ_DRAFTS
+    """The right required in any workspace."""
+    waiting: Callable[[Caller], int] = lambda _caller: 0
+    """Returns how much on the page waits for the caller."""
+    waiting_query: str = ""
+    """The query of the address that shows what waits; for links while something waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A link in a row."""
+
+    title: str | Promise
+    address: str
+    is_current: bool = False
+    count: int = 0
+    """How much waits there, or is there; not shown if 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of links, with those for which there is no place in a menu at its end."""
+
+    shown: Sequence[Link]
+    more: Sequence[Link] = ()
+
+    @classmethod
+    def of(cls, links: Sequence[Link], most: int = MAX_TABS) -> Row:
+        """Return a row of at most so many links, the menu included."""
+        if len(links) <= most:
+            return cls(shown=links)
+        return cls(shown=links[: most - 1], more=links[most - 1 :])
+
+    @property
+    def current_in_menu(self) -> Link | None:
+        """The link to the page itself, if it is in the menu."""
+        return next((link for link in self.more if link.is_current), None)
+
+    @property
+    def waiting_in_menu(self) -> int:
+        """The sum of the counts in the menu."""
+        return sum(link.count for link in self.more)
+
+    def __bool__(self) -> bool:
+        return bool(self.shown)
