@@ -7,16 +7,19 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared import canonical
 
 from studio import extensions
 from studio.diff.fields import differences
+from studio.editing import in_place
 from studio.editing.choices import known_names
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to
+from studio.error_pages import wants_json
 from studio.examples.form import ContextForm
 from studio.examples.stored import Examples
 from studio.forms.inputs import Input, controls_of
@@ -116,13 +119,37 @@ class EditPage(EditablePage):
             submission.check(self.schema)
             saved = self._save(submission)
         except EditConflict:
-            return self._conflict(submission)
+            return self._conflict_in_place(submission) if self.is_in_place else self._conflict(submission)
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
+            if self.is_in_place:
+                return in_place.refused(controls, unplaced)
             # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
-        return unsaved.saved(request, self._after(saved, then=controls["then"].typed))
+        is_new = saved is not None and (self.base is None or saved.version.version_id != self.base.version_id)
+        return self._saved(saved, submission, is_new=is_new)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether a script sent the form, and the page stays open."""
+        return wants_json(self.request)
+
+    def _saved(self, saved: Resolved[Any] | None, submission: Submission, *, is_new: bool) -> HttpResponse:
+        """Answer a form that was saved, or that changes nothing."""
+        redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
+        if not self.is_in_place:
+            return unsaved.saved(self.request, redirect)
+        if saved is not None:
+            self._forget()
+            self.resource = saved.resource
+        self._hear_of_others()  # what was saved here is no news to this page
+        saves_on = self._saves_on()
+        news = {"news": self.news_address, "source": self._news_since(saves_on["base"])}
+        title = snapshots.title_of(self.base) if self.base else ""
+        return in_place.saved(
+            self.request, redirect, self.address("change"), {**saves_on, "title": title, **news}
+        )
 
     def _to_read(self) -> HttpResponse:
         """Return the live version as a read-only page, for people who may not change it."""
@@ -156,12 +183,11 @@ class EditPage(EditablePage):
             # The override was made in the meantime: a conflict like any other.
             raise EditConflict({}) from None
 
-    def _after(self, saved: Resolved[Any] | None, *, then: str) -> HttpResponse:
+    def _after(self, saved: Resolved[Any] | None, *, then: str, is_new: bool) -> HttpResponseRedirect:
         if saved is None:
             return self.back("change", str(UNCHANGED), level=messages.INFO)
         for warning in first_of([translated(warning.message) for warning in saved.warnings], MAX_MESSAGES):
             messages.warning(self.request, warning)
-        is_new = self.base is None or saved.version.version_id != self.base.version_id
         message = (
             _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""
         )
@@ -182,10 +208,32 @@ class EditPage(EditablePage):
             return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
         return self._conflict(submission, status=200, restored=True)
 
-    def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
-        """Show what another person saved, and the form to save on top of it."""
+    def _conflict_in_place(self, submission: Submission) -> HttpResponse:
+        """Answer a script after a conflict, unless what it sent is what was saved last.
+
+        That is so if the form was saved before, and only the answer was lost.
+        """
+        self._forget()
+        began = submission.began_with
+        is_saved = (
+            self.resource is not None
+            and began is not None
+            and not submission.metadata
+            and canonical.same(self.config, self.schema.merged(began, submission.changed))
+        )
+        if self.resource is None or not is_saved:
+            return in_place.conflict()
+        saved = Resolved(resource=self.resource, version=self.resource.base)
+        return self._saved(saved, submission, is_new=bool(submission.changed))
+
+    def _forget(self) -> None:
+        """Forget what was read of the resource: it has changed since."""
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
+
+    def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
+        """Show what another person saved, and the form to save on top of it."""
+        self._forget()
         before, latest = submission.began_with, self.config
         # Two comparisons and the form are on one page.
         theirs = differences(before, latest, self.schema, _half_a_budget()) if before is not None else []
@@ -210,10 +258,14 @@ class EditPage(EditablePage):
             "base": self.base.version_id if self.base else "",
         }
 
+    def _news_since(self, base: str) -> str:
+        """Return the address at which the open page reads what has happened since."""
+        since = urlencode({"after": self.position, "base": base})
+        return f"{self.address('since')}?{since}"
+
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
-        since = urlencode({"after": self.position, "base": context["base"]})
         previewing = ("preview", "context") if self.kind.has_preview else ()
         helpers = ("choices", "convert", "names", "reference", *previewing)
         return self.page(
@@ -236,6 +288,6 @@ class EditPage(EditablePage):
             refers=referred_to(controls, self.caller),
             context_form=context_form,
             addresses={name: self.address(name) for name in helpers},
-            live_source=f"{self.address('since')}?{since}",
+            live_source=self._news_since(context["base"]),
             **context,
         )

@@ -1,0 +1,222 @@
+"""Saving without leaving the page: what it says, and what it keeps when it could not save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.prompts import control, editor
+from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
+from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_unsaved import copies
+from tests.support.api import AGENTS
+from tests.support.remote import connected
+from tests.support.service import running_service
+from tests.support.studio_cast import PASSWORD, make_cast
+
+__all__ = ["made"]
+
+MARK = "() => { window.isThisPage = true; }"
+IS_THIS_PAGE = "() => window.isThisPage === true"
+
+
+def versions(api_of: ApiOf, agent_id: str) -> list[int]:
+    found = api_of("edgar").get(AGENTS.url(agent_id, "versions")).body["versions"]
+    return [version["versionNumber"] for version in found]
+
+
+def state(page: Page) -> str:
+    return page.locator("[data-saved-state]").inner_text()
+
+
+def test_a_save_leaves_the_page_where_it_is_and_the_next_one_goes_on_from_it(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    page.evaluate(MARK)
+    address = page.url
+    text_of(page).fill("Write better.")
+    page.get_by_label("What you changed, and why").fill("Better than well")
+    save(page)
+    expect(page.locator("#state-chips")).to_contain_text("Unpublished changes")
+    expect(page.locator("#pointers")).to_contain_text("Version 2 · edgar · just now")
+    expect(page.get_by_label("What you changed, and why")).to_have_value("")
+    assert (state(page), page.url) == ("Saved.", address)
+    copies(page, 0)
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    # The words are still the editor's own: what was typed before the save can be undone.
+    editor(page).press("Control+z")
+    expect(control(page)).to_have_value("Write well.")
+    expect(page.locator("[data-saved-state]")).to_have_text("Not saved yet.")
+    copies(page, 1)
+    editor(page).press("Control+s")
+    expect(page.locator("#pointers")).to_contain_text("Version 3")
+    copies(page, 0)
+    assert page.evaluate(IS_THIS_PAGE)
+    assert versions(api_of, made) == [3, 2, 1]
+    page.get_by_role("link", name="Home").click()  # nothing asks: all of it is saved
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    page.go_back()
+    expect(control(page)).to_have_value("Write well.")
+
+
+def test_what_is_typed_during_a_save_is_not_saved_yet(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Sent.")
+
+    def answer_late(route: object) -> None:
+        editor(page).press("End")
+        page.keyboard.type(" Typed later.")
+        route.continue_()  # type: ignore[attr-defined]
+
+    page.route("**/change/", answer_late, times=1)
+    save(page)
+    expect(page.locator("[data-saved-state]")).to_have_text("Not saved yet.")
+    assert draft(api_of, made)["instructions"] == "Sent."
+    copies(page, 1)
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.locator("#pointers")).to_contain_text("Version 3")
+    assert draft(api_of, made)["instructions"] == "Sent. Typed later."
+
+
+def test_after_the_end_of_the_session_one_signs_in_over_the_page(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.evaluate(MARK)
+    text_of(page).fill("Typed by Edgar.")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save draft").click()
+    dialog = page.get_by_role("dialog", name="You are signed out")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    assert serious_problems(page) == []
+    dialog.get_by_label("Password").fill("not the password")
+    dialog.get_by_role("button", name="Log in").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Please enter a correct username")
+    dialog.get_by_label("Username").fill("paula")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Log in").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("paula is signed in now, but this page is edgar")
+    assert versions(api_of, made) == [1]
+    dialog.get_by_label("Username").fill("edgar")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    expect(dialog).to_have_count(0)
+    assert page.evaluate(IS_THIS_PAGE)
+    latest = api_of("edgar").get(AGENTS.url(made, "versions")).body["versions"][0]
+    assert (latest["authorId"], latest["instructions"]) == ("edgar", "Typed by Edgar.")
+
+
+def test_a_closed_dialog_saves_nothing_and_asks_again(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Typed by Edgar.")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save draft").click()
+    page.get_by_role("dialog").press("Escape")
+    expect(page.get_by_text("You are signed out, so nothing was saved")).to_be_visible()
+    page.get_by_role("button", name="Save again").click()
+    page.get_by_role("dialog").get_by_role("button", name="Not now").click()
+    expect(page.get_by_text("You are signed out, so nothing was saved")).to_be_visible()
+    expect(control(page)).to_have_value("Typed by Edgar.")
+    assert versions(api_of, made) == [1]
+
+
+def test_a_save_without_a_server_can_be_repeated_when_it_is_back(browser: Browser, tmp_path: Path) -> None:
+    with running_service(tmp_path) as service:
+        keys = make_cast(service)
+        with connected(service, keys["paula"]) as paula:
+            make(AGENTS, paula, "writer", name="Writer", instructions="Write well.")
+        context = browser.new_context(base_url=f"{service.url}/studio/")
+        page = context.new_page()
+        sign_in(page, "edgar")
+        page.goto("versioning/agent/writer/change/")
+        page.evaluate(MARK)
+        text_of(page).fill("Typed without a server.")
+        service.kill()
+        page.get_by_role("button", name="Save draft").click()
+        expect(page.get_by_text("The service cannot be reached, so nothing was saved")).to_be_visible()
+        banner = page.locator("[data-connection]")
+        expect(banner).to_contain_text("The service does not answer.")
+        service.start()
+        expect(banner).to_have_count(0)
+        page.get_by_role("button", name="Save again").click()
+        expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+        expect(page.get_by_text("The service cannot be reached")).to_have_count(0)
+        assert page.evaluate(IS_THIS_PAGE)
+        context.close()
+
+
+def test_a_banner_says_that_one_is_offline_until_one_is_back(
+    browser: Browser, enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    context = browser.new_context(
+        base_url=edit(enter, "edgar", made).url.partition("versioning/")[0],
+    )
+    page = context.new_page()
+    sign_in(page, "edgar")
+    page.goto(f"versioning/agent/{made}/change/")
+    text_of(page).fill("Typed in a tunnel.")
+    context.set_offline(True)
+    banner = page.locator("[data-connection]")
+    expect(banner).to_contain_text("You are offline.")
+    page.get_by_role("button", name="Save draft").click()
+    again = page.get_by_role("button", name="Save again")
+    expect(again).to_be_visible()
+    context.set_offline(False)
+    expect(banner).to_have_count(0)
+    again.click()
+    expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+    assert draft(api_of, made)["instructions"] == "Typed in a tunnel."
+    context.close()
+
+
+def test_a_save_whose_answer_was_lost_makes_no_second_version(
+    browser: Browser, enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    context = browser.new_context(
+        base_url=edit(enter, "edgar", made).url.partition("versioning/")[0],
+    )
+    page = context.new_page()
+    sign_in(page, "edgar")
+    page.goto(f"versioning/agent/{made}/change/")
+    text_of(page).fill("Saved, but who knows.")
+
+    def lose_the_answer(route: object) -> None:
+        route.fetch()  # type: ignore[attr-defined]
+        route.abort()  # type: ignore[attr-defined]
+
+    page.route("**/change/", lose_the_answer, times=1)
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("There was no answer, so this may not be saved.")).to_be_visible()
+    page.get_by_role("button", name="Save again").click()
+    expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+    assert versions(api_of, made) == [2, 1]
+    context.close()
+
+
+def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    page.evaluate(MARK)
+    text_of(page).fill("Kept.")
+    name = page.get_by_label("Name", exact=True).first
+    name.fill("")
+    page.get_by_text("More settings").click()
+    page.get_by_text("Memory", exact=True).click()
+    page.get_by_label("Memory as JSON").fill("{")
+    page.get_by_text("More settings").click()
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("Not saved yet. The problems are named beside the fields")).to_be_visible()
+    expect(name).to_be_focused()
+    expect(page.locator("#error-name")).to_have_text("Must not be blank")
+    expect(name).to_have_attribute("aria-describedby", "error-name")
+    expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    name.fill("Better")
+    page.get_by_label("Memory as JSON").fill("")
+    save(page)
+    expect(page.locator(".error:visible")).to_have_count(0)
+    assert page.evaluate(IS_THIS_PAGE)
+    assert (draft(api_of, made)["name"], draft(api_of, made)["instructions"]) == ("Better", "Kept.")
