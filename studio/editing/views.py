@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -15,85 +15,28 @@ from editor_client.shared import canonical
 from studio import extensions
 from studio.diff.fields import differences
 from studio.editing import in_place
+from studio.editing.base import EditablePage
 from studio.editing.choices import known_names
+from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to
 from studio.error_pages import wants_json
-from studio.examples.form import ContextForm
-from studio.examples.stored import Examples
 from studio.forms.inputs import Input, controls_of
-from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, titles, words_of
+from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
-from studio.resources.base import ResourcePage
 from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain import snapshots
 from versioning.domain.access import Right
-from versioning.domain.config import Config, ConfigSchema
-from versioning.domain.errors import EditConflict, IdTaken, Invalid, NotFound
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.errors import EditConflict, IdTaken, Invalid
 from versioning.serving.resolution import Resolved
 
+TAKE_BOTH: Final = "both"
+"""The value of `then` to show a form with the changes of both people after a conflict."""
 UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
-
-
-def _half_a_budget() -> PageBudget:
-    """Return the budget of one of two comparisons on a page."""
-    whole = PageBudget()
-    return PageBudget(
-        characters=whole.characters // 2,
-        lines=whole.lines // 2,
-        changes=whole.changes // 2,
-        steps=whole.steps // 2,
-    )
-
-
-class EditablePage(ResourcePage):
-    """A page about the version that the next edit starts from."""
-
-    @cached_property
-    def base(self) -> Snapshot | None:
-        """The version to start from: the latest, or the published one for callers who may not read drafts.
-
-        None for an agent that is only defined in code.
-        """
-        if self.resource is None:
-            return None
-        return self.resource.base if self.may(Right.READ_DRAFTS) else self.resource.active
-
-    @property
-    def config(self) -> Config:
-        """The configuration of the version to start from."""
-        return self.base.config if self.base else {}
-
-    @property
-    def schema(self) -> ConfigSchema:
-        """The schema of the resource's versions."""
-        return self.collection.schema_of(self.resource_id)
-
-    def config_of(self, version_id: str) -> Config | None:
-        """Return the configuration of a version: empty without an id, None if the version is gone."""
-        if not version_id:
-            return {}
-        if self.base and self.base.version_id == version_id:
-            return self.config
-        try:
-            return self.collection.version(self.resource_id, version_id, by=self.caller).version.config
-        except NotFound:
-            return None
-
-    def context_form(self, *configs: Config, drafts: bool) -> ContextForm:
-        """Return an empty form for a context; `drafts` are those of prompt blocks in the configurations."""
-        examples = Examples.of(self.kind, self.resource_id, self.resource, self.caller)
-        return ContextForm.of(configs, examples, drafts=drafts)
-
-    def submission(self, controls: Input) -> Submission:
-        """Return the posted form, compared with the version that it began with."""
-        began_with = self.config_of(controls["base"].typed)
-        return Submission.read(controls, began_with, self.config, self.schema.names)
 
 
 class EditPage(EditablePage):
@@ -115,6 +58,8 @@ class EditPage(EditablePage):
         controls = submission.controls
         if controls["then"].typed == unsaved.RESTORE:
             return self._restored(submission)
+        if controls["then"].typed == TAKE_BOTH:
+            return self._both(submission)
         try:
             submission.check(self.schema)
             saved = self._save(submission)
@@ -231,25 +176,33 @@ class EditPage(EditablePage):
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
 
-    def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
+    def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
         """Show what another person saved, and the form to save on top of it."""
         self._forget()
-        before, latest = submission.began_with, self.config
-        # Two comparisons and the form are on one page.
-        theirs = differences(before, latest, self.schema, _half_a_budget()) if before is not None else []
-        yours = differences(latest, {**latest, **submission.changed}, self.schema, _half_a_budget())
-        their_names = {field.name for field in theirs}
-        conflict = {
-            "is_gone": before is None,
-            "theirs": theirs,
-            "yours": yours,
-            "mine": titles(submission.changed),
-            "both": titles(name for name in submission.changed if name in their_names),
-        }
+        conflict = Conflict.of(submission, self.config, self.schema)
         controls = submission.on_top_of(self.config)
-        return self._form(
-            controls, status=status, conflict=conflict, is_typed=True, restored=restored, **self._saves_on()
-        )
+        shown = {
+            "conflict": conflict,
+            "began": submission.controls["base"].typed,
+            **context,
+            **self._saves_on(),
+        }
+        return self._form(controls, status=status, is_typed=True, **shown)
+
+    def _both(self, submission: Submission) -> HttpResponse:
+        """Show the form with the changes of both people, which nothing has saved yet.
+
+        The form of the page about the conflict is on top of what was saved by then; `began` is the version
+        that it began with before.
+        """
+        began = submission.controls["began"].typed
+        submission = replace(submission, began_with=self.config_of(began))
+        merged = merged_with(submission, self.config, self.schema)
+        if merged is None or merged.overlaps:
+            return self._conflict(submission, began=began)
+        changes = differences(self.config, merged.config, self.schema, PageBudget())
+        controls = submission.showing(merged.config)
+        return self._form(controls, is_typed=True, taken=changes, **self._saves_on())
 
     def _saves_on(self) -> dict[str, Any]:
         """Return the hidden fields that name the version of the form."""

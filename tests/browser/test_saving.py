@@ -220,3 +220,50 @@ def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of:
     expect(page.locator(".error:visible")).to_have_count(0)
     assert page.evaluate(IS_THIS_PAGE)
     assert (draft(api_of, made)["name"], draft(api_of, made)["instructions"]) == ("Better", "Kept.")
+
+
+def test_two_people_take_both(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    text_of(page).fill("Be kind.\nBe brief.")
+    save(page)
+    other = edit(enter, "paula", made)
+    text_of(other).fill("Be kind.\nBe brief.\nThank them.")
+    save(other)
+    text_of(page).fill("Be very kind.\nBe brief.")
+    page.get_by_label("Name", exact=True).first.fill("Renamed")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("alert")).to_contain_text("You both changed Instructions")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Take both").click()
+    expect(page.get_by_text("Both are in the form now.")).to_be_visible()
+    expect(control(page)).to_have_value("Be very kind.\nBe brief.\nThank them.")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    copies(page, 1)
+    assert versions(api_of, made) == [3, 2, 1]
+    save(page)
+    copies(page, 0)
+    expect(page.get_by_text("Both are in the form now.")).to_have_count(0)
+    expect(page.locator("#content")).not_to_contain_text("What saving both would change now")
+    saved = draft(api_of, made)
+    assert (saved["name"], saved["instructions"]) == ("Renamed", "Be very kind.\nBe brief.\nThank them.")
+    editor(page).press("End")
+    page.keyboard.type("!")
+    save(page)
+    assert versions(api_of, made) == [5, 4, 3, 2, 1]
+
+
+def test_two_tabs_do_not_overwrite_each_other(enter: Enter, api_of: ApiOf, made: str) -> None:
+    first = edit(enter, "edgar", made)
+    second = first.context.new_page()
+    second.goto(f"versioning/agent/{made}/change/")
+    text_of(first).fill("From the first tab.")
+    save(first)
+    second.get_by_role("textbox", name="Description", exact=True).fill("From the second tab.")
+    second.get_by_role("button", name="Save draft").click()
+    expect(second.get_by_role("alert")).to_contain_text("edgar saved version 2")
+    second.get_by_role("button", name="Take both").click()
+    expect(second.get_by_text("Version 3 is saved as a draft.")).to_be_visible()
+    saved = draft(api_of, made)
+    assert saved["instructions"] == "From the first tab."
+    assert saved["description"] == "From the second tab."
+    copies(first, 0)
