@@ -58,9 +58,9 @@ class _Merging:
             return ours
         if _same(base, ours):
             return theirs
-        match () if is_whole else (base, ours, theirs):
-            case (old, dict(), dict()) if old is _MISSING or isinstance(old, dict):
-                return self._members({} if old is _MISSING else old, ours, theirs)
+        match () if is_whole else ({} if base is _MISSING else base, ours, theirs):
+            case (dict() as old, dict(), dict()):
+                return self._members(old, ours, theirs)
             case (list(), list(), list()):
                 return self._entries(base, ours, theirs)
             case (str(), str(), str()):
@@ -92,8 +92,9 @@ class _Merging:
         return [self.value(*three) for three in zip(base, ours, theirs, strict=True)]
 
     def _lines(self, base: str, ours: str, theirs: str) -> str:
-        sides = (text.split("\n") for text in (base, ours, theirs))
-        return "\n".join(self._sequence(*sides, str, lambda _base, ours, _theirs: self.overlap(ours)))
+        old, own, other = (text.split("\n") for text in (base, ours, theirs))
+        both = self._sequence(old, own, other, str, lambda _base, ours, _theirs: self.overlap(ours))
+        return "\n".join(both)
 
     def _sequence(
         self,
@@ -104,9 +105,9 @@ class _Merging:
         both: Callable[[list[T], list[T], list[T]], list[T]],
     ) -> list[T]:
         """Return a sequence with both edits; `both` merges parts that both changed."""
-        keys = [[key(item) for item in side] for side in (base, ours, theirs)]
+        old_keys, own_keys, other_keys = ([key(item) for item in side] for side in (base, ours, theirs))
         merged: list[T] = []
-        for part in _parts(*keys, self.budget):
+        for part in _parts(old_keys, own_keys, other_keys, self.budget):
             old, own, other = (
                 [side[place] for place in places]
                 for side, places in zip((base, ours, theirs), part[:3], strict=True)

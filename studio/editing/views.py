@@ -19,6 +19,7 @@ from studio.editing.base import EditablePage
 from studio.editing.choices import known_names
 from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
+from studio.editing.presence import Others
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to
 from studio.error_pages import wants_json
@@ -220,7 +221,7 @@ class EditPage(EditablePage):
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         previewing = ("preview", "context") if self.kind.has_preview else ()
-        helpers = ("choices", "convert", "names", "reference", *previewing)
+        helpers = ("choices", "convert", "names", "present", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
@@ -231,6 +232,7 @@ class EditPage(EditablePage):
             panels=self.panels("edit", self.base, self.schema.names),
             obstacle=obstacle_to(self.resource, self.resource.latest, self.caller) if self.resource else None,
             publish_address=self.address("publish"),
+            present=Others.at(self),
             base_title=snapshots.title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),

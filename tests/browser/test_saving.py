@@ -267,3 +267,17 @@ def test_two_tabs_do_not_overwrite_each_other(enter: Enter, api_of: ApiOf, made:
     assert saved["instructions"] == "From the first tab."
     assert saved["description"] == "From the second tab."
     copies(first, 0)
+
+
+def test_one_sees_who_else_has_the_page_open(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.clock.install()
+    page.reload()
+    expect(page.locator("#present")).to_be_empty()
+    other = edit(enter, "paula", made)
+    expect(other.locator("#present")).to_contain_text("edgar has just opened this, too.")
+    with page.expect_response("**/present/"):
+        page.clock.fast_forward(20_000)
+    expect(page.locator("#present")).to_contain_text("paula has just opened this, too.")
+    expect(page.locator("#announced")).to_contain_text("paula has just opened this, too.")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []

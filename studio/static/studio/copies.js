@@ -6,7 +6,7 @@ const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
 const WAIT = 300;
 const ANSWERS_WITHIN = 200;
-const CAME_FROM = `unsaved-from:${location.pathname}`;
+const CAME_FROM = `unsaved-from:${form?.dataset.unsaved}`;
 
 // Which of all copies is the one of this page.
 const id = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
