@@ -64,6 +64,7 @@ async function renew(from = source, what = regions) {
   const text = await (await ask(from)).text();
   if (isPaused) return;
   const page = new DOMParser().parseFromString(text, "text/html");
+  if (from === location.href) document.title = page.title;
   const said = [];
   for (const region of what) {
     const fresh = page.getElementById(region.id);
@@ -143,9 +144,10 @@ function goOnListening() {
   goOn();
 }
 
-function isTypedInto(region) {
+// Neither what somebody types into nor the button that was just pressed is taken away.
+function isInUse(region) {
   const boxes = region.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox], [type=radio])");
-  return [...boxes].some((control) => control.value !== control.defaultValue);
+  return region.contains(document.getElementById("save-draft")) || [...boxes].some((control) => control.value !== control.defaultValue);
 }
 
 document.addEventListener("visibilitychange", goOn);
@@ -157,7 +159,7 @@ document.addEventListener("studio:saved", ({ detail }) => {
   if (!detail.news) return;
   address = new URL(detail.news, location.href);
   source = detail.source;
-  const untouched = [...document.querySelectorAll("[data-live][id], [data-after-save][id]")].filter((region) => !isTypedInto(region));
+  const untouched = [...document.querySelectorAll("[data-live][id], [data-after-save][id]")].filter((region) => !isInUse(region));
   renew(location.href, untouched).catch(() => {}); // then it says what it said before
 });
 document.addEventListener("studio:signed-in", goOnListening);

@@ -3,7 +3,7 @@
 
 import { lost } from "./connection.js";
 import { put } from "./messages.js";
-import { problem } from "./session.js";
+import { problem, SIGNED_OUT } from "./session.js";
 import { typedInto } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
@@ -52,9 +52,11 @@ async function post(body) {
   }
 }
 
+// A page of errors, or the way to where one signs in: the session has ended a moment ago.
 function unexpected(answer) {
+  if (answer.type === "opaqueredirect") return SIGNED_OUT;
   if (answer.status >= AWAY) lost();
-  return interpolate(gettext("Not saved: the server answered %s. What you typed is still here."), [answer.status || 302]);
+  return interpolate(gettext("Not saved: the server answered %s. What you typed is still here."), [answer.status]);
 }
 
 function notSaved(text, submitter) {
@@ -78,7 +80,7 @@ function toPage(submitter) {
 }
 
 // What was wrong before may be right by now.
-function clearErrors() {
+function clearErrors(told) {
   for (const place of document.querySelectorAll("[data-errors]:not([hidden])")) {
     place.replaceChildren();
     place.hidden = true;
@@ -87,11 +89,11 @@ function clearErrors() {
     if (control.getAttribute("aria-describedby")?.startsWith("error-")) control.removeAttribute("aria-describedby");
     control.removeAttribute("aria-invalid");
   }
-  for (const notice of document.querySelectorAll("[data-until-saved]")) notice.remove();
+  for (const notice of document.querySelectorAll(told)) notice.remove();
 }
 
 function refused({ errors, problems }) {
-  clearErrors();
+  clearErrors(".notice-error[data-until-saved]");
   const unplaced = [...problems];
   let first = null;
   for (const [name, texts] of Object.entries(errors)) {
@@ -126,7 +128,7 @@ function unfold(place) {
 }
 
 function saved(told, sent) {
-  clearErrors();
+  clearErrors("[data-until-saved]");
   if (told.messages) goOn(told, sent);
   else {
     document.dispatchEvent(new CustomEvent("studio:saved", { detail: { sent } }));

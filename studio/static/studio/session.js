@@ -8,6 +8,8 @@ const { gettext, interpolate } = window;
 const frame = document.querySelector("form[data-person]");
 const PATIENCE = 10_000;
 
+export const SIGNED_OUT = gettext("You are signed out, so nothing was saved or changed. What you typed is still here.");
+
 // Says who is signed in: nobody is null. Throws if there is no answer.
 export async function whoIsSignedIn() {
   const answer = await fetch(frame.dataset.session, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
@@ -27,7 +29,7 @@ export async function problem() {
     lost();
     return gettext("The service cannot be reached, so nothing was saved or changed. What you typed is still here.");
   }
-  if (!session) return gettext("You are signed out, so nothing was saved or changed. What you typed is still here.");
+  if (!session) return SIGNED_OUT;
   if (!isOfThePage(session)) {
     return interpolate(gettext("%(name)s is signed in in this browser by now, so nothing was saved or changed. What you typed is still here."), session, true);
   }

@@ -24,6 +24,7 @@ async function ask(whoIsSignedIn, isOfThePage) {
       attempt(dialog, event.target, whoIsSignedIn, isOfThePage).then((found) => { if (found) resolve(found); });
     });
   });
+  dialog.close(); // and the focus is where it was
   dialog.remove();
   if (session) document.dispatchEvent(new Event("studio:signed-in"));
   return session;
