@@ -79,11 +79,7 @@ class _Merging:
         return merged
 
     def _entries(self, base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
-        merged = self._sequence(base, ours, theirs, _key, self._pairs)
-        most = {key: max(counted) for key, counted in _counts(base, ours, theirs).items()}
-        if any(count > most[key] for key, count in Counter(map(_key, merged)).items() if key in most):
-            return self.overlap(ours)  # both moved the same entry, or added it: it would be there twice
-        return merged
+        return self._sequence(base, ours, theirs, _key, self._pairs)
 
     def _pairs(self, base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
         """Merge entries that both changed one by one, if none was added or removed."""
@@ -118,7 +114,8 @@ class _Merging:
                 merged += own
             else:
                 merged += other if _same(old, own) else both(old, own, other)
-        return merged
+        repeats = _is_repeated([key(item) for item in merged], old_keys, own_keys, other_keys)
+        return self.overlap(ours) if repeats else merged
 
 
 def merge(base: Config, ours: Config, theirs: Config, budget: PageBudget) -> Merge:
@@ -166,10 +163,14 @@ def _common(ours: Sequence[Run], theirs: Sequence[Run]) -> Iterator[tuple[int, i
             two = next(other, None)
 
 
-def _counts(*sides: list[Any]) -> dict[str, list[int]]:
-    """Return how often each entry is on each side."""
-    counted = [Counter(map(_key, side)) for side in sides]
-    return {key: [one[key] for one in counted] for key in set().union(*counted)}
+def _is_repeated(merged: list[str], *sides: list[str]) -> bool:
+    """Return whether an item is there more often than on any side; blank lines do not count.
+
+    Then both have moved it, or both have added it in different places.
+    """
+    counted = [Counter(side) for side in sides]
+    found = Counter(item for item in merged if item.strip())
+    return any(count > max(side[item] for side in counted) > 0 for item, count in found.items())
 
 
 def _key(entry: Any) -> str:

@@ -222,6 +222,23 @@ def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of:
     assert (draft(api_of, made)["name"], draft(api_of, made)["instructions"]) == ("Better", "Kept.")
 
 
+def test_a_refusal_is_shown_in_a_row_that_was_added(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    page.get_by_role("radio", name="Blocks").check()
+    page.get_by_role("button", name="Add prompt block").click()
+    added = page.locator(".block").nth(1)
+    picked = added.get_by_role("combobox", name="Prompt block")
+    picked.fill("no such/")
+    page.get_by_role("button", name="Save draft").click()
+    expect(added.locator(".error:visible")).to_have_count(1)
+    expect(picked).to_be_focused()
+    expect(picked).to_have_attribute("aria-invalid", "true")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Remove this block").nth(1).click()
+    save(page)
+    assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Write well."}]
+
+
 def test_two_people_take_both(enter: Enter, api_of: ApiOf, made: str) -> None:
     page = edit(enter, "edgar", made, width=NARROW)
     text_of(page).fill("Be kind.\nBe brief.")

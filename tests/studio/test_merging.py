@@ -13,6 +13,7 @@ from studio.diff.merging import Merge, merge
 from studio.limits import PageBudget
 
 LINES = st.lists(st.sampled_from(["Be kind.", "Be brief.", "", "Say why.", "Ask."]), max_size=8)
+ORDERS = st.lists(st.sampled_from("abcdef"), unique=True)
 TEXTS = LINES.map("\n".join)
 BLOCKS = st.one_of(
     st.fixed_dictionaries({"type": st.just("text"), "content": TEXTS}),
@@ -61,15 +62,16 @@ def test_a_field_that_both_changed_in_the_same_place_keeps_something_of_ours(
         assert all(not canonical.same(side, base.get(name, "-")) for side in both)
 
 
-@given(LINES, LINES, LINES)
-def test_no_line_comes_from_nowhere_and_no_common_line_is_lost(
+@given(ORDERS, ORDERS, ORDERS)
+def test_no_line_comes_from_nowhere_is_lost_or_repeated(
     base: list[str], ours: list[str], theirs: list[str]
 ) -> None:
     found = text(*("\n".join(side) for side in (base, ours, theirs)))
     if found is not None:
-        lines = set(found.split("\n"))
-        assert lines <= {*ours, *theirs, ""}
-        assert {*base} & {*ours} & {*theirs} <= lines
+        lines = found.split("\n")
+        assert {*lines} <= {*ours, *theirs, ""}
+        assert {*base} & {*ours} & {*theirs} <= {*lines}
+        assert len(lines) == len({*lines})
 
 
 @pytest.mark.parametrize(
