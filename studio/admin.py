@@ -30,6 +30,7 @@ from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
 from studio.editing.names import NamesPage
+from studio.editing.presence import PresencePage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
 from studio.history.detail import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
@@ -106,6 +107,7 @@ class ResourceAdmin(EditorAdmin):
             page("<str:resource>/convert/", ConvertPage, "convert"),
             page("<str:resource>/choices/", ChoicesPage, "choices"),
             page("<str:resource>/names/", NamesPage, "names"),
+            page("<str:resource>/present/", PresencePage, "present"),
             page("<str:resource>/reference/", ReferencePage, "reference"),
             *(preview if kind.has_preview else ()),
             *(trying_out if kind.has_preview else ()),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -38,8 +38,16 @@ def _address_behind(request: HttpRequest) -> str:
     return request.get_full_path() if is_page else came_from(request)
 
 
+def wants_json(request: HttpRequest) -> bool:
+    """Return whether a script asks for its answer in JSON, and not a browser for a page."""
+    return request.get_preferred_type(["text/html", "application/json"]) == "application/json"
+
+
 def error_page(request: HttpRequest, status: int, title: str, message: str, **context: str) -> HttpResponse:
-    """Return a page that describes the error in one sentence."""
+    """Return a page that describes the error in one sentence; to a script, `{"problems": […]}`."""
+    if wants_json(request):
+        sentences = [f"{title}.", translated(message)] if message else [f"{title}."]
+        return JsonResponse({"problems": [" ".join(sentences)]}, status=status)
     return framed(
         request, "studio/error.html", title=title, status=status, message=translated(message), **context
     ).render()
@@ -47,18 +55,12 @@ def error_page(request: HttpRequest, status: int, title: str, message: str, **co
 
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer a form with an invalid CSRF token: the browser was signed in or out since it was opened."""
-    return framed(
-        request,
-        "studio/error.html",
-        title=_("This page is too old"),
-        status=403,
-        message=_(
-            "Somebody has signed in or out in this browser since it was opened, so nothing was done. "
-            "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
-            "and it is offered to you."
-        ),
-        back_address=came_from(request),
-    ).render()
+    message = _(
+        "Somebody has signed in or out in this browser since it was opened, so nothing was done. "
+        "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
+        "and it is offered to you."
+    )
+    return error_page(request, 403, _("This page is too old"), message, back_address=came_from(request))
 
 
 def came_from(request: HttpRequest) -> str:

@@ -1,18 +1,25 @@
-"""Per-person data of the studio: preferences, saved filters, and examples of contexts.
+"""Per-person data of the studio: preferences, saved filters, examples of contexts, and open edit pages.
 
 None of it is versioned or logged: it does not affect what is served.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+import datetime
+from typing import Any, Final, Self
 from uuid import UUID
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 from editor_client.shared import canonical
 
 from versioning.domain.zones import MAX_NAME
+
+PRESENT: Final = datetime.timedelta(minutes=2)
+"""How long a person counts as present after the last sign of an open page."""
+NOTED: Final = datetime.timedelta(seconds=55)
+"""How old that sign becomes before a new one is written."""
 
 
 class Density(models.TextChoices):
@@ -138,3 +145,49 @@ class Example(models.Model):
         """The request context."""
         context: dict[str, Any] = canonical.parse(self.context_json)
         return context
+
+
+class PresenceQuerySet(models.QuerySet["Presence"]):
+    """Queries for open edit pages."""
+
+    def of_others(self, user_id: Any, **resource: Any) -> Self:
+        """Filter by resource, without this person, whoever came first at the front, with the accounts."""
+        others = self.filter(seen_at__gt=timezone.now() - PRESENT, **resource).exclude(user_id=user_id)
+        return others.select_related("user").order_by("since", "pk")
+
+    def note(self, user_id: Any, **resource: Any) -> None:
+        """Record that a person has the edit page of a resource open; writes at most once in `NOTED`."""
+        now = timezone.now()
+        found = self.filter(user_id=user_id, **resource).first()
+        if found is None or found.seen_at <= now - PRESENT:
+            # The pages that were closed meanwhile go, so that no person has many rows.
+            self.filter(user_id=user_id, seen_at__lte=now - PRESENT).delete()
+            self.update_or_create(user_id=user_id, **resource, defaults={"since": now, "seen_at": now})
+        elif found.seen_at <= now - NOTED:
+            self.filter(pk=found.pk).update(seen_at=now)
+
+
+class Presence(models.Model):
+    """That a person has the edit page of a resource open. Rows that are not renewed count for nothing."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=32)
+    """The slug of the kind of the resource."""
+    resource_id = models.CharField(max_length=200)
+    workspace_id = models.CharField(max_length=200)
+    """The workspace of the resource: another one may have the same id later."""
+    since = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+    objects = PresenceQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(name="present_at", fields=["kind", "resource_id", "seen_at"])]
+        constraints = [
+            models.UniqueConstraint(
+                name="present_once", fields=["user", "kind", "resource_id", "workspace_id"]
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.kind} {self.resource_id}"

@@ -9,10 +9,11 @@ from studio.views import StudioPage
 
 
 class SessionPage(StudioPage):
-    """The signed-in account, and the CSRF token for its forms."""
+    """The signed-in account, its name, and the CSRF token for its forms."""
 
     http_method_names = ["get"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Answer in JSON: `{"person": 7, "token": "…"}`; without a session, redirect like any page."""
-        return JsonResponse({"person": request.user.pk, "token": get_token(request)})
+        """Answer in JSON: `{"person": 7, "name": "…", "token": "…"}`; without a session, redirect."""
+        person = {"person": request.user.pk, "name": request.user.get_username()}
+        return JsonResponse({**person, "token": get_token(request)})

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
+from studio.editing.base import EditablePage
 from studio.editing.forms import EditForm
 from studio.editing.references import referred_to
-from studio.editing.views import EditablePage
 from studio.forms.inputs import controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
 from studio.forms.wording import OPERANDS, OPERATORS

@@ -201,9 +201,20 @@ class Submission:
 
     def on_top_of(self, latest: Config) -> Input:
         """Return the form of the latest configuration, with the typed changes applied to it."""
-        # Unreadable values were typed, too.
-        unread = [name for name in self.names if name in {_field_of(issue) for issue in self.reading.issues}]
-        form = rebased(latest, list(self.names), self.controls, [*self.changed, *unread])
+        return self._form_of(latest, [*self.changed, *self._unread])
+
+    def showing(self, config: Config) -> Input:
+        """Return the form of a configuration; what has no value there, because it is invalid, is as typed."""
+        return self._form_of(config, self._unread)
+
+    @property
+    def _unread(self) -> list[str]:
+        """The fields with values that cannot be read."""
+        broken = {_field_of(issue) for issue in self.reading.issues}
+        return [name for name in self.names if name in broken]
+
+    def _form_of(self, config: Config, as_typed: list[str]) -> Input:
+        form = rebased(config, list(self.names), self.controls, as_typed)
         for name in (*_OF_RECORD, "changeMessage"):
             form.children[name] = self.controls.child(name)
         return form

@@ -10,7 +10,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils.translation import gettext_lazy
 from editor_client.shared.instructions import referenced_blocks
 
-from studio.editing.views import EditablePage
+from studio.editing.base import EditablePage
 from studio.forms.context import declared_values
 from studio.forms.context_names import names_in
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind

@@ -2,95 +2,42 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared import canonical
 
 from studio import extensions
 from studio.diff.fields import differences
+from studio.editing import in_place
+from studio.editing.base import EditablePage
 from studio.editing.choices import known_names
+from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
+from studio.editing.presence import Others
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to
-from studio.examples.form import ContextForm
-from studio.examples.stored import Examples
+from studio.error_pages import wants_json
 from studio.forms.inputs import Input, controls_of
-from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, titles, words_of
+from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
-from studio.resources.base import ResourcePage
 from studio.translation import translated
 from studio.versions import title_of
 from versioning.domain import snapshots
 from versioning.domain.access import Right
-from versioning.domain.config import Config, ConfigSchema
-from versioning.domain.errors import EditConflict, IdTaken, Invalid, NotFound
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.errors import EditConflict, IdTaken, Invalid
 from versioning.serving.resolution import Resolved
 
+TAKE_BOTH: Final = "both"
+"""The value of `then` to show a form with the changes of both people after a conflict."""
 UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
-
-
-def _half_a_budget() -> PageBudget:
-    """Return the budget of one of two comparisons on a page."""
-    whole = PageBudget()
-    return PageBudget(
-        characters=whole.characters // 2,
-        lines=whole.lines // 2,
-        changes=whole.changes // 2,
-        steps=whole.steps // 2,
-    )
-
-
-class EditablePage(ResourcePage):
-    """A page about the version that the next edit starts from."""
-
-    @cached_property
-    def base(self) -> Snapshot | None:
-        """The version to start from: the latest, or the published one for callers who may not read drafts.
-
-        None for an agent that is only defined in code.
-        """
-        if self.resource is None:
-            return None
-        return self.resource.base if self.may(Right.READ_DRAFTS) else self.resource.active
-
-    @property
-    def config(self) -> Config:
-        """The configuration of the version to start from."""
-        return self.base.config if self.base else {}
-
-    @property
-    def schema(self) -> ConfigSchema:
-        """The schema of the resource's versions."""
-        return self.collection.schema_of(self.resource_id)
-
-    def config_of(self, version_id: str) -> Config | None:
-        """Return the configuration of a version: empty without an id, None if the version is gone."""
-        if not version_id:
-            return {}
-        if self.base and self.base.version_id == version_id:
-            return self.config
-        try:
-            return self.collection.version(self.resource_id, version_id, by=self.caller).version.config
-        except NotFound:
-            return None
-
-    def context_form(self, *configs: Config, drafts: bool) -> ContextForm:
-        """Return an empty form for a context; `drafts` are those of prompt blocks in the configurations."""
-        examples = Examples.of(self.kind, self.resource_id, self.resource, self.caller)
-        return ContextForm.of(configs, examples, drafts=drafts)
-
-    def submission(self, controls: Input) -> Submission:
-        """Return the posted form, compared with the version that it began with."""
-        began_with = self.config_of(controls["base"].typed)
-        return Submission.read(controls, began_with, self.config, self.schema.names)
 
 
 class EditPage(EditablePage):
@@ -112,17 +59,43 @@ class EditPage(EditablePage):
         controls = submission.controls
         if controls["then"].typed == unsaved.RESTORE:
             return self._restored(submission)
+        if controls["then"].typed == TAKE_BOTH:
+            return self._both(submission)
         try:
             submission.check(self.schema)
             saved = self._save(submission)
         except EditConflict:
-            return self._conflict(submission)
+            return self._conflict_in_place(submission) if self.is_in_place else self._conflict(submission)
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
+            if self.is_in_place:
+                return in_place.refused(controls, unplaced)
             # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
-        return unsaved.saved(request, self._after(saved, then=controls["then"].typed))
+        is_new = saved is not None and (self.base is None or saved.version.version_id != self.base.version_id)
+        return self._saved(saved, submission, is_new=is_new)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether a script sent the form, and the page stays open."""
+        return wants_json(self.request)
+
+    def _saved(self, saved: Resolved[Any] | None, submission: Submission, *, is_new: bool) -> HttpResponse:
+        """Answer a form that was saved, or that changes nothing."""
+        redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
+        if not self.is_in_place:
+            return unsaved.saved(self.request, redirect)
+        if saved is not None:
+            self._forget()
+            self.resource = saved.resource
+        self._hear_of_others()  # what was saved here is no news to this page
+        saves_on = self._saves_on()
+        news = {"news": self.news_address, "source": self._news_since(saves_on["base"])}
+        title = snapshots.title_of(self.base) if self.base else ""
+        return in_place.saved(
+            self.request, redirect, self.address("change"), {**saves_on, "title": title, **news}
+        )
 
     def _to_read(self) -> HttpResponse:
         """Return the live version as a read-only page, for people who may not change it."""
@@ -156,12 +129,11 @@ class EditPage(EditablePage):
             # The override was made in the meantime: a conflict like any other.
             raise EditConflict({}) from None
 
-    def _after(self, saved: Resolved[Any] | None, *, then: str) -> HttpResponse:
+    def _after(self, saved: Resolved[Any] | None, *, then: str, is_new: bool) -> HttpResponseRedirect:
         if saved is None:
             return self.back("change", str(UNCHANGED), level=messages.INFO)
         for warning in first_of([translated(warning.message) for warning in saved.warnings], MAX_MESSAGES):
             self.tell(warning)
-        is_new = self.base is None or saved.version.version_id != self.base.version_id
         message = (
             _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""
         )
@@ -182,26 +154,56 @@ class EditPage(EditablePage):
             return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
         return self._conflict(submission, status=200, restored=True)
 
-    def _conflict(self, submission: Submission, *, status: int = 409, restored: bool = False) -> HttpResponse:
-        """Show what another person saved, and the form to save on top of it."""
+    def _conflict_in_place(self, submission: Submission) -> HttpResponse:
+        """Answer a script after a conflict, unless what it sent is what was saved last.
+
+        That is so if the form was saved before, and only the answer was lost.
+        """
+        self._forget()
+        began = submission.began_with
+        is_saved = (
+            self.resource is not None
+            and began is not None
+            and not submission.metadata
+            and canonical.same(self.config, self.schema.merged(began, submission.changed))
+        )
+        if self.resource is None or not is_saved:
+            return in_place.conflict()
+        saved = Resolved(resource=self.resource, version=self.resource.base)
+        return self._saved(saved, submission, is_new=bool(submission.changed))
+
+    def _forget(self) -> None:
+        """Forget what was read of the resource: it has changed since."""
         for known in ("resource", "base", "summary"):
             self.__dict__.pop(known, None)
-        before, latest = submission.began_with, self.config
-        # Two comparisons and the form are on one page.
-        theirs = differences(before, latest, self.schema, _half_a_budget()) if before is not None else []
-        yours = differences(latest, {**latest, **submission.changed}, self.schema, _half_a_budget())
-        their_names = {field.name for field in theirs}
-        conflict = {
-            "is_gone": before is None,
-            "theirs": theirs,
-            "yours": yours,
-            "mine": titles(submission.changed),
-            "both": titles(name for name in submission.changed if name in their_names),
-        }
+
+    def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
+        """Show what another person saved, and the form to save on top of it."""
+        self._forget()
+        conflict = Conflict.of(submission, self.config, self.schema)
         controls = submission.on_top_of(self.config)
-        return self._form(
-            controls, status=status, conflict=conflict, is_typed=True, restored=restored, **self._saves_on()
-        )
+        shown = {
+            "conflict": conflict,
+            "began": submission.controls["base"].typed,
+            **context,
+            **self._saves_on(),
+        }
+        return self._form(controls, status=status, is_typed=True, **shown)
+
+    def _both(self, submission: Submission) -> HttpResponse:
+        """Show the form with the changes of both people, which nothing has saved yet.
+
+        The form of the page about the conflict is on top of what was saved by then; `began` is the version
+        that it began with before.
+        """
+        began = submission.controls["began"].typed
+        submission = replace(submission, began_with=self.config_of(began))
+        merged = merged_with(submission, self.config, self.schema)
+        if merged is None or merged.overlaps:
+            return self._conflict(submission, began=began)
+        changes = differences(self.config, merged.config, self.schema, PageBudget())
+        controls = submission.showing(merged.config)
+        return self._form(controls, is_typed=True, taken=changes, **self._saves_on())
 
     def _saves_on(self) -> dict[str, Any]:
         """Return the hidden fields that name the version of the form."""
@@ -210,12 +212,16 @@ class EditPage(EditablePage):
             "base": self.base.version_id if self.base else "",
         }
 
+    def _news_since(self, base: str) -> str:
+        """Return the address at which the open page reads what has happened since."""
+        since = urlencode({"after": self.position, "base": base})
+        return f"{self.address('since')}?{since}"
+
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
-        since = urlencode({"after": self.position, "base": context["base"]})
         previewing = ("preview", "context") if self.kind.has_preview else ()
-        helpers = ("choices", "convert", "names", "reference", *previewing)
+        helpers = ("choices", "convert", "names", "present", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
             title=self.summary.name,
@@ -226,6 +232,7 @@ class EditPage(EditablePage):
             panels=self.panels("edit", self.base, self.schema.names),
             obstacle=obstacle_to(self.resource, self.resource.latest, self.caller) if self.resource else None,
             publish_address=self.address("publish"),
+            present=Others.at(self),
             base_title=snapshots.title_of(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),
@@ -236,6 +243,6 @@ class EditPage(EditablePage):
             refers=referred_to(controls, self.caller),
             context_form=context_form,
             addresses={name: self.address(name) for name in helpers},
-            live_source=f"{self.address('since')}?{since}",
+            live_source=self._news_since(context["base"]),
             **context,
         )

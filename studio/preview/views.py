@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from editor_client.shared.evaluation import Evaluation
 
+from studio.editing.base import EditablePage
 from studio.editing.forms import Submission
-from studio.editing.views import EditablePage
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.forms.inputs import controls_of

@@ -275,6 +275,7 @@ def test_the_undo_history_is_not_shown_to_another_person(enter: Enter, made: str
     editor(page).click()
     page.keyboard.type("Edgar's words. ")
     save(page)
+    page.reload()
     assert page.evaluate(KEPT) == 1
     page.once("dialog", lambda dialog: dialog.accept())
     sign_out(page)

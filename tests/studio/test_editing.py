@@ -83,7 +83,7 @@ def test_errors_are_shown_next_to_their_fields_and_typed_values_are_preserved(
     answer = edgar.save(kind, name=" ", description="typed by edgar", requestContextSchema="{")
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert 'id="error-name"' in page and 'id="error-requestContextSchema"' in page
+    assert 'aria-describedby="error-name"' in page and 'aria-describedby="error-requestContextSchema"' in page
     typed = controls(page, "edit-form")
     assert (typed["description"], typed["requestContextSchema"]) == ("typed by edgar", "{")
     assert len(versions(cast, kind)) == 4
@@ -111,7 +111,7 @@ def test_tags_are_typed_as_words_and_saved_without_a_version(cast: Cast, kind: K
     assert draft(cast, kind)["metadata"] == {"more": 2}
     assert len(versions(cast, kind)) == before
     refused = edgar.save(kind, tags="x" * 65)
-    assert refused.status_code == 400 and b'id="error-tags"' in refused.content
+    assert refused.status_code == 400 and b'aria-describedby="error-tags"' in refused.content
 
 
 def test_a_stale_save_is_refused_and_continues_on_top(cast: Cast, kind: Kind, edgar: Person) -> None:

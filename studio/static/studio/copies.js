@@ -6,17 +6,17 @@ const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
 const WAIT = 300;
 const ANSWERS_WITHIN = 200;
-const CAME_FROM = `unsaved-from:${location.pathname}`;
+const CAME_FROM = `unsaved-from:${form?.dataset.unsaved}`;
 
 // Which of all copies is the one of this page.
 const id = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
 
 function setUp() {
-  const { unsaved: about, saved: began } = form.dataset;
+  let { unsaved: about, saved: began } = form.dataset;
   const base = form.elements.base?.value ?? "";
-  const key = keyOf(about, base, id);
+  let key = keyOf(about, base, id);
   const now = () => JSON.stringify(typedInto(form));
-  const atFirst = form.hasAttribute("data-typed") ? null : now();
+  let atFirst = form.hasAttribute("data-typed") ? null : now();
   let waiting = null;
 
   function write() {
@@ -42,8 +42,17 @@ function setUp() {
   };
   document.addEventListener("studio:signs-out", forget);
   document.querySelector("[data-drop]")?.addEventListener("click", forget);
-  form.addEventListener("submit", () => {
+  // What was typed since then belongs to the version that was saved.
+  document.addEventListener("studio:saved", ({ detail }) => {
+    forget();
+    atFirst = JSON.stringify(detail.sent);
+    key = keyOf(about, form.elements.base?.value ?? "", id);
+    began = form.dataset.saved;
     write();
+  });
+  form.addEventListener("submit", (event) => {
+    write();
+    if (event.defaultPrevented) return; // it is saved in place
     const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
     Object.assign(named, { type: "hidden", name: "copy", value: id });
     leaveWord(key);

@@ -11,13 +11,14 @@ const typed = () => JSON.stringify(typedInto(form));
 
 function setUp() {
   const state = document.querySelector("[data-saved-state]");
-  const atFirst = form.hasAttribute("data-typed") ? null : typed();
+  let atFirst = form.hasAttribute("data-typed") ? null : typed();
   const isChanged = () => typed() !== atFirst;
   let leaving = false;
+  let said = "";
 
   const tell = () => {
     const changed = isChanged();
-    state.textContent = changed ? gettext("Not saved yet.") : "";
+    state.textContent = changed ? gettext("Not saved yet.") : said;
     // What stands in the way of the saved version may not stand in the way of what is typed.
     for (const button of document.querySelectorAll("[data-until-typed]")) button.disabled = !changed;
   };
@@ -27,14 +28,23 @@ function setUp() {
     if (leaving || !isChanged()) return;
     event.preventDefault();
   });
-  form.addEventListener("submit", () => {
+  form.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return; // it is saved in place
     leaving = true;
     noteScrolled();
+  });
+  document.addEventListener("studio:saved", ({ detail }) => {
+    atFirst = JSON.stringify(detail.sent);
+    said = gettext("Saved.");
+    tell();
   });
   // Signing out has asked already.
   document.addEventListener("studio:signs-out", () => { leaving = true; });
   // The form was not sent after all, or somebody comes back with the browser's button: the guard is on duty again.
-  document.addEventListener("studio:stays", () => { leaving = false; });
+  document.addEventListener("studio:stays", () => {
+    leaving = false;
+    tell();
+  });
   addEventListener("pageshow", () => { leaving = false; });
   // Enter in one of many fields is a slip, and would make a version.
   form.addEventListener("keydown", (event) => {

@@ -2,6 +2,8 @@
 // marked with `data-live`. What is typed is in none of them. Not by a stream: a browser has six connections
 // to a host, and every tab would hold one.
 
+import { lost } from "./connection.js";
+
 const { gettext, interpolate, ngettext } = window;
 const box = document.getElementById("live");
 const EVERY = 2000;
@@ -11,8 +13,8 @@ const PATIENCE = 10_000;
 const GROWS_OLD = 60_000; // "just now" is true for a minute
 const ENDS = new Set([401, 403, 404]);
 
-const address = new URL(box.dataset.ask, location.href);
-const source = box.dataset.source || location.href;
+let address = new URL(box.dataset.ask, location.href);
+let source = box.dataset.source || location.href;
 const regions = [...document.querySelectorAll("[data-live][id]")];
 let wait = EVERY;
 let timer = null;
@@ -58,12 +60,13 @@ function ring(unread) {
 
 const andMore = (first, count) => interpolate(ngettext("%(first)s And %(count)s more.", "%(first)s And %(count)s more.", count), { first, count }, true);
 
-async function renew() {
-  const text = await (await ask(source)).text();
+async function renew(from = source, what = regions) {
+  const text = await (await ask(from)).text();
   if (isPaused) return;
   const page = new DOMParser().parseFromString(text, "text/html");
+  if (from === location.href) document.title = page.title;
   const said = [];
-  for (const region of regions) {
+  for (const region of what) {
     const fresh = page.getElementById(region.id);
     if (fresh) said.push(...put(region, fresh));
   }
@@ -119,6 +122,7 @@ async function turn() {
     await look();
   } catch (problem) {
     isOver = problem instanceof Over;
+    if (!isOver) lost();
     // Not all tabs at once when the service is back.
     wait = Math.min(wait * (1.5 + Math.random()), AT_MOST);
     if (isOver) box.textContent = gettext("This page hears of no further changes. Load it again to go on.");
@@ -133,10 +137,33 @@ function goOn() {
   turn();
 }
 
+function goOnListening() {
+  if (isOver) box.textContent = "";
+  isOver = false;
+  wait = EVERY;
+  goOn();
+}
+
+// Neither what somebody types into nor the button that was just pressed is taken away.
+function isInUse(region) {
+  const boxes = region.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox], [type=radio])");
+  return region.contains(document.getElementById("save-draft")) || [...boxes].some((control) => control.value !== control.defaultValue);
+}
+
 document.addEventListener("visibilitychange", goOn);
 // What this page is sending is not news to it.
 document.addEventListener("submit", (event) => { isPaused = !event.defaultPrevented; });
 document.addEventListener("studio:stays", () => { isPaused = false; });
+// A save in place is no news to its page, which shows anew what it says of the saved version.
+document.addEventListener("studio:saved", ({ detail }) => {
+  if (!detail.news) return;
+  address = new URL(detail.news, location.href);
+  source = detail.source;
+  const untouched = [...document.querySelectorAll("[data-live][id], [data-after-save][id]")].filter((region) => !isInUse(region));
+  renew(location.href, untouched).catch(() => {}); // then it says what it said before
+});
+document.addEventListener("studio:signed-in", goOnListening);
+document.addEventListener("studio:answers", goOnListening);
 addEventListener("pageshow", (event) => {
   isPaused = false;
   if (event.persisted) goOn();

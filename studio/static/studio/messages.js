@@ -1,24 +1,23 @@
 // Messages float where one looks. What went well goes away by itself, unless somebody is at it; the rest stays
-// until it is put away. Other modules say something with `say(text, level)`.
+// until it is put away. Other modules say something with `say(text, level)`, or `put` nodes there.
 
 const { gettext } = window;
 const LASTS = 9000;
 const ICONS = { success: "check_circle", info: "info", debug: "info", warning: "warning", error: "error" };
 const PASSING = ["success", "info", "debug"];
 
-// A level is one of Django's: success, info, warning, error. A link has a `name` and an `address`, which opens
-// in a new tab.
-export function say(text, level = "info", link = null) {
+// A level is one of Django's: success, info, warning, error.
+export function say(text, level = "info") {
+  return put(level, [Object.assign(document.createElement("p"), { textContent: text })]);
+}
+
+// Returns the message, for whoever wants to take it away again.
+export function put(level, nodes) {
   const message = document.createElement("div");
   message.className = `notice notice-${level}`;
-  const words = document.createElement("p");
-  words.textContent = text;
-  if (link) {
-    const opens = { className: "link", href: link.address, target: "_blank", textContent: link.name };
-    words.append(" ", Object.assign(document.createElement("a"), opens));
-  }
-  message.append(words);
+  message.append(...nodes);
   show(message);
+  return message;
 }
 
 function region() {

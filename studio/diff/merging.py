@@ -1,0 +1,186 @@
+"""Two edits of the same configuration, taken together where they do not overlap. Pure.
+
+Objects are merged by member, lists by entry, texts by line: an edit counts where the other left the value as
+it was. Where both changed the same, the result has ours and names the field.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
+
+from editor_client.shared import canonical
+
+from studio.diff.alignment import Run, common_runs
+from studio.limits import PageBudget
+from versioning.domain.config import Config
+
+T = TypeVar("T")
+_MISSING: Final = object()
+_WHOLE: Final = frozenset({"model", "rules"})
+"""Members that are not divided: one person's provider with another's model is what nobody wrote."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge:
+    """Both edits of a configuration together."""
+
+    config: Config
+    overlaps: Sequence[str]
+    """The fields that both changed in the same place, in which the result has our value."""
+
+
+class _Part(NamedTuple):
+    """Corresponding parts of three sequences, as positions; `is_common` if all three are aligned."""
+
+    base: range
+    ours: range
+    theirs: range
+    is_common: bool
+
+
+@dataclass
+class _Merging:
+    """The work on one field."""
+
+    budget: PageBudget
+    has_overlap: bool = False
+
+    def overlap(self, ours: T) -> T:
+        self.has_overlap = True
+        return ours
+
+    def value(self, base: Any, ours: Any, theirs: Any, *, is_whole: bool = False) -> Any:
+        """Return a value with both edits; `_MISSING` stands for a member that is not there."""
+        if _same(ours, theirs) or _same(base, theirs):
+            return ours
+        if _same(base, ours):
+            return theirs
+        match () if is_whole else ({} if base is _MISSING else base, ours, theirs):
+            case (dict() as old, dict(), dict()):
+                return self._members(old, ours, theirs)
+            case (list(), list(), list()):
+                return self._entries(base, ours, theirs)
+            case (str(), str(), str()):
+                return self._lines(base, ours, theirs)
+        return self.overlap(ours)
+
+    def _members(
+        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        merged = {}
+        for name in {**base, **theirs, **ours}:
+            values = (side.get(name, _MISSING) for side in (base, ours, theirs))
+            value = self.value(*values, is_whole=name in _WHOLE)
+            if value is not _MISSING:
+                merged[name] = value
+        return merged
+
+    def _entries(self, base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
+        return self._sequence(base, ours, theirs, _key, self._pairs)
+
+    def _pairs(self, base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
+        """Merge entries that both changed one by one, if none was added or removed."""
+        if not len(base) == len(ours) == len(theirs):
+            return self.overlap(ours)
+        return [self.value(*three) for three in zip(base, ours, theirs, strict=True)]
+
+    def _lines(self, base: str, ours: str, theirs: str) -> str:
+        old, own, other = (text.split("\n") for text in (base, ours, theirs))
+        both = self._sequence(old, own, other, str, lambda _base, ours, _theirs: self.overlap(ours))
+        return "\n".join(both)
+
+    def _sequence(
+        self,
+        base: list[T],
+        ours: list[T],
+        theirs: list[T],
+        key: Callable[[T], str],
+        both: Callable[[list[T], list[T], list[T]], list[T]],
+    ) -> list[T]:
+        """Return a sequence with both edits; `both` merges parts that both changed."""
+        old_keys, own_keys, other_keys = ([key(item) for item in side] for side in (base, ours, theirs))
+        merged: list[T] = []
+        for part in _parts(old_keys, own_keys, other_keys, self.budget):
+            old, own, other = (
+                [side[place] for place in places]
+                for side, places in zip((base, ours, theirs), part[:3], strict=True)
+            )
+            if part.is_common:
+                merged += [self.value(*three) for three in zip(old, own, other, strict=True)]
+            elif _same(own, other) or _same(old, other):
+                merged += own
+            else:
+                merged += other if _same(old, own) else both(old, own, other)
+        repeats = _is_repeated([key(item) for item in merged], old_keys, own_keys, other_keys)
+        return self.overlap(ours) if repeats else merged
+
+
+def merge(base: Config, ours: Config, theirs: Config, budget: PageBudget) -> Merge:
+    """Return both edits of a configuration; the work of aligning texts and lists is charged to the budget.
+
+    Once it is spent, edits of the same text or list count as overlapping.
+    """
+    merged, overlaps = {}, []
+    for name in {**base, **theirs, **ours}:
+        merging = _Merging(budget)
+        values = (side.get(name, _MISSING) for side in (base, ours, theirs))
+        value = merging.value(*values, is_whole=name in _WHOLE)
+        if value is not _MISSING:
+            merged[name] = value
+        if merging.has_overlap:
+            overlaps.append(name)
+    return Merge(config=merged, overlaps=overlaps)
+
+
+def _parts(base: list[str], ours: list[str], theirs: list[str], budget: PageBudget) -> Iterator[_Part]:
+    """Yield the parts of three sequences in order: those that are common to all, and those between."""
+    i = j = k = 0
+    runs = _common(common_runs(base, ours, budget), common_runs(base, theirs, budget))
+    for start, own, other, length in [*runs, (len(base), len(ours), len(theirs), 0)]:
+        between = _Part(range(i, start), range(j, own), range(k, other), is_common=False)
+        if any(between[:3]):
+            yield between
+        i, j, k = start + length, own + length, other + length
+        if length:
+            yield _Part(range(start, i), range(own, j), range(other, k), is_common=True)
+
+
+def _common(ours: Sequence[Run], theirs: Sequence[Run]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield where the runs of both alignments with the base meet: three positions, and a length."""
+    own, other = iter(ours), iter(theirs)
+    one, two = next(own, None), next(other, None)
+    while one and two:
+        start = max(one.before, two.before)
+        ends = (one.before + one.length, two.before + two.length)
+        if start < min(ends):
+            yield start, start - one.before + one.after, start - two.before + two.after, min(ends) - start
+        if ends[0] <= ends[1]:
+            one = next(own, None)
+        else:
+            two = next(other, None)
+
+
+def _is_repeated(merged: list[str], *sides: list[str]) -> bool:
+    """Return whether an item is there more often than on any side; blank lines do not count.
+
+    Then both have moved it, or both have added it in different places.
+    """
+    counted = [Counter(side) for side in sides]
+    found = Counter(item for item in merged if item.strip())
+    return any(count > max(side[item] for side in counted) > 0 for item, count in found.items())
+
+
+def _key(entry: Any) -> str:
+    """Return what identifies an entry of a list: its id, or all of it."""
+    if isinstance(entry, Mapping) and isinstance(entry.get("id"), str):
+        return canonical.dump({"id": entry["id"]})
+    return canonical.dump(entry)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is _MISSING or other is _MISSING:
+        return one is other
+    return canonical.same(one, other)

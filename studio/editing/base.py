@@ -1,0 +1,60 @@
+"""The base of the pages about the version that the next edit starts from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from studio.editing.forms import Submission
+from studio.examples.form import ContextForm
+from studio.examples.stored import Examples
+from studio.forms.inputs import Input
+from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
+from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.errors import NotFound
+from versioning.domain.snapshots import Snapshot
+
+
+class EditablePage(ResourcePage):
+    """A page about the version that the next edit starts from."""
+
+    @cached_property
+    def base(self) -> Snapshot | None:
+        """The version to start from: the latest, or the published one for callers who may not read drafts.
+
+        None for an agent that is only defined in code.
+        """
+        if self.resource is None:
+            return None
+        return self.resource.base if self.may(Right.READ_DRAFTS) else self.resource.active
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the version to start from."""
+        return self.base.config if self.base else {}
+
+    @property
+    def schema(self) -> ConfigSchema:
+        """The schema of the resource's versions."""
+        return self.collection.schema_of(self.resource_id)
+
+    def config_of(self, version_id: str) -> Config | None:
+        """Return the configuration of a version: empty without an id, None if the version is gone."""
+        if not version_id:
+            return {}
+        if self.base and self.base.version_id == version_id:
+            return self.config
+        try:
+            return self.collection.version(self.resource_id, version_id, by=self.caller).version.config
+        except NotFound:
+            return None
+
+    def context_form(self, *configs: Config, drafts: bool) -> ContextForm:
+        """Return an empty form for a context; `drafts` are those of prompt blocks in the configurations."""
+        examples = Examples.of(self.kind, self.resource_id, self.resource, self.caller)
+        return ContextForm.of(configs, examples, drafts=drafts)
+
+    def submission(self, controls: Input) -> Submission:
+        """Return the posted form, compared with the version that it began with."""
+        began_with = self.config_of(controls["base"].typed)
+        return Submission.read(controls, began_with, self.config, self.schema.names)

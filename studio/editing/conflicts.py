@@ -1,0 +1,75 @@
+"""Two people who edit the same: what each has changed, and whether both can be taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from studio.diff.fields import FieldDifference, differences
+from studio.diff.merging import Merge, merge
+from studio.editing.forms import Submission
+from studio.forms.fields import too_large
+from studio.forms.wording import titles
+from studio.limits import PageBudget
+from versioning.domain.config import Config, ConfigSchema
+
+
+def _half_a_budget() -> PageBudget:
+    """Return the budget of one of two comparisons on a page."""
+    whole = PageBudget()
+    return PageBudget(
+        characters=whole.characters // 2,
+        lines=whole.lines // 2,
+        changes=whole.changes // 2,
+        steps=whole.steps // 2,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conflict:
+    """A form, and what was saved since it was opened."""
+
+    is_gone: bool
+    """Whether the version that the form began with is gone."""
+    theirs: Sequence[FieldDifference]
+    yours: Sequence[FieldDifference]
+    """What saving the form would change now."""
+    mine: Sequence[str]
+    """The titles of the fields that were changed in the form."""
+    both: Sequence[str]
+    """The titles of the fields that both changed."""
+    overlapping: Sequence[str]
+    """The titles of those that both changed in the same place."""
+    can_take_both: bool
+
+    @classmethod
+    def of(cls, submission: Submission, latest: Config, schema: ConfigSchema) -> Conflict:
+        """Compare a form with the version it began with and with the latest one."""
+        before, changed = submission.began_with, submission.changed
+        theirs = differences(before, latest, schema, _half_a_budget()) if before is not None else []
+        their_names = {field.name for field in theirs}
+        merged = merged_with(submission, latest, schema)
+        return cls(
+            is_gone=before is None,
+            theirs=theirs,
+            yours=differences(latest, {**latest, **changed}, schema, _half_a_budget()),
+            mine=titles(changed),
+            both=titles(name for name in changed if name in their_names),
+            overlapping=titles(name for name in changed if merged and name in merged.overlaps),
+            can_take_both=bool(changed and theirs) and merged is not None and not merged.overlaps,
+        )
+
+
+def merged_with(submission: Submission, latest: Config, schema: ConfigSchema) -> Merge | None:
+    """Return the changes of a form together with those that were saved since it was opened.
+
+    None if that cannot be said or shown: the version that the form began with is gone, or a changed field is
+    too large for a form.
+    """
+    if submission.began_with is None:
+        return None
+    mine = schema.merged(submission.began_with, submission.changed)
+    merged = merge(submission.began_with, mine, latest, _half_a_budget())
+    large: Any = too_large(merged.config, list(submission.names))
+    return None if set(large) & {*submission.changed} else merged

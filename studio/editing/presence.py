@@ -1,0 +1,76 @@
+"""Who else has an edit page open: people who may save there, as long as their pages say so."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.timesince import timesince
+from editor_client.shared import ids
+
+from studio.models import Presence
+from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
+from versioning.domain.errors import NotFound
+
+SHOWN: Final = 5
+"""The maximum number of people who are named."""
+_COUNTED: Final = 100
+_MOMENT: Final = datetime.timedelta(minutes=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Present:
+    """A person who has the page open."""
+
+    name: str
+    duration: str
+    """For how long, in words; empty for less than a minute."""
+
+    @classmethod
+    def of(cls, row: Presence) -> Self:
+        """Return a person with the time since they opened the page."""
+        now = timezone.now()
+        duration = timesince(row.since, now, depth=1) if now - row.since >= _MOMENT else ""
+        return cls(name=row.user.get_username(), duration=duration)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """The other people who have the page open."""
+
+    named: Sequence[Present] = ()
+    more: int = 0
+
+    @classmethod
+    def at(cls, page: ResourcePage) -> Self:
+        """Return who else has the edit page of a resource open."""
+        rows = list(Presence.objects.of_others(page.caller.user_id, **_resource(page))[:_COUNTED])
+        return cls(named=[Present.of(row) for row in rows[:SHOWN]], more=max(len(rows) - SHOWN, 0))
+
+
+class PresencePage(ResourcePage):
+    """What an open edit page sends from time to time: that it is open. Returns who else is there."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Record that the person is there, and return the fragment about the others."""
+        if ids.problem(self.resource_id) is not None:
+            raise NotFound
+        self.require(Right.SAVE)
+        Presence.objects.note(self.caller.user_id, **_resource(self))
+        return TemplateResponse(request, "studio/editing/present.html", {"present": Others.at(self)})
+
+
+def _resource(page: ResourcePage) -> dict[str, str]:
+    return {
+        "kind": page.kind.slug,
+        "resource_id": page.resource_id,
+        "workspace_id": page.workspace_id,
+    }

@@ -1,0 +1,300 @@
+"""Saving without leaving the page: what it says, and what it keeps when it could not save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.prompts import control, editor
+from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
+from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_unsaved import copies
+from tests.support.api import AGENTS
+from tests.support.remote import connected
+from tests.support.service import running_service
+from tests.support.studio_cast import PASSWORD, make_cast
+
+__all__ = ["made"]
+
+MARK = "() => { window.isThisPage = true; }"
+IS_THIS_PAGE = "() => window.isThisPage === true"
+
+
+def versions(api_of: ApiOf, agent_id: str) -> list[int]:
+    found = api_of("edgar").get(AGENTS.url(agent_id, "versions")).body["versions"]
+    return [version["versionNumber"] for version in found]
+
+
+def state(page: Page) -> str:
+    return page.locator("[data-saved-state]").inner_text()
+
+
+def test_a_save_leaves_the_page_where_it_is_and_the_next_one_goes_on_from_it(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    page.evaluate(MARK)
+    address = page.url
+    text_of(page).fill("Write better.")
+    page.get_by_label("What you changed, and why").fill("Better than well")
+    save(page)
+    expect(page.locator("#state-chips")).to_contain_text("Unpublished changes")
+    expect(page.locator("#pointers")).to_contain_text("Version 2 · edgar · just now")
+    expect(page.get_by_label("What you changed, and why")).to_have_value("")
+    assert (state(page), page.url) == ("Saved.", address)
+    copies(page, 0)
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    # The words are still the editor's own: what was typed before the save can be undone.
+    editor(page).press("Control+z")
+    expect(control(page)).to_have_value("Write well.")
+    expect(page.locator("[data-saved-state]")).to_have_text("Not saved yet.")
+    copies(page, 1)
+    editor(page).press("Control+s")
+    expect(page.locator("#pointers")).to_contain_text("Version 3")
+    copies(page, 0)
+    assert page.evaluate(IS_THIS_PAGE)
+    assert versions(api_of, made) == [3, 2, 1]
+    page.get_by_role("link", name="Home").click()  # nothing asks: all of it is saved
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    page.go_back()
+    expect(control(page)).to_have_value("Write well.")
+
+
+def test_what_is_typed_during_a_save_is_not_saved_yet(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Sent.")
+
+    def answer_late(route: object) -> None:
+        editor(page).press("End")
+        page.keyboard.type(" Typed later.")
+        route.continue_()  # type: ignore[attr-defined]
+
+    page.route("**/change/", answer_late, times=1)
+    save(page)
+    expect(page.locator("[data-saved-state]")).to_have_text("Not saved yet.")
+    assert draft(api_of, made)["instructions"] == "Sent."
+    copies(page, 1)
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.locator("#pointers")).to_contain_text("Version 3")
+    assert draft(api_of, made)["instructions"] == "Sent. Typed later."
+
+
+def test_after_the_end_of_the_session_one_signs_in_over_the_page(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.evaluate(MARK)
+    text_of(page).fill("Typed by Edgar.")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save draft").click()
+    dialog = page.get_by_role("dialog", name="You are signed out")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    assert serious_problems(page) == []
+    dialog.get_by_label("Password").fill("not the password")
+    dialog.get_by_role("button", name="Log in").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Please enter a correct username")
+    dialog.get_by_label("Username").fill("paula")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Log in").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("paula is signed in now, but this page is edgar")
+    assert versions(api_of, made) == [1]
+    dialog.get_by_label("Username").fill("edgar")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    expect(dialog).to_have_count(0)
+    assert page.evaluate(IS_THIS_PAGE)
+    latest = api_of("edgar").get(AGENTS.url(made, "versions")).body["versions"][0]
+    assert (latest["authorId"], latest["instructions"]) == ("edgar", "Typed by Edgar.")
+
+
+def test_a_closed_dialog_saves_nothing_and_asks_again(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Typed by Edgar.")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save draft").click()
+    page.get_by_role("dialog").press("Escape")
+    expect(page.get_by_text("You are signed out, so nothing was saved")).to_be_visible()
+    page.get_by_role("button", name="Save again").click()
+    page.get_by_role("dialog").get_by_role("button", name="Not now").click()
+    expect(page.get_by_text("You are signed out, so nothing was saved")).to_be_visible()
+    expect(control(page)).to_have_value("Typed by Edgar.")
+    assert versions(api_of, made) == [1]
+
+
+def test_a_save_without_a_server_can_be_repeated_when_it_is_back(browser: Browser, tmp_path: Path) -> None:
+    with running_service(tmp_path) as service:
+        keys = make_cast(service)
+        with connected(service, keys["paula"]) as paula:
+            make(AGENTS, paula, "writer", name="Writer", instructions="Write well.")
+        context = browser.new_context(base_url=f"{service.url}/studio/")
+        page = context.new_page()
+        sign_in(page, "edgar")
+        page.goto("versioning/agent/writer/change/")
+        page.evaluate(MARK)
+        text_of(page).fill("Typed without a server.")
+        service.kill()
+        page.get_by_role("button", name="Save draft").click()
+        expect(page.get_by_text("The service cannot be reached, so nothing was saved")).to_be_visible()
+        banner = page.locator("[data-connection]")
+        expect(banner).to_contain_text("The service does not answer.")
+        service.start()
+        expect(banner).to_have_count(0)
+        page.get_by_role("button", name="Save again").click()
+        expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+        expect(page.get_by_text("The service cannot be reached")).to_have_count(0)
+        assert page.evaluate(IS_THIS_PAGE)
+        context.close()
+
+
+def test_a_banner_says_that_one_is_offline_until_one_is_back(
+    browser: Browser, enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    context = browser.new_context(
+        base_url=edit(enter, "edgar", made).url.partition("versioning/")[0],
+    )
+    page = context.new_page()
+    sign_in(page, "edgar")
+    page.goto(f"versioning/agent/{made}/change/")
+    text_of(page).fill("Typed in a tunnel.")
+    context.set_offline(True)
+    banner = page.locator("[data-connection]")
+    expect(banner).to_contain_text("You are offline.")
+    page.get_by_role("button", name="Save draft").click()
+    again = page.get_by_role("button", name="Save again")
+    expect(again).to_be_visible()
+    context.set_offline(False)
+    expect(banner).to_have_count(0)
+    again.click()
+    expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+    assert draft(api_of, made)["instructions"] == "Typed in a tunnel."
+    context.close()
+
+
+def test_a_save_whose_answer_was_lost_makes_no_second_version(
+    browser: Browser, enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    context = browser.new_context(
+        base_url=edit(enter, "edgar", made).url.partition("versioning/")[0],
+    )
+    page = context.new_page()
+    sign_in(page, "edgar")
+    page.goto(f"versioning/agent/{made}/change/")
+    text_of(page).fill("Saved, but who knows.")
+
+    def lose_the_answer(route: object) -> None:
+        route.fetch()  # type: ignore[attr-defined]
+        route.abort()  # type: ignore[attr-defined]
+
+    page.route("**/change/", lose_the_answer, times=1)
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("There was no answer, so this may not be saved.")).to_be_visible()
+    page.get_by_role("button", name="Save again").click()
+    expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
+    assert versions(api_of, made) == [2, 1]
+    context.close()
+
+
+def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    page.evaluate(MARK)
+    text_of(page).fill("Kept.")
+    name = page.get_by_label("Name", exact=True).first
+    name.fill("")
+    page.get_by_text("More settings").click()
+    page.get_by_text("Memory", exact=True).click()
+    page.get_by_label("Memory as JSON").fill("{")
+    page.get_by_text("More settings").click()
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("Not saved yet. The problems are named beside the fields")).to_be_visible()
+    expect(name).to_be_focused()
+    expect(page.locator("#error-name")).to_have_text("Must not be blank")
+    expect(name).to_have_attribute("aria-describedby", "error-name")
+    expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    name.fill("Better")
+    page.get_by_label("Memory as JSON").fill("")
+    save(page)
+    expect(page.locator(".error:visible")).to_have_count(0)
+    assert page.evaluate(IS_THIS_PAGE)
+    assert (draft(api_of, made)["name"], draft(api_of, made)["instructions"]) == ("Better", "Kept.")
+
+
+def test_a_refusal_is_shown_in_a_row_that_was_added(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made)
+    page.get_by_role("radio", name="Blocks").check()
+    page.get_by_role("button", name="Add prompt block").click()
+    added = page.locator(".block").nth(1)
+    picked = added.get_by_role("combobox", name="Prompt block")
+    picked.fill("no such/")
+    page.get_by_role("button", name="Save draft").click()
+    expect(added.locator(".error:visible")).to_have_count(1)
+    expect(picked).to_be_focused()
+    expect(picked).to_have_attribute("aria-invalid", "true")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Remove this block").nth(1).click()
+    save(page)
+    assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Write well."}]
+
+
+def test_two_people_take_both(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    text_of(page).fill("Be kind.\nBe brief.")
+    save(page)
+    other = edit(enter, "paula", made)
+    text_of(other).fill("Be kind.\nBe brief.\nThank them.")
+    save(other)
+    text_of(page).fill("Be very kind.\nBe brief.")
+    page.get_by_label("Name", exact=True).first.fill("Renamed")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("alert")).to_contain_text("You both changed Instructions")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    page.get_by_role("button", name="Take both").click()
+    expect(page.get_by_text("Both are in the form now.")).to_be_visible()
+    expect(control(page)).to_have_value("Be very kind.\nBe brief.\nThank them.")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    copies(page, 1)
+    assert versions(api_of, made) == [3, 2, 1]
+    save(page)
+    copies(page, 0)
+    expect(page.get_by_text("Both are in the form now.")).to_have_count(0)
+    expect(page.locator("#content")).not_to_contain_text("What saving both would change now")
+    saved = draft(api_of, made)
+    assert (saved["name"], saved["instructions"]) == ("Renamed", "Be very kind.\nBe brief.\nThank them.")
+    editor(page).press("End")
+    page.keyboard.type("!")
+    save(page)
+    assert versions(api_of, made) == [5, 4, 3, 2, 1]
+
+
+def test_two_tabs_do_not_overwrite_each_other(enter: Enter, api_of: ApiOf, made: str) -> None:
+    first = edit(enter, "edgar", made)
+    second = first.context.new_page()
+    second.goto(f"versioning/agent/{made}/change/")
+    text_of(first).fill("From the first tab.")
+    save(first)
+    second.get_by_role("textbox", name="Description", exact=True).fill("From the second tab.")
+    second.get_by_role("button", name="Save draft").click()
+    expect(second.get_by_role("alert")).to_contain_text("edgar saved version 2")
+    second.get_by_role("button", name="Take both").click()
+    expect(second.get_by_text("Version 3 is saved as a draft.")).to_be_visible()
+    saved = draft(api_of, made)
+    assert saved["instructions"] == "From the first tab."
+    assert saved["description"] == "From the second tab."
+    copies(first, 0)
+
+
+def test_one_sees_who_else_has_the_page_open(enter: Enter, made: str) -> None:
+    page = edit(enter, "edgar", made, width=NARROW)
+    page.clock.install()
+    page.reload()
+    expect(page.locator("#present")).to_be_empty()
+    other = edit(enter, "paula", made)
+    expect(other.locator("#present")).to_contain_text("edgar has just opened this, too.")
+    with page.expect_response("**/present/"):
+        page.clock.fast_forward(20_000)
+    expect(page.locator("#present")).to_contain_text("paula has just opened this, too.")
+    expect(page.locator("#announced")).to_contain_text("paula has just opened this, too.")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []

@@ -1,0 +1,111 @@
+"""Who else has an edit page open: only for those who may save there."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.http import HttpResponse
+from django.test.utils import CaptureQueriesContext
+
+from studio.models import Presence
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Kind
+from tests.support.factories import UserFactory
+from tests.support.forms import Person
+from tests.support.people import person
+from tests.support.studio import words_of
+from tests.support.window import page_of
+from versioning.domain.access import Role
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+def writer(cast: Cast, kind: Kind) -> Kind:
+    kind.make(cast.alice, autoPublish=True)
+    return kind
+
+
+def opens(name: str, kind: Kind, resource_id: str = "writer") -> HttpResponse:
+    """Let the script of an open page say that it is open."""
+    answer: Any = Person(name).client.post(page_of(kind, "present", resource_id))
+    return answer
+
+
+def pass_time(**duration: float) -> None:
+    passed = datetime.timedelta(**duration)
+    Presence.objects.update(since=F("since") - passed, seen_at=F("seen_at") - passed)
+
+
+def writes(name: str, kind: Kind) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert opens(name, kind).status_code == 200
+    changes = ("INSERT", "UPDATE", "DELETE")
+    return sum(query["sql"].startswith(changes) for query in queries if "presence" in query["sql"])
+
+
+def test_people_who_may_save_see_who_else_has_the_page_open(writer: Kind) -> None:
+    assert words_of(opens("edgar", writer)) == ""
+    assert words_of(opens("paula", writer)) == "edgar has just opened this, too."
+    for _ in range(5):
+        pass_time(minutes=1)
+        opens("edgar", writer)
+    assert "edgar has this open, too (for 5 minutes)." in words_of(Person("paula").get(writer))
+    assert "paula has" not in words_of(Person("edgar").get(writer))  # it was closed minutes ago
+
+
+def test_a_page_that_was_closed_and_opened_again_begins_anew(writer: Kind) -> None:
+    opens("edgar", writer)
+    pass_time(minutes=10)
+    opens("edgar", writer)
+    assert words_of(opens("paula", writer)) == "edgar has just opened this, too."
+    assert Presence.objects.filter(user__username="edgar").count() == 1
+
+
+def test_an_open_page_writes_at_most_once_a_minute(writer: Kind) -> None:
+    assert writes("edgar", writer) > 0
+    assert writes("edgar", writer) == 0
+    pass_time(seconds=50)
+    assert writes("edgar", writer) == 0
+    pass_time(seconds=10)
+    assert writes("edgar", writer) == 1
+
+
+def test_who_may_not_save_learns_nothing_and_leaves_nothing(cast: Cast, writer: Kind) -> None:
+    opens("edgar", writer)
+    assert [opens(name, writer).status_code for name in ("vera", "charlie")] == [403, 404]
+    assert opens("edgar", writer, "no-such").status_code == 404
+    assert opens("edgar", writer, "no such\x01").status_code == 404
+    assert Presence.objects.count() == 1
+    for name in ("vera", "charlie"):
+        assert "has just opened" not in words_of(Person(name).get(writer))
+    assert Person("edgar").get(writer, "present").status_code == 405
+
+
+def test_a_later_resource_with_the_same_id_has_other_people(cast: Cast, writer: Kind) -> None:
+    opens("edgar", writer)
+    cast.alice.delete(writer.url("writer"))
+    writer.make(cast.charlie, workspaceId="elsewhere")
+    assert words_of(opens("charlie", writer)) == ""
+
+
+def test_of_many_people_the_first_are_named(cast: Cast, writer: Kind) -> None:
+    opens("edgar", writer)
+    row = Presence.objects.values("kind", "resource_id", "workspace_id", "since", "seen_at").get()
+    people = [UserFactory(username=f"person-{number}") for number in range(6)]
+    Presence.objects.bulk_create([Presence(user=person, **row) for person in people])
+    said = words_of(opens("alice", writer))
+    assert "person-3" in said and "person-4" not in said
+    assert said.endswith("And 2 more people.")
+
+
+def test_an_agent_that_code_defines_has_an_edit_page_too(db: None, settings: Any) -> None:
+    settings.EDITOR_FRAMEWORK = "tests.support.code.framework"
+    for name in ("ada", "bert"):
+        person(name, default=Role.ADMIN)
+    opens("ada", AGENTS, "answers")
+    assert words_of(opens("bert", AGENTS, "answers")) == "ada has just opened this, too."

@@ -1,0 +1,105 @@
+"""After a conflict: both edits together, where they do not overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from tests.conftest import Cast
+from tests.support.api import Kind
+from tests.support.forms import Person, controls
+from tests.support.studio import words_of
+
+TEXT = "Be kind.\n\nSay why.\n\nBe brief."
+BOTH = '<button class="button button-primary" type="submit" form="edit-form" name="then" value="{}"'
+
+
+@pytest.fixture
+def edgar(cast: Cast, kind: Kind) -> Person:
+    kind.make(cast.alice, text=TEXT, autoPublish=True)
+    return Person("edgar")
+
+
+def text_control(kind: Kind) -> str:
+    return "instructions.text" if kind.text == "instructions" else kind.text
+
+
+def form_of(answer: HttpResponse) -> dict[str, str]:
+    return controls(answer.content.decode(), "edit-form")
+
+
+def typed(kind: Kind, edgar: Person, text: str, **more: str) -> dict[str, str]:
+    return edgar.form(kind) | {text_control(kind): text} | more
+
+
+def draft(cast: Cast, kind: Kind) -> dict[str, Any]:
+    body: dict[str, Any] = cast.alice.get(kind.url("writer"), status="draft").body
+    return body
+
+
+def test_edits_of_different_lines_are_put_together_and_shown_before_they_are_saved(
+    cast: Cast, kind: Kind, edgar: Person
+) -> None:
+    form = typed(kind, edgar, TEXT.replace("kind", "very kind"), name="Renamed")
+    cast.alice.patch(kind.url("writer"), {kind.text: f"{TEXT}\nThank them.", "description": "Alice's"})
+    conflict = edgar.post(kind, form)
+    assert conflict.status_code == 409
+    assert BOTH.format("both") in conflict.content.decode()
+    assert "you have to choose" not in words_of(conflict)
+    both = edgar.post(kind, form_of(conflict) | {"then": "both"})
+    assert both.status_code == 200
+    assert "Both are in the form now. Nothing is saved yet" in words_of(both)
+    assert draft(cast, kind)["name"] != "Renamed"
+    page = both.content.decode()
+    shown = page[page.index("What saving both would change now") : page.index('id="edit-form"')]
+    assert "Renamed" in shown and "very" in shown
+    saved = form_of(both)
+    assert "began" not in saved
+    assert edgar.post(kind, saved).status_code == 302
+    after = draft(cast, kind)
+    assert after[kind.text] == f"{TEXT}\nThank them.".replace("kind", "very kind")
+    assert (after["name"], after["description"]) == ("Renamed", "Alice's")
+
+
+def test_edits_of_different_fields_are_in_the_form_already(cast: Cast, kind: Kind, edgar: Person) -> None:
+    form = edgar.form(kind) | {"name": "Renamed"}
+    cast.alice.patch(kind.url("writer"), {kind.text: "Alice's words"})
+    conflict = edgar.post(kind, form)
+    assert BOTH.format("edit") in conflict.content.decode()
+    assert edgar.post(kind, form_of(conflict) | {"then": "edit"}).status_code == 302
+    assert (draft(cast, kind)["name"], draft(cast, kind)[kind.text]) == ("Renamed", "Alice's words")
+
+
+def test_where_both_changed_the_same_place_one_has_to_choose(cast: Cast, kind: Kind, edgar: Person) -> None:
+    form = typed(kind, edgar, TEXT.replace("kind", "very kind"), name="Renamed")
+    cast.alice.patch(kind.url("writer"), {kind.text: TEXT.replace("kind", "stern"), "name": "Else"})
+    conflict = edgar.post(kind, form)
+    said = words_of(conflict)
+    assert "Take both" not in said
+    title = "Instructions" if kind.text == "instructions" else "Text"
+    assert f"In Name, {title} you changed the same place, so you have to choose." in said
+    # The button is not offered; what would press it all the same gets the same page.
+    again = edgar.post(kind, form_of(conflict) | {"then": "both"})
+    assert again.status_code == 409 and "you have to choose" in words_of(again)
+    assert form_of(again)[text_control(kind)].startswith("Be very kind.")
+
+
+def test_what_a_third_person_saves_meanwhile_is_taken_too(cast: Cast, kind: Kind, edgar: Person) -> None:
+    form = typed(kind, edgar, TEXT.replace("kind", "very kind"))
+    cast.alice.patch(kind.url("writer"), {kind.text: f"{TEXT}\nThank them."})
+    conflict = edgar.post(kind, form)
+    cast.paula.patch(kind.url("writer"), {kind.text: f"{TEXT}\nThank them.".replace("Say why", "Ask why")})
+    both = edgar.post(kind, form_of(conflict) | {"then": "both"})
+    expected = f"{TEXT}\nThank them.".replace("Say why", "Ask why").replace("kind", "very kind")
+    assert form_of(both)[text_control(kind)].replace("\r\n", "\n") == expected
+
+
+@pytest.mark.parametrize("began", ["", "no-such-version", "\0", "7c1f0e2a-0000-4000-8000-000000000000"])
+def test_a_form_of_no_version_is_a_conflict_or_refused(
+    cast: Cast, kind: Kind, edgar: Person, began: str
+) -> None:
+    form = typed(kind, edgar, "Other words.") | {"then": "both", "began": began}
+    assert edgar.post(kind, form).status_code in {200, 400, 409}
+    assert draft(cast, kind)[kind.text] == TEXT
