@@ -20,6 +20,8 @@ class Slot(StrEnum):
 
     ACTIONS = "actions"
     """Next to the buttons of the page, outside its form."""
+    STATE = "state"
+    """In the heading, beside the state of the resource: a chip, which may be a link."""
     FIELD = "field"
     """Below the field that the panel names; on the edit page inside the form, so it must not contain one."""
     TOP = "top"
