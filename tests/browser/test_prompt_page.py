@@ -216,7 +216,7 @@ def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(
     page.evaluate("scrollTo(0, 500)")
     page.wait_for_function("document.querySelector('.head').getBoundingClientRect().top < 0")
     covered = page.locator(".head").bounding_box(), page.locator(".dock").bounding_box()
-    assert sum(box["height"] + min(box["y"], 0) for box in covered if box) < 130
+    assert sum(box["height"] + min(box["y"], 0) for box in covered if box) < 130, covered
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
