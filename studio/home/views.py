@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from studio import extensions
 from studio.activity.views import latest
+from studio.home.introduction import introduction_of
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS
 from studio.preferences.recent import recently_opened
@@ -40,6 +41,7 @@ class HomePage(StudioPage):
             lines=latest(self.editor, caller, SHOWN),
             notices=extensions.notices(caller),
             panels=extensions.home_sections(caller),
+            introduction=introduction_of(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

@@ -4,6 +4,7 @@
 import "./density.js";
 import "./messages.js";
 import "./sending.js";
+import "./shortcuts.js";
 import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
 
 const { gettext } = window;
