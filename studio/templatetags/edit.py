@@ -33,7 +33,9 @@ def with_placeholders(text: str) -> SafeString:
     """Return a text with its placeholders marked, up to the limit of a page."""
     pieces = split(text)
     marked = [
-        format_html('<span class="prompt-variable">{}</span>', piece) if is_placeholder else escape(piece)
+        format_html('<bdi class="prompt-variable" dir="ltr">{}</bdi>', piece)
+        if is_placeholder
+        else escape(piece)
         for piece, is_placeholder in islice(pieces, MAX_PIECES)
     ]
     rest = escape("".join(piece for piece, is_placeholder in pieces))

@@ -61,7 +61,7 @@ def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast)
         ("vera", "Your role: viewer in acme", "Read what is live.", "Save as often as you like."),
         (
             "edgar",
-            "Your role: editor in acme.",
+            "Your role: editor in acme",
             "Somebody who may publish makes it live.",
             "Publish when it is good.",
         ),
