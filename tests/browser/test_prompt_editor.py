@@ -286,7 +286,7 @@ def test_the_undo_history_is_not_shown_to_another_person(enter: Enter, made: str
 def test_an_arabic_prompt_reads_from_right_to_left_with_its_placeholders_from_left_to_right(
     enter: Enter, block: Callable[..., str]
 ) -> None:
-    page = enter("edgar", block("أنت مساعد {{ shop.name || 'متجرنا' }}.\nAnswer in Arabic.\nעברית!"))
+    page = enter("edgar", block("أنت مساعد {{ shop.name || 'متجرنا' }}.\nAnswer in Arabic.\nאמת!"))
     text = editor(page, "Text")
 
     def edges(line: int) -> tuple[float, float]:
