@@ -20,6 +20,8 @@ class Slot(StrEnum):
 
     ACTIONS = "actions"
     """Next to the buttons of the page, outside its form."""
+    STATE = "state"
+    """In the heading, beside the state of the resource: a chip, which may be a link."""
     FIELD = "field"
     """Below the field that the panel names; on the edit page inside the form, so it must not contain one."""
     TOP = "top"
@@ -50,6 +52,24 @@ class VersionOnPage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mark:
+    """Words in a text of a version that something is about, such as a comment."""
+
+    path: str
+    """The text: `content`, `instructions` or `instructions.2.content`."""
+    words: str
+    """The words as they stand in the text, apart from white space."""
+    line: int | None
+    """The line of the text in which they begin, from 1; None if they are anywhere in it."""
+    by: str
+    """Who says something about them."""
+    says: str
+    """What is said, in a sentence or two."""
+    address: str
+    """Where it stands: on the same page (`#…`) or on another."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Panel:
     """A part of a page about a version."""
 
@@ -57,6 +77,8 @@ class Panel:
     html: SafeString
     field: str = ""
     """The field, such as `instructions`, below which the panel stands."""
+    marks: Sequence[Mark] = ()
+    """The words in the field that it is about, which the edit page marks in the text itself."""
     stylesheets: Sequence[str] = ()
     """The stylesheets to link, as names of static files."""
     scripts: Sequence[str] = ()

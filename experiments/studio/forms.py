@@ -50,7 +50,7 @@ class ShareForm(forms.Form):
         label=_("What keeps requests together"),
         initial="userId",
         max_length=MAX_PATH,
-        widget=forms.TextInput(attrs={"class": "input", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
         help_text=_(
             "A name in the request context, such as userId or customer.id. Requests with the same value "
             "always get the same version; requests without one get what is live."
@@ -59,7 +59,7 @@ class ShareForm(forms.Form):
     name = forms.CharField(
         label=_("Name of the arm"),
         initial=ARM,
-        widget=forms.TextInput(attrs={"class": "input", "spellcheck": "false"}),
+        widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
         help_text=_(
             "Answers, usage and feedback say which arm it was. Small letters, digits, dots and hyphens."
         ),
@@ -107,5 +107,5 @@ class StopForm(forms.Form):
         label=_("Why (if you want to say)"),
         required=False,
         max_length=MAX_REASON,
-        widget=forms.TextInput(attrs={"class": "input"}),
+        widget=forms.TextInput(attrs={"class": "input", "dir": "auto"}),
     )

@@ -98,6 +98,11 @@ def located(config: Config, name: str, quote: str) -> tuple[str, int | None] | N
     return None
 
 
+def has_words(text: str, quote: str) -> bool:
+    """Return whether a text has the quoted words, whatever white space is between them."""
+    return _plain(quote) in _plain(text)
+
+
 def top(config: Config, field: str) -> str:
     """Return the name of the field of a place: `instructions` for `instructions.2.content`."""
     return field if field in config else field.partition(".")[0]

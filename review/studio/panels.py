@@ -42,6 +42,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         "ask_address": of_asking(shown.kind, shown.resource.pk, shown.version.version_id),
         **(_about(review, shown) if review is not None else {}),
     }
+    if review is not None and shown.page in EDITING:
+        yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
 

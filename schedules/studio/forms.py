@@ -42,7 +42,13 @@ class TimeForm(forms.Form):
         label=_("Time zone"),
         max_length=MAX_NAME,
         widget=forms.TextInput(
-            attrs={"class": "input", "list": "zones", "autocomplete": "off", "spellcheck": "false"}
+            attrs={
+                "class": "input",
+                "dir": "auto",
+                "list": "zones",
+                "autocomplete": "off",
+                "spellcheck": "false",
+            }
         ),
     )
 

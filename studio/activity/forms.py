@@ -41,7 +41,7 @@ class ActivityForm(forms.Form):
         if of_one:
             del self.fields["target"]
         for field in self.fields.values():
-            field.widget.attrs["class"] = "input"
+            field.widget.attrs |= {"class": "input", "dir": "auto"}
         self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
 
     @property

@@ -21,7 +21,8 @@ from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent, changeable, code_config, not_applied
 
-_FIRST = ("name", "description", "instructions", "content", "rules", "model", "tools", "agents")
+_HEAD = ("name", "description")
+_FIRST = ("instructions", "content", "rules", "model", "tools", "agents")
 _TEMPLATES = {
     "name": "line",
     "description": "line",
@@ -67,8 +68,9 @@ class FieldView:
 
 @dataclass(frozen=True, kw_only=True)
 class EditForm:
-    """All fields of a resource in two parts: the main ones, and the rest."""
+    """All fields of a resource: those in the heading of the page, the main ones, and the rest."""
 
+    head: Sequence[FieldView]
     first: Sequence[FieldView]
     more: Sequence[FieldView]
     locked: Sequence[FieldView] = ()
@@ -77,6 +79,11 @@ class EditForm:
     """The fields of an override that are never applied."""
     large: Sequence[FieldView] = ()
     """The fields that are too long for the page; saving leaves them unchanged."""
+
+    @property
+    def is_head_open(self) -> bool:
+        """Whether the fields in the heading are shown: one has an error, or a text that is not saved."""
+        return any(view.control.errors or view.control.typed != view.saved for view in self.head)
 
     @property
     def set_in_more(self) -> list[str]:
@@ -105,11 +112,18 @@ class EditForm:
         large = [view for view in views if view.name in beyond and not view.locked]
         views = [view for view in views if view not in large]
         free_views = {view.name: view for view in views if not view.locked}
-        of_kinds = [name for name in free_views if name not in _FIRST and control_of(name) != "json"]
+        own = [name for name in free_views if name not in (*_HEAD, *_FIRST)]
+        of_kinds = [name for name in own if control_of(name) != "json"]
+        head = [free_views.pop(name) for name in _HEAD if name in free_views]
         first = [free_views.pop(name) for name in (*_FIRST, *of_kinds) if name in free_views]
         locked = [view for view in views if view.locked]
         return cls(
-            first=first, more=list(free_views.values()), locked=locked, unapplied=unapplied, large=large
+            head=head,
+            first=first,
+            more=list(free_views.values()),
+            locked=locked,
+            unapplied=unapplied,
+            large=large,
         )
 
 

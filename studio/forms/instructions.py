@@ -41,6 +41,14 @@ def read_instructions(field: Input, path: str, reading: Reading) -> Any:
     return None
 
 
+def control_of_text(path: str) -> str:
+    """Return the name of the control of a text, such as `instructions.2.content`."""
+    name, _dot, rest = path.partition(".")
+    if name != "instructions":
+        return path
+    return f"{name}.blocks.{rest}" if rest else f"{name}.text"
+
+
 def is_unchosen(row: Input) -> bool:
     """Return whether a row is a reference to a prompt block that is not chosen yet."""
     return row["type"].typed == "prompt_block_ref" and not row["id"].as_line.strip()

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from studio import extensions
 from studio.activity.notifications import latest_news
 from studio.activity.views import latest
+from studio.home.introduction import introduction_of
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS
 from studio.preferences.recent import recently_opened
@@ -51,6 +52,7 @@ class HomePage(StudioPage):
             sections=shown,
             lines=latest(self.editor, caller, SHOWN),
             notices=extensions.notices(caller),
+            introduction=introduction_of(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),
             kinds=[(kind, kind.address("add")) for kind in KINDS],

@@ -94,7 +94,7 @@ class FilterForm(forms.Form):
             for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
                 self._offer(name, list(names))
         for field in self.fields.values():
-            field.widget.attrs["class"] = "input"
+            field.widget.attrs |= {"class": "input", "dir": "auto"}
 
     def _offer(self, name: str, names: list[str]) -> None:
         """Offer the choices: as a list while it is short, otherwise as suggestions while a person types."""

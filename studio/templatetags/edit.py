@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -12,7 +12,9 @@ from django.utils.safestring import SafeString
 from editor_client.shared.instructions import split
 
 from studio.forms.conditions import in_words, sentence
+from studio.forms.instructions import control_of_text
 from studio.forms.wording import ROWS, RowWords
+from studio.panels import Panel
 
 MAX_PIECES: Final = 4_000
 """The maximum number of placeholders and texts between them that are marked on a page."""
@@ -31,11 +33,21 @@ def with_placeholders(text: str) -> SafeString:
     """Return a text with its placeholders marked, up to the limit of a page."""
     pieces = split(text)
     marked = [
-        format_html('<span class="prompt-variable">{}</span>', piece) if is_placeholder else escape(piece)
+        format_html('<bdi class="prompt-variable" dir="ltr">{}</bdi>', piece)
+        if is_placeholder
+        else escape(piece)
         for piece, is_placeholder in islice(pieces, MAX_PIECES)
     ]
     rest = escape("".join(piece for piece, is_placeholder in pieces))
     return format_html_join("", "{}", ((piece,) for piece in (*marked, rest)))
+
+
+@register.inclusion_tag("studio/editing/marked.html", takes_context=True)
+def marked(context: template.Context, field: str) -> dict[str, Any]:
+    """Return the words in a field that other applications' panels are about, each with its control."""
+    offered: Iterable[Panel] = context.get("panels") or ()
+    marks = [mark for panel in offered if panel.field == field for mark in panel.marks]
+    return {"name": field, "marks": [(control_of_text(mark.path), mark) for mark in marks]}
 
 
 @register.simple_tag

@@ -31,4 +31,4 @@ def _piece(piece: Piece) -> str:
     text = escape(piece.text)
     if piece.origin is Origin.TEXT:
         return text
-    return f'<span class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</span>'
+    return f'<bdi class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</bdi>'

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, WIDE, Enter, sign_in
 from tests.browser.prompts import editor
-from tests.support.api import AGENTS
+from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
+from tests.support.service import Service
 
 Everybody = Callable[[str], RemoteApi]
 OLD = "Be kind.\nBe brief.\nNever lie."
@@ -111,3 +114,60 @@ def test_selected_words_are_quoted_and_text_typed_elsewhere_is_preserved(
     thread.get_by_role("button", name="Delete the comment").click()
     expect(field.locator(".thread")).to_have_count(0)
     assert api_of("edgar").get("/comments", id="quoted-words").body["total"] == 0
+
+
+@pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agent", "prompt block"])
+def test_the_words_that_a_comment_quotes_are_marked_in_the_text(
+    enter: Enter, api_of: Everybody, kind: Any
+) -> None:
+    draft = kind.make(api_of("edgar"), "marked", "Be brief.\nNever  lie.\nBe brief.")["latestVersionId"]
+    slug, where = ("agent", "instructions") if kind is AGENTS else ("promptBlock", "content")
+    about = {"resource": {"kind": slug, "id": "marked"}, "versionId": draft, "field": where}
+    said = {**about, "line": 3, "quote": "Be brief", "body": "<b>How brief?</b>"}
+    assert api_of("paula").post("/comments", said).status == 201
+    page = enter("edgar", f"versioning/{slug.lower()}/marked/change/")
+    marked = page.locator(".prompt-mark")
+    expect(marked).to_have_text("Be brief")
+    expect(page.locator(".cm-line").nth(2).locator(".prompt-mark")).to_be_visible()
+    marked.hover()
+    expect(page.locator(".prompt-about")).to_contain_text("paula")
+    expect(page.locator(".prompt-about")).to_contain_text("<b>How brief?</b>")
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    # By keyboard: what is typed before the words moves them along; the cursor in them tells who says what.
+    text = editor(page) if kind is AGENTS else editor(page, "Text")
+    text.focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("Hello!\n")
+    expect(page.locator(".cm-line").nth(3).locator(".prompt-mark")).to_have_text("Be brief")
+    page.keyboard.press("Control+End")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".cm-announced")).to_contain_text("paula: <b>How brief?</b>")
+    page.keyboard.press("Alt+Enter")
+    thread = page.locator("#comments .thread")
+    expect(thread).to_be_focused()
+    expect(page.locator(".cm-line").first).to_have_text("Hello!")
+    # A new comment is marked at once, a resolved one no longer.
+    page.locator("#comments summary", has_text="Comment").last.click()
+    page.get_by_label("About", exact=True).select_option(where)
+    page.get_by_label("About these words").fill("Never lie")
+    page.get_by_label("Comment on version 1").fill("Why not?")
+    page.locator("#comments").get_by_role("button", name="Comment", exact=True).click()
+    expect(marked).to_have_text(["Never  lie", "Be brief"])
+    thread.first.get_by_role("button", name="Resolve").click()
+    expect(marked).to_have_text(["Never  lie"])
+
+
+def test_without_scripts_the_words_that_comments_quote_are_a_list(
+    browser: Browser, studio_service: Service, api_of: Everybody
+) -> None:
+    draft = made(api_of, "listed-words")
+    about = {"resource": {"kind": "agent", "id": "listed-words"}, "versionId": draft, "field": "instructions"}
+    said = api_of("paula").post("/comments", {**about, "line": 2, "body": "How brief?"})
+    context = browser.new_context(base_url=f"{studio_service.url}/studio/", java_script_enabled=False)
+    page = context.new_page()
+    sign_in(page, "edgar")
+    page.goto("versioning/agent/listed-words/change/")
+    expect(page.locator(".marked li")).to_have_text("Be brief. paula: How brief?")
+    page.locator(".marked").get_by_role("link").press("Enter")
+    expect(page.locator(f"#comment-{said.body['id']}")).to_be_in_viewport()
+    context.close()

@@ -68,6 +68,7 @@ def test_an_editor_drafts_and_a_publisher_publishes(enter: Enter, api_of: ApiOf,
 def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf, made: str) -> None:
     first, second = edit(enter, "edgar", made), edit(enter, "paula", made)
     text_of(second).fill("Write like Paula.")
+    second.get_by_text("Name and description").click()
     second.get_by_role("textbox", name="Description", exact=True).fill("Paula's description")
     save(second)
     text_of(first).fill("Write like Edgar.")
@@ -78,7 +79,7 @@ def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
     assert first.evaluate(MISPLACED) + serious_problems(first) == []
     expect(control(first)).to_have_value("Write like Edgar.")
-    expect(first.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's description")
+    expect(first.locator("#in-description")).to_have_value("Paula's description")
     save(first)
     saved = draft(api_of, made)
     assert (saved["instructions"], saved["description"]) == ("Write like Edgar.", "Paula's description")
@@ -210,6 +211,7 @@ def test_control_s_saves_and_leaving_asks_while_there_are_unsaved_changes(enter:
 
 def test_errors_are_shown_next_to_their_fields(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
+    page.get_by_text("Name and description").click()
     page.get_by_label("Name", exact=True).first.fill("")
     page.get_by_text("More settings").click()
     page.get_by_text("Memory", exact=True).click()

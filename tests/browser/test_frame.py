@@ -36,19 +36,19 @@ def agent(api_of: Callable[[str], RemoteApi], resource_id: str) -> str:
     return f"versioning/agent/{resource_id}/change/"
 
 
-def tab_to(page: Page, target: Locator) -> None:
+def tab_to(page: Page, target: Locator, key: str = "Tab") -> None:
     """Press Tab until an element has the focus; each element on the way shows its focus."""
     for _stop in range(STOPS):
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         page.wait_for_function(CAN_BE_SEEN)
         if target.evaluate("node => node === document.activeElement"):
             return
     raise AssertionError(f"{STOPS} times Tab did not lead to {target}.")
 
 
-def follow(page: Page, target: Locator) -> None:
+def follow(page: Page, target: Locator, key: str = "Tab") -> None:
     """Tab to a link to another page, and press Enter."""
-    tab_to(page, target)
+    tab_to(page, target, key)
     with page.expect_navigation():
         page.keyboard.press("Enter")
 
@@ -59,9 +59,11 @@ def test_a_change_goes_live_by_keyboard_alone(enter: Enter, api_of: Callable[[st
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # past the bar
     follow(page, page.get_by_role("link", name="Clerk clerk"))
+    tab_to(page, page.locator("summary", has_text="Name and description"))
+    page.keyboard.press("Enter")
     tab_to(page, page.get_by_label("Description", exact=True))
     page.keyboard.type("Files what comes in.")
-    follow(page, page.get_by_role("button", name="Publish…"))
+    follow(page, page.get_by_role("button", name="Publish…"), "Shift+Tab")
     expect(page.locator("main")).to_contain_text("Files what comes in.")
     follow(page, page.get_by_role("button", name="Publish version 2"))
     expect(page.locator(".messages")).to_contain_text("live")
@@ -138,6 +140,7 @@ def test_a_message_appears_in_view_and_can_be_dismissed(
     enter: Enter, api_of: Callable[[str], RemoteApi], width: int
 ) -> None:
     page = enter("paula", agent(api_of, f"told-{width}"), width=width)
+    page.get_by_text("Name and description").click()
     page.get_by_label("Description", exact=True).fill("Files what comes in.")
     page.get_by_role("button", name="Save draft").click()
     message = page.locator(".messages[role=status] .notice")
@@ -150,6 +153,7 @@ def test_the_density_changes_immediately_and_typed_text_is_preserved(
     enter: Enter, api_of: Callable[[str], RemoteApi]
 ) -> None:
     page = enter("edgar", agent(api_of, "dense"))
+    page.get_by_text("Name and description").click()
     page.get_by_label("Description", exact=True).fill("Not saved yet.")
     page.locator(".bar-user > summary").click()
     with page.expect_response("**/density/"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -281,3 +282,39 @@ def test_the_undo_history_is_not_shown_to_another_person(enter: Enter, made: str
     sign_out(page)
     page.goto("login/")
     assert page.evaluate(KEPT) == 0
+
+
+def test_an_arabic_prompt_reads_from_right_to_left_with_its_placeholders_from_left_to_right(
+    enter: Enter, block: Callable[..., str]
+) -> None:
+    page = enter("edgar", block("أنت مساعد {{ shop.name || 'متجرنا' }}.\nAnswer in Arabic.\nאמת!"))
+    text = editor(page, "Text")
+
+    def edges(line: int) -> tuple[float, float]:
+        """Return how far the text of a line is from the left and from the right edge."""
+        around, inside = page.evaluate(
+            """(line) => {
+              const node = document.querySelectorAll(".cm-line")[line];
+              const range = document.createRange();
+              range.selectNodeContents(node);
+              const boxes = [node, range].map((one) => one.getBoundingClientRect());
+              return boxes.map(({left, right}) => [left, right]);
+            }""",
+            line,
+        )
+        return inside[0] - around[0], around[1] - inside[1]
+
+    for line, is_from_right in enumerate([True, False, True]):
+        left, right = edges(line)
+        assert (left > right) is is_from_right, line
+    placeholder, fallback = page.locator(".prompt-variable"), page.locator(".prompt-fallback")
+    outer, inner = placeholder.bounding_box(), fallback.bounding_box()
+    assert outer is not None
+    assert inner is not None
+    # The fallback is behind the name, as it is written.
+    assert outer["x"] + outer["width"] - inner["x"] - inner["width"] < inner["x"] - outer["x"]
+    text.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("\n{{ a }} ب")
+    expect(control(page, "content")).to_have_value(re.compile(r"\{\{ a \}\} ب$"))
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []

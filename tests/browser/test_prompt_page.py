@@ -189,3 +189,53 @@ def test_without_scripts_the_chosen_mode_of_a_field_is_shown(
         tools.get_by_role("radio", name="JSON").check()
         tools.get_by_label("Tools as JSON").fill('{"search": {}}')
         assert saved(page, api_of, made)["tools"] == {"search": {}}
+
+
+@pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agent", "prompt block"])
+def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(
+    enter: Enter, api_of: ApiOf, kind: Any
+) -> None:
+    long = "An unusually long name of a prompt " * 5
+    content = {"instructions": [text(LAST * 20)]} if kind is AGENTS else {"content": LAST * 20}
+    made = {"id": "above-the-fold", "workspaceId": "acme", "name": long, "autoPublish": True, **content}
+    assert api_of("paula").post(kind.path, made).status == 201
+    path = "agent" if kind is AGENTS else "promptblock"
+    page = enter("paula", f"versioning/{path}/above-the-fold/change/")
+    page.set_viewport_size({"width": WIDE, "height": 800})
+    third = page.locator(".cm-line").nth(2)
+    expect(third).to_be_in_viewport(ratio=1)
+    assert page.locator(".cm-editor").bounding_box()["y"] < 400  # type: ignore[index]
+    page.mouse.wheel(0, 5_000)
+    expect(third).not_to_be_in_viewport()
+    for name in ("Save draft", "Publish…"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+    expect(page.locator("h1")).to_be_in_viewport()
+    expect(page.locator(".head .chip-published")).to_be_in_viewport(ratio=1)
+    assert page.evaluate(MISPLACED) == []
+    page.set_viewport_size({"width": NARROW, "height": 844})
+    page.evaluate("scrollTo(0, 500)")
+    page.wait_for_function("document.querySelector('.head').getBoundingClientRect().top < 0")
+    covered = page.locator(".head").bounding_box(), page.locator(".dock").bounding_box()
+    assert sum(box["height"] + min(box["y"], 0) for box in covered if box) < 130, covered
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+
+
+def test_the_name_and_the_description_are_changed_below_the_heading(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, made)
+    about = page.locator("#about")
+    about.locator("summary").click()
+    about.get_by_label("Name", exact=True).fill("")
+    about.get_by_label("Name", exact=True).press("Enter")  # saves nothing
+    about.get_by_label("Description", exact=True).fill("Writes letters.")
+    page.get_by_role("button", name="Save draft").click()
+    # The error is in sight at once.
+    expect(about.locator(".error")).to_be_visible()
+    page.get_by_role("button", name="Go to the first problem").click()
+    expect(about.get_by_label("Name", exact=True)).to_be_focused()
+    page.keyboard.type("Secretary")
+    draft = saved(page, api_of, made)
+    assert (draft["name"], draft["description"]) == ("Secretary", "Writes letters.")
+    expect(about.get_by_label("Name", exact=True)).to_be_hidden()
+    expect(about).to_contain_text("Writes letters.")

@@ -102,6 +102,7 @@ def test_a_slash_in_a_text_field_does_not_open_the_search(enter: Enter, pilots: 
     page.locator(".cm-content").first.click()
     page.keyboard.type("and/or")
     expect(page.locator(".cm-content").first).to_be_focused()
+    page.get_by_text("Name and description").click()
     page.get_by_label("Name", exact=True).fill("a")
     page.keyboard.type("/b")
     expect(page.get_by_label("Name", exact=True)).to_have_value("a/b")

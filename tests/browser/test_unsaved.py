@@ -94,6 +94,7 @@ def test_back_and_forward_after_a_refused_save_show_the_page_and_offer_the_text(
 ) -> None:
     page = edit(enter, "edgar", made)
     typing(page)
+    page.get_by_text("Name and description").click()
     page.locator("#in-name").fill(" ")
     page.get_by_role("button", name="Save draft").click()
     expect(page.locator("#error-name")).to_be_visible()
@@ -183,7 +184,7 @@ def test_a_copy_is_offered_over_later_saves_and_can_be_discarded(
     page.get_by_role("button", name="Restore the text of").click()
     expect(page.get_by_role("alert")).to_contain_text("paula saved version 2")
     expect(control(page)).to_have_value("Typed by Edgar.")
-    expect(page.get_by_role("textbox", name="Description", exact=True)).to_have_value("Paula's")
+    expect(page.locator("#in-description")).to_have_value("Paula's")
     copies(page, 1)
     leave(page, f"versioning/agent/{made}/change/")
     page.get_by_role("button", name="Discard the text of").click()

@@ -13,6 +13,7 @@ from django.test import Client
 from studio.models import Preferences
 from tests.conftest import Cast
 from tests.support.api import Kind
+from tests.support.people import give_role
 from tests.support.studio import workspace_page
 from tests.support.window import KINDS, Window, page_of
 from versioning.domain.zones import offered_zones
@@ -53,15 +54,44 @@ def test_choosing_a_density_redirects_to_the_page_of_the_studio_only(cast: Cast)
 
 
 def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast) -> None:
-    edgar, vera = Window.of("edgar"), Window.of("vera")
+    edgar = Window.of("edgar")
     edgar.post("/studio/density/", density="compact")
     assert "How it works here" in edgar.get("/studio/").text
     assert "How it works here" not in edgar.get(LIST).text
     assert edgar.post("/studio/tour/").status == 302
     assert "How it works here" not in edgar.get("/studio/").text
     assert "How it works here" in Window.of("paula").get("/studio/").text
-    assert "How it works here" not in vera.get("/studio/").text  # readers neither save nor publish
     assert density(edgar) == "compact"
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "may", "may_not"),
+    [
+        ("vera", "Your role: viewer in acme", "Read what is live.", "Save as often as you like."),
+        (
+            "edgar",
+            "Your role: editor in acme",
+            "Somebody who may publish makes it live.",
+            "Publish when it is good.",
+        ),
+        ("paula", "Your role: publisher in acme", "Publish when it is good.", "Let others in."),
+        ("alice", "Your role: admin in acme", "Let others in.", "Read what is live."),
+    ],
+)
+def test_the_introduction_says_what_a_person_may_do(
+    cast: Cast, name: str, role: str, may: str, may_not: str
+) -> None:
+    shown = Window.of(name).get("/studio/").text
+    assert role in shown
+    assert may in shown
+    assert may_not not in shown
+
+
+def test_the_introduction_of_a_person_with_several_roles_is_about_the_highest(cast: Cast) -> None:
+    give_role("edgar", "elsewhere", "viewer")
+    shown = Window.of("edgar").get("/studio/").text
+    assert "Your role: editor in acme , viewer in elsewhere . This is what you may do as editor:" in shown
+    assert "Your role" not in Window.of("root").get("/studio/").text  # who may do everything everywhere
 
 
 def test_get_requests_change_no_preferences(cast: Cast) -> None:

@@ -7,13 +7,16 @@ from typing import Any, Final
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
-from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable
+from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable, where
 from review.comments.values import MAX_BODY
 from studio.forms.wording import words_of
-from studio.panels import Panel, Slot, VersionOnPage
+from studio.limits import shortened
+from studio.panels import Mark, Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
 from versioning.domain.access import Right
+from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE
 from versioning.serving.event_visibility import target_of
 
@@ -21,6 +24,8 @@ PAGES: Final = frozenset({"version", "compare", "edit", "review"})
 EDIT: Final = "edit"
 PARAMETER: Final = "comments"
 """The query parameter with the page number of the threads."""
+EXCERPT: Final = 300
+"""How many characters of a comment are shown where its words are marked."""
 FILES: Final[dict[str, Any]] = {"stylesheets": ["review/comments.css"], "scripts": ["review/comments.js"]}
 
 
@@ -44,7 +49,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
-        yield Panel(slot=Slot.FIELD, field=name, html=html, **FILES)
+        marks = _marks(shown.version.config, own) if shown.page == EDIT else ()
+        yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
     others = [thread for thread in page.threads if thread.field not in fields]
     context = {
         **common,
@@ -56,6 +62,22 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)
     yield Panel(slot=Slot.VERSION, html=html, **FILES)
+
+
+def _marks(config: Config, threads: list[Thread]) -> list[Mark]:
+    """Return the words that open threads quote, where the configuration still has them."""
+    found = []
+    for thread in threads:
+        place = None if thread.is_resolved or thread.is_outdated else where(config, thread.comment)
+        if place is not None:
+            path, line = place
+            comment = thread.comment
+            author = comment.author_name or _("The application")
+            says = shortened(comment.body, EXCERPT)
+            address = f"#comment-{comment.pk}"
+            mark = Mark(path=path, words=comment.quote, line=line, by=author, says=says, address=address)
+            found.append(mark)
+    return found
 
 
 def page_number(request: HttpRequest) -> int:

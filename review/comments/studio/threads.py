@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
-from review.comments.places import Content, top
+from review.comments.places import Content, has_words, located, top, value_at
 from review.comments.verbs import is_own
 from review.models import Comment
 from studio.forms.wording import in_reading_order, words_of
@@ -19,6 +19,7 @@ from studio.kinds import StudioKind
 from studio.limits import shortened
 from studio.translation import translated
 from versioning.domain.access import Caller
+from versioning.domain.config import Config
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot, reference_to_id
 from versioning.models import VersionedResource
@@ -196,6 +197,19 @@ def _newest_replies(threads: Sequence[Comment]) -> dict[Any, list[Any]]:
     for reply in newest.order_by("created_at", "pk"):
         by_thread.setdefault(reply.parent_id, []).append(reply)
     return by_thread
+
+
+def where(config: Config, comment: Comment) -> tuple[str, int | None] | None:
+    """Return the path of the text that has the words of a comment, and their line; None if none has.
+
+    The text that the comment names goes before others in its field: words may stand in several.
+    """
+    if not comment.quote or not comment.field:
+        return None
+    text = value_at(config, comment.field)
+    if isinstance(text, str) and has_words(text, comment.quote):
+        return comment.field, comment.line
+    return located(config, top(config, comment.field), comment.quote)
 
 
 def commentable(version: Snapshot) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 // line whose number is pressed, become what a new comment on that field is about.
 
 const { gettext } = window;
-const regions = () => document.querySelectorAll("[data-comments][id]");
+const regions = () => document.querySelectorAll("[data-comments][id], [data-marked][id]");
 const typedIn = (root) => [...root.querySelectorAll("[data-comment-form] textarea")].filter((box) => box.value !== box.defaultValue);
 
 document.addEventListener("submit", async (event) => {
@@ -52,6 +52,7 @@ function renew(page, sent) {
     const fresh = page.getElementById(region.id);
     if (fresh) region.replaceWith(document.adoptNode(fresh));
   }
+  document.dispatchEvent(new Event("studio:renewed"));
   for (const [id, value] of kept) {
     const box = document.getElementById(id);
     if (!box) continue;

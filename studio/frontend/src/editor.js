@@ -13,6 +13,7 @@ import { EditorView, highlightSpecialChars, keymap } from "@codemirror/view";
 
 import { completion } from "./completion.js";
 import { beginning, goTo } from "./history.js";
+import { marks } from "./marks.js";
 import { markdown } from "./markdown.js";
 import { tellNames } from "./names.js";
 import { surround } from "./surroundings.js";
@@ -41,10 +42,11 @@ function attributesOf(textarea, labels, described) {
     spellcheck: "true",
     autocorrect: "on",
     autocapitalize: "sentences",
+    tabindex: "0",
   };
   if (textarea.getAttribute("aria-invalid") === "true") attributes["aria-invalid"] = "true";
   if (textarea.required) attributes["aria-required"] = "true";
-  if (isOff) Object.assign(attributes, { "aria-readonly": "true", tabindex: "0" });
+  if (isOff) Object.assign(attributes, { "aria-readonly": "true" });
   return [EditorView.contentAttributes.of(attributes), EditorState.readOnly.of(isOff), EditorView.editable.of(!isOff)];
 }
 
@@ -92,6 +94,7 @@ export function edit(textarea, about) {
   const own = new Compartment();
   const attributes = () => attributesOf(textarea, labels, around.described);
   const extensions = [
+    marks(textarea), // before the keys of all editors
     keymap.of([...around.keys, ...completionKeymap, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
     EditorView.lineWrapping,
     EditorView.perLineTextDirection.of(true), // a line in Arabic begins at the right

@@ -10,6 +10,7 @@ import { EditorView } from "@codemirror/view";
 
 import { edit } from "./editor.js";
 import { forget, leave } from "./history.js";
+import { tellMarks } from "./marks.js";
 
 export { read } from "./grammar.js";
 
@@ -69,6 +70,8 @@ document.addEventListener("studio:find", (event) => {
   view.focus();
   event.preventDefault();
 });
+
+document.addEventListener("studio:renewed", () => editors.forEach(tellMarks));
 
 let isSignedOut = false;
 addEventListener("pagehide", () => { if (!isSignedOut) leaveAll(); });

@@ -39,9 +39,11 @@ export const KEYS = gettext("Control+Space suggests names, Control+F finds, F8 g
 export const FIND = gettext("Find");
 export const FILL = gettext("Full window");
 export const LEAVE = gettext("Close full window");
+export const GO = gettext("Go there");
 export const DECLARED = gettext("In the context schema");
 export const USED = gettext("Used elsewhere");
 
+export const saying = ({ by, says }) => filled(gettext("%(name)s: %(text)s. Alt+Enter goes there."), { name: by, text: says });
 export const origin = (name) => filled(gettext("used in %(name)s"), { name });
 
 // What CodeMirror says itself; the keys are its own English words.

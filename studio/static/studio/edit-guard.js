@@ -47,8 +47,8 @@ function setUp() {
   });
   addEventListener("pageshow", () => { leaving = false; });
   // Enter in one of many fields is a slip, and would make a version.
-  form.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.target.matches("input")) event.preventDefault();
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("#edit-form input, #about input")) event.preventDefault();
   });
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
@@ -84,7 +84,7 @@ function lookAtWhatMatters() {
   const first = document.querySelector("[data-first-look]");
   if (first) {
     for (const error of form.querySelectorAll(".error, [aria-invalid=true]")) error.closest("details")?.setAttribute("open", "");
-    const problem = form.querySelector("[aria-invalid=true]");
+    const problem = [...form.elements].find((control) => control.getAttribute("aria-invalid") === "true");
     if (problem) first.append(leadingTo(problem));
     first.focus();
   } else if (scrolled !== null) scrollTo(0, Number(scrolled));

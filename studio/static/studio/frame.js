@@ -5,6 +5,7 @@ import "./density.js";
 import "./messages.js";
 import "./rows.js";
 import "./sending.js";
+import "./shortcuts.js";
 import { everyKeyOfThePerson, remove, tidy } from "./unsaved.js";
 
 const { gettext } = window;

@@ -1,6 +1,8 @@
 // The search field: "/" leads there from anywhere, and results are suggested while somebody types. Enter without
 // choosing one of them sends the form, as it does without this script.
 
+import { isTaken } from "./shortcuts.js";
+
 const { ngettext, interpolate } = window;
 const form = document.querySelector("form[data-suggestions]");
 const input = form.querySelector("input");
@@ -96,8 +98,7 @@ list.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (event.target.closest("input, textarea, select, [contenteditable], .cm-editor, dialog")) return;
+  if (event.key !== "/" || isTaken(event)) return;
   event.preventDefault();
   input.focus();
   input.select();

@@ -1,0 +1,116 @@
+// The keys of the studio: one table, which "?" and the person's menu show; and going through what a page lists.
+
+const { gettext } = window;
+const MOD = /Mac|iP(ad|hone)/.test(navigator.platform) ? "⌘" : gettext("Ctrl");
+
+// Whatever key does something is listed here, and nowhere else.
+const TABLE = [
+  [gettext("Everywhere"), [
+    [["/"], gettext("Search everything")],
+    [["?"], gettext("Show these keys")],
+    [[gettext("Esc")], gettext("Close a menu, the suggestions, or what covers the page")],
+  ]],
+  [gettext("In lists, search results and reviews"), [
+    [["j"], gettext("Go to the next one")],
+    [["k"], gettext("Go to the previous one")],
+    [["Enter"], gettext("Open it; comment on a difference, reply to a comment")],
+  ]],
+  [gettext("While editing"), [
+    [[MOD, "S"], gettext("Save the draft")],
+    [[MOD, "Z"], gettext("Undo, also after saving")],
+    [[MOD, "F"], gettext("Find and replace in the text")],
+    [[gettext("Ctrl"), gettext("Space")], gettext("Suggest names for a placeholder")],
+    [["F8"], gettext("Go to the next problem in the text")],
+    [["Alt", "Enter"], gettext("Go from a marked place to what is said about it")],
+    [["Tab"], gettext("Leave the text")],
+  ]],
+  [gettext("While trying"), [
+    [["Enter"], gettext("Send the message")],
+    [[gettext("Shift"), "Enter"], gettext("Begin a new line")],
+  ]],
+];
+
+const TEXTS = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], .cm-editor, dialog";
+
+// Whether a key belongs to what has the focus, or to the browser.
+export const isTaken = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || Boolean(event.target.closest?.(TEXTS));
+
+function element(name, attributes, ...children) {
+  const one = Object.assign(document.createElement(name), attributes);
+  one.append(...children);
+  return one;
+}
+
+function entry([keys, does]) {
+  const pressed = keys.flatMap((key) => [" + ", element("kbd", { textContent: key })]).slice(1);
+  return element("div", {}, element("dt", {}, ...pressed), element("dd", { textContent: does }));
+}
+
+let dialog = null;
+
+function makeDialog() {
+  const close = element("button", { type: "button", className: "icon-button", textContent: "✕" });
+  close.setAttribute("aria-label", gettext("Close"));
+  close.addEventListener("click", () => dialog.close());
+  const title = element("h2", { id: "shortcuts-title", textContent: gettext("Keyboard shortcuts") });
+  const parts = TABLE.map(([name, entries]) => element("section", {}, element("h3", { textContent: name }), element("dl", {}, ...entries.map(entry))));
+  const made = element("dialog", { className: "shortcuts" }, element("div", { className: "shortcuts-head" }, title, close), element("div", { className: "shortcuts-parts" }, ...parts));
+  made.setAttribute("aria-labelledby", title.id);
+  // A click beside it is on the dialog itself.
+  made.addEventListener("click", (event) => { if (event.target === made) made.close(); });
+  document.body.append(made);
+  return made;
+}
+
+function showTable() {
+  dialog ??= makeDialog();
+  if (!dialog.open) dialog.showModal();
+}
+
+// What one goes through: the names in lists, and whatever a page marks with `data-step`.
+const STEPS = ":is(.rows-title, .entry-text, .draft, .version-name > .row) > a:not(.link:not(.strong)), .draft-name, .found-link, [data-step]";
+
+const steps = () => [...document.querySelectorAll(`#content :is(${STEPS})`)].filter((one) => one.checkVisibility());
+
+// The one that has the focus, or else where one looks: what is above the window is behind.
+function placeIn(all) {
+  const current = all.findLastIndex((one) => one.contains(document.activeElement));
+  if (current >= 0) return { next: current + 1, previous: current - 1 };
+  const seen = all.findIndex((one) => one.getBoundingClientRect().top >= 0);
+  const next = seen < 0 ? all.length : seen;
+  return { next, previous: next - 1 };
+}
+
+function go(direction) {
+  const all = steps();
+  const one = all[placeIn(all)[direction]];
+  if (!one) return;
+  if (one.tabIndex < 0) one.tabIndex = -1;
+  one.focus({ preventScroll: true });
+  one.scrollIntoView({ block: "nearest" });
+}
+
+// Opens the form that answers to a difference or a comment: its `data-step-form`, not that of one inside of it.
+function answer(one) {
+  const form = [...one.querySelectorAll("details[data-step-form]")].find((details) => details.closest("[data-step]") === one);
+  if (!form) return false;
+  form.open = true;
+  form.querySelector("textarea").focus();
+  return true;
+}
+
+const ACTS = { "?": showTable, j: () => go("next"), k: () => go("previous") };
+
+document.addEventListener("keydown", (event) => {
+  if (isTaken(event) || event.isComposing) return;
+  const { key, target } = event;
+  if (Object.hasOwn(ACTS, key)) {
+    event.preventDefault();
+    ACTS[key]();
+  } else if (key === "Enter" && target.matches("[data-step]") && answer(target)) event.preventDefault();
+});
+
+for (const button of document.querySelectorAll("[data-shortcuts]")) {
+  button.hidden = false;
+  button.addEventListener("click", showTable);
+}
