@@ -13,6 +13,7 @@ from versioning.domain.access import Right
 
 STUDIO: Final = Extension(
     urls="review.studio.urls",
+    own_urls="review.studio.own_urls",
     resource_urls="review.studio.urls.resource_urls",
     tabs=[
         WorkspaceTab(page="reviews", title=_("Reviews"), right=Right.READ_DRAFTS),
@@ -24,6 +25,7 @@ STUDIO: Final = Extension(
     home=home.sections,
     notes=history_notes.notes,
     publish_blockers=lists.publish_blockers,
+    chosen=lists.chosen,
     event_address=links.of_event,
     way_out=links.way_out,
     reason_forms={ReviewRequired.code: "review/bypass.html"},

@@ -1,13 +1,17 @@
-"""Why drafts in lists would be refused, in a few queries for all of them."""
+"""Drafts in lists: why they would be refused, in a few queries; asking for reviews of some."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from review.models import ReviewPolicy
 from review.policy.judged_versions import judged_version
 from review.policy.outcomes import outcomes_of
 from review.studio.wording import missing_in_words
+from studio.extensions import Action, ChosenOn
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.models import VersionedResource
@@ -35,3 +39,9 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
         for one, outcome in zip(asked, outcomes, strict=True)
         if not outcome.is_allowed
     }
+
+
+def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
+    """Yield the action on waiting drafts for people who may ask for reviews."""
+    if page is ChosenOn.WAITING and caller.scope(Right.SAVE) != frozenset():
+        yield Action(title=_("Ask for review…"), address=reverse("studio:ask_for_reviews"))
