@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from review.models import Review
 from review.reviews.values import MAX_TEXT
 from review.reviews.verbs import Reviews
-from review.studio.requesting import reviewer_choices
+from review.studio.requesting import people_to_ask, reviewers_in
 from studio.bulk.base import AskForm, BulkPage, ChosenResource
 from studio.bulk.publish import with_changes
 from studio.forms.typed import typed_text
@@ -72,12 +72,11 @@ class AskForManyPage(BulkPage):
 
     def about_form(self, form: AskForm) -> dict[str, Any]:
         """Return the members who can be asked."""
-        chosen = self.request.POST.getlist("reviewers")
-        return {"people": reviewer_choices(form.workspace_id, chosen, self.caller.username)}
+        return people_to_ask(form.workspace_id, reviewers_in(self.request.POST), self.caller.username)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Request the reviews."""
-        message, people = typed_text(self.request, "message"), self.request.POST.getlist("reviewers")
+        message, people = typed_text(self.request, "message"), reviewers_in(self.request.POST)
 
         def ask(collection: Collection[Any], choice: Choice, by: Caller) -> Sequence[Notice]:
             resource = collection.find(choice.id, by=by)

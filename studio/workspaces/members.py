@@ -17,6 +17,7 @@ from studio import shown_once
 from studio.translation import translated
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
+from studio.workspaces.people import people_address
 from studio.workspaces.roles import NAMES, role_name
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
@@ -101,6 +102,7 @@ class MembersPage(WorkspacePage):
             ],
             roles=NAMES.items(),
             members_address=self.address("members"),
+            people_address=people_address(self.workspace_id, invites=True),
             rename_address=self.address("rename"),
             **context,
         )

@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from review.models import Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.people import give_role
+from tests.support.people import give_role, person
 from tests.support.reviews import ask
-from tests.support.window import KINDS, Seen, Window
+from tests.support.window import KINDS, Seen, Window, page_of
 
 ASK, WAITING = "/studio/reviews/ask/", "/studio/waiting/"
 FORM = '<form method="post" data-choose'
@@ -117,3 +117,18 @@ def test_the_page_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -
             assert len(sent(edgar.post(ASK, chosen=some))["chosen"]) == len(some)  # type: ignore[arg-type]
         counts.append(len(queries))
     assert counts[1] == counts[2] <= 20
+
+
+def test_in_a_large_workspace_people_are_found_by_their_names(cast: Cast) -> None:
+    chosen = draft(cast, AGENTS, "writer")
+    for number in range(20):
+        person(f"editor{number:02}", acme="editor")
+    edgar = Window.of("edgar")
+    asked = edgar.post(ASK, chosen=chosen)
+    assert "Somebody else" in asked.text and 'data-choices="/studio/people/?workspace=acme"' in asked.markup
+    assert asked.markup.count('type="checkbox" name="reviewers"') == 12 and 'value="paula"' in asked.markup
+    edgar.post(ASK, **{**sent(asked), "reviewers": ["paula", " editor19 ", ""]})  # type: ignore[arg-type]
+    [review] = Review.objects.all()
+    assert {one.username for one in review.reviewers.all()} == {"paula", "editor19"}
+    shown = edgar.get(page_of(AGENTS, "review", "writer", str(review.pk))).markup
+    assert 'value="editor19" checked' in shown and 'value="paula" checked' in shown
