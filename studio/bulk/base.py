@@ -147,7 +147,7 @@ class ChosenPage(StudioPage, ABC):
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the confirmation page, with the errors of the input."""
-        resources = self._resources(choices)
+        resources = self.judged(self._resources(choices))
         offered = self.detailed([one for one in resources if not one.obstacle])
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
         return self.page(
@@ -167,6 +167,10 @@ class ChosenPage(StudioPage, ABC):
     def about_form(self, form: AskForm) -> dict[str, Any]:
         """Return further context for one of the forms."""
         return {}
+
+    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the resources with what is found out about several at once."""
+        return resources
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the offered resources with what else the page shows of them."""

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.bulk.base import BulkPage, ChosenResource
-from studio.publishing.changes import changes_of
+from studio.publishing.changes import Texts, changes_of, refusals_of
 from studio.publishing.drafts import Draft
 from versioning.domain.access import Caller
 from versioning.domain.errors import EditConflict
@@ -44,9 +44,19 @@ class PublishChosenPage(BulkPage):
             return _("You may not publish in its workspace.")
         return draft.hindrance
 
+    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the drafts with what the gate says to them."""
+        drafts = [one.draft for one in resources if one.draft is not None and not one.obstacle]
+        self._texts = Texts(drafts)
+        refused = refusals_of(drafts, self._texts, self.caller)
+        return [
+            replace(one, obstacle=one.obstacle or refused.get((one.choice.kind.slug, one.choice.id), ""))
+            for one in resources
+        ]
+
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with what would change."""
-        return with_changes(offered, self.caller)
+        return with_changes(offered, self.caller, self._texts)
 
     def narrow(self, wanted: Wanted) -> Wanted:
         """Filter the list to waiting drafts."""
@@ -65,12 +75,14 @@ class PublishChosenPage(BulkPage):
             for one in changed
             if (draft := found.get((one.kind.slug, one.id))) is not None
         ]
-        again = [one for one in self._resources(newest) if not one.obstacle]
+        again = [one for one in self.judged(self._resources(newest)) if not one.obstacle]
         return {"again": self.detailed(again)}
 
 
-def with_changes(offered: Sequence[ChosenResource], caller: Caller) -> list[ChosenResource]:
+def with_changes(
+    offered: Sequence[ChosenResource], caller: Caller, texts: Texts | None = None
+) -> list[ChosenResource]:
     """Return chosen drafts with what publishing each would change."""
     drafts = [one.draft for one in offered if one.draft is not None]
-    changes = changes_of(drafts, caller)
+    changes = changes_of(drafts, texts or Texts(drafts), caller)
     return [replace(one, changes=changes[one.choice.kind.slug, one.choice.id]) for one in offered]
