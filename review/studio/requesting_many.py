@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -67,8 +68,8 @@ class AskForManyPage(BulkPage):
         return found
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what would change."""
-        return with_changes(offered, self.caller)
+        """Return the drafts with what would change; all are ticked, because nothing goes live."""
+        return [replace(one, is_chosen=True) for one in with_changes(offered, self.caller)]
 
     def about_form(self, form: AskForm) -> dict[str, Any]:
         """Return the members who can be asked."""

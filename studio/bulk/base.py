@@ -42,11 +42,8 @@ class ChosenResource:
     """Why the action is impossible for it; empty if it can be chosen."""
     changes: Changes | None = None
     """What the action would make live, on pages that show it."""
-
-    @property
-    def is_chosen(self) -> bool:
-        """Whether its checkbox is ticked: not for changes that the page does not show completely."""
-        return self.changes is None or self.changes.is_whole
+    is_chosen: bool = True
+    """Whether its checkbox is ticked."""
 
     @property
     def workspace_id(self) -> str:

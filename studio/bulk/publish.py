@@ -82,7 +82,8 @@ class PublishChosenPage(BulkPage):
 def with_changes(
     offered: Sequence[ChosenResource], caller: Caller, texts: Texts | None = None
 ) -> list[ChosenResource]:
-    """Return chosen drafts with what publishing each would change."""
+    """Return chosen drafts with what publishing each would change; ticked are those that are shown whole."""
     drafts = [one.draft for one in offered if one.draft is not None]
     changes = changes_of(drafts, texts or Texts(drafts), caller)
-    return [replace(one, changes=changes[one.choice.kind.slug, one.choice.id]) for one in offered]
+    shown = [(one, changes[one.choice.kind.slug, one.choice.id]) for one in offered]
+    return [replace(one, changes=own, is_chosen=own.is_whole) for one, own in shown]

@@ -119,6 +119,14 @@ def test_the_page_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -
     assert counts[1] == counts[2] <= 20
 
 
+def test_what_is_too_long_for_the_page_is_ticked_nevertheless(cast: Cast, kind: Kind) -> None:
+    long = "\n".join(f"line {number}" for number in range(20_000))
+    chosen = value(kind, "long", kind.make(cast.edgar, "long", long)["latestVersionId"])
+    asked = Window.of("edgar").post(ASK, chosen=chosen)
+    assert "This changes more than fits on this page." in asked.text and "not ticked" not in asked.text
+    assert f'value="{chosen}" checked' in asked.markup
+
+
 def test_in_a_large_workspace_people_are_found_by_their_names(cast: Cast) -> None:
     chosen = draft(cast, AGENTS, "writer")
     for number in range(20):
