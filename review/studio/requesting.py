@@ -25,7 +25,7 @@ from versioning.domain.access import LEAST_ROLE, Right, Role
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Membership
-from versioning.models.accounts import name_of
+from versioning.models.accounts import name_of, normalized
 
 MAX_PEOPLE: Final = 12
 """The maximum number of members that a form lists; others are found by their names."""
@@ -48,6 +48,7 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     more members than that, others are found by their names.
     """
     name, approving = name_of("user"), _roles_with(Right.PUBLISH)
+    chosen = [stored for one in chosen if (stored := normalized(one)) is not None]
     members = Membership.objects.filter(
         workspace=workspace_id, role__in=_roles_with(Right.READ_DRAFTS), user__is_active=True
     ).exclude(**{name: but or ""})

@@ -48,12 +48,12 @@ class PeoplePage(StudioPage):
 
     def get(self, request: HttpRequest) -> JsonResponse:
         """Return the first people whose user name or full name has the text, each once."""
-        text = request.GET.get("q", "").replace("\x00", "").strip()
-        inviting = request.GET.get("inviting")
-        if inviting is not None:
-            people = self._to_invite(inviting)
+        given = {name: value.replace("\x00", "") for name, value in request.GET.items()}
+        text = given.get("q", "").strip()
+        if "inviting" in given:
+            people = self._to_invite(given["inviting"])
         else:
-            people = self._working_in(request.GET.get("workspace", ""))
+            people = self._working_in(given.get("workspace", ""))
         return JsonResponse({"choices": [asdict(one) for one in _first(people, text)]})
 
     def _working_in(self, workspace_id: str) -> Any:

@@ -12,6 +12,7 @@ from tests.browser.prompts import editor
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
+from tests.support.service import Service
 
 ApiOf = Callable[[str], RemoteApi]
 
@@ -100,3 +101,34 @@ def test_one_text_with_placeholders_becomes_blocks_with_one_click(enter: Enter, 
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     body = api_of("edgar").get(AGENTS.url("one-text"), status="draft").body
     assert body["instructions"] == [{"type": "text", "content": "Be brief. Greet {{ customer.surname }}"}]
+
+
+def test_reviewers_of_a_large_workspace_are_found_by_their_names(
+    enter: Enter, api_of: ApiOf, studio_service: Service
+) -> None:
+    program = """
+from django.contrib.auth.models import User
+from tests.support.people import person
+from versioning.models import Workspace
+Workspace.objects.create(id="crowd", name="Crowd")
+for number in range(15):
+    person(f"many{number:02}", crowd="editor")
+User.objects.filter(username="many14").update(first_name="Grace")
+"""
+    studio_service.manage("shell", "--no-imports", "-c", program)
+    body = {"id": "crowded", "name": "Crowded", "instructions": "Be brief.", "workspaceId": "crowd"}
+    assert api_of("root").post(AGENTS.path, {**body, "autoPublish": False}).status == 201
+    page = enter("root", "versioning/agent/crowded/reviews/ask/", width=NARROW)
+    field = page.get_by_role("combobox", name="Somebody else")
+    field.click()
+    page.keyboard.type("grace")
+    expect(page.locator(".pick-option:visible")).to_have_count(1)
+    expect(page.locator(".pick-option:visible")).to_contain_text("Grace many14 editor")
+    assert serious_problems(page) == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Grace")).to_be_checked()
+    expect(field).to_have_value("")
+    page.get_by_role("button", name="Ask for review").click()
+    expect(page.get_by_text("Asked for a review.")).to_be_visible()
+    expect(page.get_by_role("list", name="Who has looked")).to_contain_text("many14")

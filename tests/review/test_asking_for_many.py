@@ -127,6 +127,19 @@ def test_what_is_too_long_for_the_page_is_ticked_nevertheless(cast: Cast, kind: 
     assert f'value="{chosen}" checked' in asked.markup
 
 
+def test_hostile_names_of_people_are_refused_like_others(cast: Cast) -> None:
+    chosen = draft(cast, AGENTS, "writer")
+    edgar = Window.of("edgar")
+    asked = sent(edgar.post(ASK, chosen=chosen))
+    page = page_of(AGENTS, "review_ask")
+    for name in ("pau\0la", "<b>", "x" * 5000, "charlie"):
+        assert edgar.post(page, reviewers=name).status == 400
+        refused = edgar.post(ASK, **{**asked, "reviewers": name})  # type: ignore[arg-type]
+        assert (refused.status, "is not a member of this workspace" in refused.text) == (200, True)
+        assert "<b>" not in refused.markup
+    assert not Review.objects.exists()
+
+
 def test_in_a_large_workspace_people_are_found_by_their_names(cast: Cast) -> None:
     chosen = draft(cast, AGENTS, "writer")
     for number in range(20):

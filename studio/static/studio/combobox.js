@@ -180,10 +180,15 @@ class Picker {
   }
 }
 
-// Rows come and go, so a field becomes a combobox when somebody gets there.
-document.addEventListener("focusin", (event) => {
-  const input = event.target;
-  if (!input.matches?.(FIELDS)) return;
+const pickerOf = (input) => {
   if (!pickers.has(input)) pickers.set(input, new Picker(input));
-  if (!input.value) pickers.get(input).search();
+  return pickers.get(input);
+};
+
+// Rows come and go, so a field becomes a combobox when somebody gets there. With a datalist it is one from the first.
+document.addEventListener("focusin", ({ target }) => {
+  if (!target.matches?.(FIELDS)) return;
+  const picker = pickerOf(target);
+  if (!target.value) picker.search();
 });
+for (const input of document.querySelectorAll(FIELDS)) if (!input.list) pickerOf(input);
