@@ -35,6 +35,7 @@ class AddPage(ChosenPage):
     """Asks for a release, and adds exactly the chosen versions."""
 
     ask_template = "releases/add.html"
+    spans_workspaces = False
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Ask about the version in the address; without one, redirect back."""
@@ -68,14 +69,14 @@ class AddPage(ChosenPage):
             title = self.request.POST.get("title", "").strip()
             title = title or title_for([draft.row.summary.name for draft in drafts])
             release = Releases.current().create(workspace_id, title=title, items=items, by=self.caller)
-        return self.go(of_release(release), _("Added. Nothing of it is published yet."))
+        message = _("Added to “%(release)s”. Nothing of it is published yet.") % {"release": release.title}
+        return self.go_on(of_release(release), message)
 
     def more(self) -> dict[str, Any]:
         """Return the open releases, and the input."""
         typed = self.request.POST
         return {
             "releases": self.offered,
-            "names_workspaces": len({one.workspace_id for one in self.offered}) > 1,
             "release": typed.get("release", ""),
             "title_typed": typed.get("title", ""),
             "max_title": MAX_TITLE,
@@ -84,7 +85,7 @@ class AddPage(ChosenPage):
     @cached_property
     def offered(self) -> list[Release]:
         """The open releases that the caller may change."""
-        drafts = Releases.current().list(state=State.DRAFT, by=self.caller).select_related("workspace")
+        drafts = Releases.current().list(state=State.DRAFT, by=self.caller)
         newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
         return changeable(newest, self.caller)
 

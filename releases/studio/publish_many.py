@@ -14,7 +14,8 @@ from releases.studio.choosing import items_of
 from releases.studio.links import of_release
 from releases.studio.wording import title_for
 from releases.verbs import Releases
-from studio.bulk.base import ChosenPage
+from studio.bulk.base import ChosenPage, ChosenResource
+from studio.bulk.publish import with_changes
 from studio.publishing.drafts import Draft
 from studio.resources.chosen import FIELD
 from versioning.domain.access import Right
@@ -26,6 +27,7 @@ class PublishTogetherPage(ChosenPage):
     """Shows what would go live, and publishes exactly these versions, all of them or none."""
 
     ask_template = "releases/together_ask.html"
+    spans_workspaces = False
 
     def question(self, count: int) -> str:
         """Return the question whether to publish this many."""
@@ -51,6 +53,10 @@ class PublishTogetherPage(ChosenPage):
             return _("It was changed since you looked. Look at it again first.")
         return "" if draft.may_publish else _("You may not publish in its workspace.")
 
+    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the drafts with what would change."""
+        return with_changes(offered, self.caller)
+
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
         """Publish them and show the release; if the gate refuses it, it stays a draft with the reasons."""
         found = self._drafts(choices)
@@ -74,11 +80,11 @@ class PublishTogetherPage(ChosenPage):
             message = _(
                 "Nothing was published. The release is kept as a draft, and says what stands in the way."
             )
-            return self.go(of_release(made), message, level=messages.ERROR)
+            return self.go_on(of_release(made), message, level=messages.ERROR)
         message = ngettext(
             "%(count)s version is live.", "%(count)s versions went live together.", len(choices)
         )
-        return self.go(of_release(made), message % {"count": len(choices)})
+        return self.go_on(of_release(made), message % {"count": len(choices)})
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:

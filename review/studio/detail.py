@@ -18,7 +18,7 @@ from review.reviews.verbs import Reviews
 from review.studio.assembled import assembled
 from review.studio.panels import OWN_PAGE
 from review.studio.presenters import people_of
-from review.studio.requesting import reviewer_choices
+from review.studio.requesting import people_to_ask, reviewers_in
 from review.studio.since import Since, news_of
 from review.studio.wording import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
@@ -101,9 +101,9 @@ class ReviewPage(DifferencesPage):
             max_text=MAX_TEXT,
             moved_on=seen is not None and seen != record.version_id,
             obstacle=None if self.is_over else obstacle_to(resource, version, self.caller),
-            candidates=reviewer_choices(self.workspace_id, record.reviewers, record.requested_by)
+            candidates=people_to_ask(self.workspace_id, record.reviewers, record.requested_by)
             if self.may_change
-            else (),
+            else None,
             **self.addresses(),
             **self.news(resource, version),
             **(self.compared(resource, version) if version is not None else {}),
@@ -226,7 +226,7 @@ class ChangePage(ReviewPage):
         given = request.POST
         changes: dict[str, dict[str, Any]] = {
             "move": {"version_id": given.get("version", "")},
-            "people": {"reviewers": given.getlist("reviewers")},
+            "people": {"reviewers": reviewers_in(given)},
             "close": {"is_closed": True},
         }
         done = {

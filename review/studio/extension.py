@@ -42,6 +42,7 @@ STUDIO: Final = Extension(
     notes=history_notes.notes,
     list_notes=lists.list_notes,
     publish_blockers=lists.publish_blockers,
+    chosen=lists.chosen,
     event_address=links.of_event,
     way_out=links.way_out,
     reason_forms={ReviewRequired.code: "review/bypass.html"},

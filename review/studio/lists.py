@@ -1,12 +1,14 @@
-"""Reviews in lists of resources: which are in review, and why drafts would be refused."""
+"""Reviews in lists: what is in review, why drafts would be refused, and asking for many reviews."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from review.models import Review, ReviewPolicy
 from review.policy.judged_versions import judged_version
@@ -15,6 +17,7 @@ from review.reviews.records import ReviewState, states_of
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
 from review.studio.wording import IN_REVIEW, STATES, missing_in_words
+from studio.extensions import Action, ChosenOn
 from studio.kinds import StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -64,3 +67,9 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
         for one, outcome in zip(asked, outcomes, strict=True)
         if not outcome.is_allowed
     }
+
+
+def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
+    """Yield the action on waiting drafts for people who may ask for reviews."""
+    if page is ChosenOn.WAITING and caller.scope(Right.SAVE) != frozenset():
+        yield Action(title=_("Ask for review…"), address=reverse("studio:ask_for_reviews"))

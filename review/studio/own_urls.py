@@ -1,9 +1,13 @@
-"""The URL of the reviews of all workspaces."""
+"""The URLs of reviews of all workspaces, and of requests for many reviews."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from review.studio.listing import ReviewsPage
+from review.studio.requesting_many import AskForManyPage
 
-urlpatterns = [path("reviews/", ReviewsPage.as_view(), name="reviews")]
+urlpatterns = [
+    path("reviews/", ReviewsPage.as_view(), name="reviews"),
+    path("reviews/ask/", AskForManyPage.as_view(), name="ask_for_reviews"),
+]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Case, When
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
 from review.reviews.values import MAX_TEXT
@@ -18,15 +19,16 @@ from studio.forms.wording import titles
 from studio.resources.base import ResourcePage
 from studio.translation import translated
 from studio.versions import reference_to
+from studio.workspaces.people import people_address
 from studio.workspaces.roles import role_name
 from versioning.domain.access import LEAST_ROLE, Right, Role
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Membership
-from versioning.models.accounts import name_of
+from versioning.models.accounts import name_of, normalized
 
-MAX_PEOPLE: Final = 200
-"""The maximum number of members that a form offers."""
+MAX_PEOPLE: Final = 12
+"""The maximum number of members that a form lists; others are found by their names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,22 +41,42 @@ class ReviewerChoice:
     is_chosen: bool
 
 
-def reviewer_choices(workspace_id: str, chosen: Sequence[str], but: str | None) -> list[ReviewerChoice]:
-    """Return the members who may read drafts, those who may approve first; one query."""
-    least = LEAST_ROLE[Right.READ_DRAFTS].rank
-    roles = {role.value: role for role in Role if role.rank >= least}
-    members = Membership.objects.filter(workspace=workspace_id, role__in=roles, user__is_active=True)
-    rows = members.select_related("user").order_by(name_of("user"))[:MAX_PEOPLE]
+def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> dict[str, Any]:
+    """Return the context of the fields in which people are chosen; takes one query.
+
+    They are the chosen members and the first others who may read drafts, those who may approve first. With
+    more members than that, others are found by their names.
+    """
+    name, approving = name_of("user"), _roles_with(Right.PUBLISH)
+    chosen = [stored for one in chosen if (stored := normalized(one)) is not None]
+    members = Membership.objects.filter(
+        workspace=workspace_id, role__in=_roles_with(Right.READ_DRAFTS), user__is_active=True
+    ).exclude(**{name: but or ""})
+    rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
+    most = MAX_PEOPLE + len(chosen)
+    rows = members.select_related("user").order_by(rank, name)[: most + 1]
     found = [
         ReviewerChoice(
             name=row.user.get_username(),
             role=role_name(row.role),
-            may_approve=roles[row.role].rank >= LEAST_ROLE[Right.PUBLISH].rank,
+            may_approve=row.role in approving,
             is_chosen=row.user.get_username() in chosen,
         )
         for row in rows
     ]
-    return sorted((one for one in found if one.name != but), key=lambda one: not one.may_approve)
+    return {
+        "people": sorted(found[:most], key=lambda one: not one.may_approve),
+        "people_address": people_address(workspace_id) if len(found) > most else "",
+    }
+
+
+def _roles_with(right: Right) -> list[str]:
+    return [role.value for role in Role if role.rank >= LEAST_ROLE[right].rank]
+
+
+def reviewers_in(given: QueryDict) -> list[str]:
+    """Return the people who were chosen in a form, or typed."""
+    return [name for one in given.getlist("reviewers") if (name := one.strip())]
 
 
 class AskPage(ResourcePage):
@@ -74,7 +96,7 @@ class AskPage(ResourcePage):
         """Request the review, and show it; after an error, show the form again."""
         self.require(Right.SAVE)
         version = self.version(request.POST.get("version"))
-        message, people = typed_text(request, "message"), request.POST.getlist("reviewers")
+        message, people = typed_text(request, "message"), reviewers_in(request.POST)
         try:
             record = Reviews.current().ask(
                 self.kind.slug,
@@ -127,7 +149,7 @@ class AskPage(ResourcePage):
             changed=titles(changed),
             message=message,
             problems=problems,
-            people=reviewer_choices(self.workspace_id, chosen, self.caller.username),
+            **people_to_ask(self.workspace_id, chosen, self.caller.username),
             max_text=MAX_TEXT,
             compare_address=f"{self.address('compare')}?to={version.version_id}",
             back_address=self.address("history"),

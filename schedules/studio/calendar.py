@@ -118,9 +118,7 @@ class CalendarPage(ListingPage):
         first, last = (month.first, month.last) if as_list else month.weeks
         found, more = entries_of(workspace_id, _period(first, last), self.caller, workspaces=names)
         week = Period(begin=now, end=now + WEEK)
-        soon, more_soon = entries_of(
-            workspace_id, week, self.caller, upcoming_only=True, workspaces=names
-        )
+        soon, more_soon = entries_of(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
         days = by_day(found)
         return self.page(
             "schedules/calendar.html",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from studio.kinds import KINDS_BY_SLUG, StudioKind
+from studio.publishing.by_workspace import OfWorkspace, by_workspace, workspace_names
+from studio.publishing.changes import Changes
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
 from studio.resources import matching
@@ -22,6 +26,9 @@ from studio.views import StudioPage, safe_next_url
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
 from versioning.editor.catalog import Wanted
+
+LATER: Final = "later"
+"""The field with the chosen resources of other workspaces, whose turn comes afterwards."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +40,15 @@ class ChosenResource:
     """The current state; None if the resource is gone or the caller may not read its drafts."""
     obstacle: str = ""
     """Why the action is impossible for it; empty if it can be chosen."""
+    changes: Changes | None = None
+    """What the action would make live, on pages that show it."""
+    is_chosen: bool = True
+    """Whether its checkbox is ticked."""
+
+    @property
+    def workspace_id(self) -> str:
+        """The workspace of the resource; empty if it is gone."""
+        return self.draft.resource.workspace_id if self.draft is not None else ""
 
     @property
     def value(self) -> str:
@@ -48,6 +64,8 @@ class Reported:
     outcome: Outcome
     draft: Draft | None
     """The current state, as in `ChosenResource`."""
+    workspace: str = ""
+    """The name of its workspace, if the person works in several."""
 
     @property
     def reasons(self) -> list[str]:
@@ -60,10 +78,28 @@ class Reported:
         return isinstance(self.outcome.error, EditConflict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AskForm:
+    """A form of the confirmation page: for all workspaces, or for one of several."""
+
+    groups: Sequence[OfWorkspace[ChosenResource]]
+    later: Sequence[str] = ()
+    """The values of the chosen resources in the other forms, which are asked about afterwards."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further context for the templates."""
+
+    @property
+    def workspace_id(self) -> str:
+        """The workspace of the first group, which is the only one if the form is for one workspace."""
+        return self.groups[0].id
+
+
 class ChosenPage(StudioPage, ABC):
     """Asks what to do with the resources chosen in a list, and does it once confirmed."""
 
     ask_template: str
+    spans_workspaces = True
+    """Whether the action can be performed for several workspaces at once; otherwise each has its own form."""
 
     @abstractmethod
     def question(self, count: int) -> str:
@@ -108,19 +144,68 @@ class ChosenPage(StudioPage, ABC):
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the confirmation page, with the errors of the input."""
-        found = self._drafts(choices)
-        resources = [self._judged(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
-        offered = [one for one in resources if not one.obstacle]
+        resources = self.judged(self._resources(choices))
+        offered = self.detailed([one for one in resources if not one.obstacle])
+        forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
         return self.page(
             self.ask_template,
             title=self.question(len(offered)),
             status=400 if error else 200,
             problems=reasons(error),
-            offered=offered,
+            forms=forms,
+            is_divided=len(forms) > 1,
             left_out=[one for one in resources if one.obstacle],
+            workspace_names=self.names,
+            names_workspaces=len(self.names) > 1,
             back_address=self.back_address,
             **self.more(),
         )
+
+    def about_form(self, form: AskForm) -> dict[str, Any]:
+        """Return further context for one of the forms."""
+        return {}
+
+    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the resources with what is found out about several at once."""
+        return resources
+
+    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the offered resources with what else the page shows of them."""
+        return offered
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The names of the workspaces that the person may read, by id."""
+        return workspace_names(self.caller)
+
+    @property
+    def later(self) -> Sequence[Choice]:
+        """The chosen resources of other workspaces, which are asked about after these."""
+        return chosen(self.request.POST, LATER)
+
+    def go_on(self, address: str, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
+        """Go to the address, which shows the message; or ask about the resources of the next workspace."""
+        if not self.later:
+            return self.go(address, message, level=level)
+        link = format_html('{} <a class="link" href="{}">{}</a>', message, address, _("Look at it"))
+        messages.add_message(self.request, level, link)
+        return self.ask(self.later)
+
+    def _resources(self, choices: Sequence[Choice]) -> list[ChosenResource]:
+        found = self._drafts(choices)
+        return [self._judged(choice, found.get((choice.kind.slug, choice.id))) for choice in choices]
+
+    def _forms(self, offered: Sequence[ChosenResource]) -> list[AskForm]:
+        groups = by_workspace(offered, lambda one: one.workspace_id, self.names)
+        if self.spans_workspaces or len(groups) == 1:
+            return [AskForm(groups=groups)] if groups else []
+        return [
+            AskForm(
+                groups=[group],
+                later=[one.value for other in groups if other is not group for one in other.items],
+            )
+            for group in groups
+        ]
 
     def more(self) -> dict[str, Any]:
         """Return further context for the templates."""
@@ -158,7 +243,8 @@ class BulkPage(ChosenPage):
             Reported(
                 kind=KINDS_BY_SLUG[outcome.choice.kind.slug],
                 outcome=outcome,
-                draft=found.get((outcome.choice.kind.slug, outcome.choice.id)),
+                draft=(draft := found.get((outcome.choice.kind.slug, outcome.choice.id))),
+                workspace=self._workspace_of(draft),
             )
             for outcome in outcomes
         ]
@@ -169,6 +255,17 @@ class BulkPage(ChosenPage):
             self.report_template,
             title=self.result(len(by_result[Result.DONE.value]), len(by_result[Result.REFUSED.value])),
             back_address=self.back_address,
+            later=[value_of(one.kind, one.id, one.version_id) for one in self.later],
             **by_result,
+            **self.after(outcomes),
             **self.more(),
         )
+
+    def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        """Return further context for the report."""
+        return {}
+
+    def _workspace_of(self, draft: Draft | None) -> str:
+        if draft is None or len(self.names) == 1:
+            return ""
+        return self.names.get(draft.resource.workspace_id, draft.resource.workspace_id)

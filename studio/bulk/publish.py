@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.bulk.base import BulkPage
+from studio.bulk.base import BulkPage, ChosenResource
+from studio.publishing.changes import Texts, changes_of, refusals_of
 from studio.publishing.drafts import Draft
+from versioning.domain.access import Caller
+from versioning.domain.errors import EditConflict
 from versioning.editor.bulk import Choice, Outcome, publish_chosen
 from versioning.editor.catalog import Wanted
 
@@ -39,6 +44,20 @@ class PublishChosenPage(BulkPage):
             return _("You may not publish in its workspace.")
         return draft.hindrance
 
+    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the drafts with what the gate says to them."""
+        drafts = [one.draft for one in resources if one.draft is not None and not one.obstacle]
+        self._texts = Texts(drafts)
+        refused = refusals_of(drafts, self._texts, self.caller)
+        return [
+            replace(one, obstacle=one.obstacle or refused.get((one.choice.kind.slug, one.choice.id), ""))
+            for one in resources
+        ]
+
+    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the drafts with what would change."""
+        return with_changes(offered, self.caller, self._texts)
+
     def narrow(self, wanted: Wanted) -> Wanted:
         """Filter the list to waiting drafts."""
         return Wanted(wanted, waiting=True)
@@ -46,3 +65,25 @@ class PublishChosenPage(BulkPage):
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
         """Publish them."""
         return publish_chosen(self.editor.collection, choices, by=self.caller)
+
+    def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        """Return the drafts that changed since they were shown, as they are now."""
+        changed = [one.choice for one in outcomes if isinstance(one.error, EditConflict)]
+        found = self._drafts(changed)
+        newest = [
+            replace(one, version_id=draft.newest.version_id, etag=None)
+            for one in changed
+            if (draft := found.get((one.kind.slug, one.id))) is not None
+        ]
+        again = [one for one in self.judged(self._resources(newest)) if not one.obstacle]
+        return {"again": self.detailed(again)}
+
+
+def with_changes(
+    offered: Sequence[ChosenResource], caller: Caller, texts: Texts | None = None
+) -> list[ChosenResource]:
+    """Return chosen drafts with what publishing each would change; ticked are those that are shown whole."""
+    drafts = [one.draft for one in offered if one.draft is not None]
+    changes = changes_of(drafts, texts or Texts(drafts), caller)
+    shown = [(one, changes[one.choice.kind.slug, one.choice.id]) for one in offered]
+    return [replace(one, changes=own, is_chosen=own.is_whole) for one, own in shown]

@@ -22,6 +22,7 @@ from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.presence import Others
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to
+from studio.editing.unknown import refuse_unknown
 from studio.error_pages import wants_json
 from studio.forms.inputs import Input, controls_of
 from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, words_of
@@ -33,6 +34,7 @@ from studio.versions import title_of
 from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid
+from versioning.domain.overrides import code_config
 from versioning.serving.resolution import Resolved
 
 TAKE_BOTH: Final = "both"
@@ -63,6 +65,7 @@ class EditPage(EditablePage):
             return self._both(submission)
         try:
             submission.check(self.schema)
+            self._refuse_unknown(submission)
             saved = self._save(submission)
         except EditConflict:
             return self._conflict_in_place(submission) if self.is_in_place else self._conflict(submission)
@@ -108,6 +111,14 @@ class EditPage(EditablePage):
     def _hear_of_others(self) -> None:
         """Let the open page poll for changes of the resource by others."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
+
+    def _refuse_unknown(self, submission: Submission) -> None:
+        """Raise `Invalid` if something was typed that leads nowhere, or if the changes are invalid anyway."""
+        if not submission.changed:
+            return
+        self.schema.edited(self.config, submission.changed)
+        in_code = code_config(self.code_agent) if self.code_agent is not None else {}
+        refuse_unknown(submission.changed, [self.config, submission.began_with or {}, in_code], self.caller)
 
     def _save(self, submission: Submission) -> Resolved[Any] | None:
         """Save the changes; returns None for an override that would begin without any."""

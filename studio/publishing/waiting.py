@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from studio import extensions
 from studio.extensions import ChosenOn
 from studio.kinds import KINDS
+from studio.publishing.by_workspace import by_workspace, workspace_names
 from studio.publishing.drafts import Draft, drafts_of
 from studio.views import StudioPage
 from versioning.domain.access import Right
@@ -37,6 +38,7 @@ class WaitingPage(StudioPage):
         page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
         query = {} if whose is Whose.ALL else {"whose": whose.value}
         drafts = self._drafts(list(page.object_list))
+        names = workspace_names(self.caller)
         return self.page(
             "studio/publishing/waiting.html",
             title=_("Waiting to be published · %(count)s") % {"count": counts[Whose.ALL]},
@@ -51,9 +53,9 @@ class WaitingPage(StudioPage):
             whose=whose,
             page=page,
             query=urlencode(query),
-            drafts=drafts,
+            groups=by_workspace(drafts, lambda draft: draft.resource.workspace_id, names),
+            names_workspaces=len(names) > 1,
             may_publish=any(draft.may_publish for draft in drafts),
-            is_offered=any(draft.may_publish and not draft.hindrance for draft in drafts),
             publish_address=reverse("studio:publish_chosen"),
             further=extensions.chosen_actions(self.caller, ChosenOn.WAITING),
         )

@@ -29,20 +29,20 @@ def etag_field(kind: ResourceKind, resource_id: str) -> str:
     return f"tag:{kind.slug}:{resource_id}"
 
 
-def chosen(given: QueryDict) -> Sequence[Choice]:
-    """Return the chosen resources, without duplicates.
+def chosen(given: QueryDict, field: str = FIELD) -> Sequence[Choice]:
+    """Return the chosen resources in a field, without duplicates.
 
     Raises `Invalid`, which names the field, for more than `MAX_CHOSEN` resources and for other values.
     """
-    values = given.getlist(FIELD)
+    values = given.getlist(field)
     if len(values) > MAX_CHOSEN:
-        raise Invalid.field(FIELD, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
+        raise Invalid.field(field, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
     choices = {}
     for place, value in enumerate(values):
         slug, _, rest = value.partition(":")
         resource_id, _, version_id = rest.rpartition(":")
         if slug not in KINDS_BY_SLUG or not resource_id or not version_id:
-            raise Invalid.field(f"{FIELD}.{place}", "must be a kind, an id and a version, joined by colons")
+            raise Invalid.field(f"{field}.{place}", "must be a kind, an id and a version, joined by colons")
         kind = KINDS_BY_SLUG[slug]
         etag = given.get(etag_field(kind, resource_id))
         choices[slug, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)

@@ -18,6 +18,7 @@ class InviteForm(forms.Form):
         label=_("User name"),
         max_length=150,
         help_text=_("Of an account, or for a new one. Nobody is a member before accepting."),
+        widget=forms.TextInput({"pick": "person"}),
     )
     role = forms.ChoiceField(label=_("Role"), choices=CHOICES, initial=Role.EDITOR.value)
 

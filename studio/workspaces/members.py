@@ -18,6 +18,7 @@ from studio.people import Place, person_name
 from studio.translation import translated
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
+from studio.workspaces.people import people_address
 from studio.workspaces.roles import NAMES, role_name
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
@@ -102,6 +103,7 @@ class MembersPage(WorkspacePage):
             ],
             roles=NAMES.items(),
             members_address=self.address("members"),
+            people_address=people_address(self.workspace_id, invites=True),
             rename_address=self.address("rename"),
             **context,
         )

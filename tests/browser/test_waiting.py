@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
+from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 
@@ -57,6 +58,43 @@ def test_selected_drafts_are_published_except_one_that_changed_meanwhile(
     for kind in (AGENTS, PROMPT_BLOCKS):
         assert edgar.get(kind.url("chosen"), status="draft").body["status"] == "published"
         assert edgar.get(kind.url("changing"), status="draft").body["status"] == "draft"
+
+
+def test_drafts_of_two_workspaces_are_chosen_apart_and_shown_again_when_they_change(
+    enter: Enter, library: Library, api_of: Apis
+) -> None:
+    for name, workspace_id in (("Apart here", "acme"), ("Apart there", "elsewhere")):
+        api = api_of("alice" if workspace_id == "acme" else "charlie")
+        slug = name.replace(" ", "-").lower()
+        body = {"id": slug, "name": name, "content": "First.", "workspaceId": workspace_id}
+        assert api.post(PROMPT_BLOCKS.path, {**body, "autoPublish": False}).status == 201
+    page = enter("root", "waiting/")
+    theirs = page.get_by_role("region", name="Elsewhere")
+    theirs.get_by_label("All of these").check()
+    expect(theirs.get_by_label("Choose Apart there")).to_be_checked()
+    expect(page.get_by_label("Choose Apart here")).not_to_be_checked()
+    page.get_by_label("Choose Apart here").check()
+    page.get_by_role("button", name="Ask for review…").click()
+    expect(page.get_by_text("in which different people can be asked")).to_be_visible()
+    ours = page.get_by_role("form", name="Acme")
+    expect(ours.get_by_label("paula")).to_be_visible()
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    ours.get_by_role("button", name="Ask for review").click()
+    expect(page.get_by_role("heading", name="1 is in review now")).to_be_visible()
+    page.get_by_role("button", name="Go on with 1 of the other workspaces").click()
+    expect(page.get_by_role("heading", name="Ask for 1 review")).to_be_visible()
+    page.goto("waiting/")
+    page.get_by_label("Choose Apart there").check()
+    page.get_by_role("button", name="Publish chosen…").click()
+    expect(page.locator("ins", has_text="First.")).to_be_visible()
+    PROMPT_BLOCKS.save(api_of("charlie"), "apart-there", "Second.")
+    page.get_by_role("button", name="Publish", exact=True).click()
+    again = page.get_by_role("form", name="Changed since you looked: this is how it is now")
+    expect(again.locator("ins", has_text="Second.")).to_be_visible()
+    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    again.get_by_label("Choose Apart there").check()
+    again.get_by_role("button", name="Publish chosen").click()
+    expect(page.get_by_role("heading", name="1 is live now")).to_be_visible()
 
 
 def test_a_star_needs_no_reload_and_the_bell_updates_on_an_open_page(

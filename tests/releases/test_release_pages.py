@@ -17,7 +17,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.people import give_role
 from tests.support.served import reference
 from tests.support.studio import workspace_page
-from tests.support.window import Window, page_of
+from tests.support.window import Seen, Window, page_of
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 
@@ -288,6 +288,39 @@ def test_the_page_of_a_large_release_takes_as_many_queries_as_of_a_small_one(cas
     assert "All 60 are checked when they are published" in paula.get(of(of_many)).text
     assert queries(paula, of(of_many)) <= queries(paula, of(of_few))
     assert queries(paula, RELEASES) < 25
+
+
+def forms(seen: Seen) -> list[dict[str, list[str]]]:
+    """Return what each form for chosen resources on a page would send."""
+    found = []
+    for form in re.findall(r"<form [^>]*data-choose.*?</form>", seen.markup, re.DOTALL):
+        named = re.findall(r'<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"', form)
+        found.append({name: [value for one, value in named if one == name] for name, _value in named})
+    return found
+
+
+def test_each_of_several_workspaces_gets_a_release_of_its_own(cast: Cast, pair: Pair) -> None:
+    give_role("paula", "elsewhere", Role.PUBLISHER)
+    elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")
+    foreign = f"promptBlock:foreign:{elsewhere['latestVersionId']}"
+    paula = Window.of("paula")
+    for address, words in ((ADD, "a release holds what is of one"), (TOGETHER, "only what is of one")):
+        asked = paula.post(address, chosen=[*values(pair), foreign])
+        assert words in asked.text and "Elsewhere" in asked.text
+        ours, theirs = forms(asked)
+        assert (ours["chosen"], ours["later"]) == (values(pair), [foreign])
+        assert (theirs["chosen"], theirs["later"]) == ([foreign], values(pair))
+        then = paula.post(address, **theirs)
+        assert then.status == 200 and "Look at it" in then.text
+        [rest] = forms(then)
+        assert rest["chosen"] == values(pair) and "later" not in rest
+        assert paula.post(address, **rest).status == 302
+        made = Release.objects.order_by("created_at")
+        assert [one.workspace_id for one in made] == ["elsewhere", "acme"]
+        if address == ADD:
+            made.delete()
+    assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
+    assert live(cast.charlie, PROMPT_BLOCKS, "foreign") == elsewhere["latestVersionId"]
 
 
 def test_a_choice_from_several_workspaces_cannot_be_a_release(cast: Cast, pair: Pair) -> None:

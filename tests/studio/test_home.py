@@ -221,22 +221,28 @@ def test_each_waiting_draft_is_on_exactly_one_page(cast: Cast) -> None:
     assert "Page 2 of 2" in second.text and "?page=1" in "".join(second.links)
 
 
-def test_editors_see_the_waiting_drafts_without_buttons(cast: Cast, kind: Kind) -> None:
+def test_editors_choose_waiting_drafts_and_publish_none(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice)
     paula, edgar = (Window.of(name).get(WAITING) for name in ("paula", "edgar"))
     assert heading(paula) == heading(edgar) == "Waiting to be published · 1"
     assert lines(paula)[0] == lines(edgar)[0]
-    assert ('name="chosen"' in paula.markup, 'name="chosen"' in edgar.markup) == (True, False)
-    assert ("Publish chosen" in paula.text, "Publish chosen" in edgar.text) == (True, False)
+    for words, is_for_edgar in (
+        ("Publish chosen…", False),
+        ("Publish together", False),
+        ("Ask for review…", True),
+        ("Add to release…", True),
+    ):
+        assert (words in paula.text, words in edgar.text) == (True, is_for_edgar), words
 
 
-def test_only_drafts_that_the_person_may_publish_can_be_selected(cast: Cast, kind: Kind) -> None:
+def test_waiting_drafts_stand_below_the_names_of_their_workspaces(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "here")
     kind.make(cast.charlie, "there", workspaceId="elsewhere")
     give_role("paula", "elsewhere", "editor")
     seen = Window.of("paula").get(WAITING)
-    found = dict(re.findall(r'name="chosen" value="\w+:(\w+):[^"]*"( disabled)?', seen.markup))
-    assert found == {"here": "", "there": " disabled"}
+    found = re.findall(r'<h2[^>]*>(\w+)</h2>|name="chosen" value="\w+:(\w+):', seen.markup)
+    assert ["".join(one) for one in found] == ["Elsewhere", "there", "Acme", "here"]
+    assert "Acme" not in Window.of("edgar").get(WAITING).text
 
 
 def test_waiting_drafts_of_another_workspace_are_neither_shown_nor_counted(cast: Cast, kind: Kind) -> None:

@@ -15,6 +15,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone
 from tests.support.meanwhile import interrupted
+from tests.support.people import give_role
 from tests.support.served import reference
 from tests.support.window import KINDS, Seen, Window
 from versioning.conf import get_editor
@@ -79,7 +80,10 @@ def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
         value(AGENTS, "writer", agent["latestVersionId"]),
         value(PROMPT_BLOCKS, "tone", block["latestVersionId"]),
     ]
-    seen = confirm(Window.of("paula"), chosen[0])
+    paula = Window.of("paula")
+    alone = paula.post(PUBLISH, chosen=chosen[0])
+    assert "The prompt block “ Tone ” is not published." in alone.text and boxes(alone) == []
+    seen = paula.post(PUBLISH, chosen=chosen[0], confirmed="yes")
     assert "The prompt block “ Tone ” is not published." in seen.text and live(cast, AGENTS) is None
     assert "2 are live now" in confirm(Window.of("paula"), *chosen).text
     assert live(cast, AGENTS) == agent["latestVersionId"]
@@ -162,7 +166,57 @@ def test_the_confirmation_takes_as_many_queries_for_many_drafts_as_for_one(cast:
         with CaptureQueriesContext(connection) as queries:
             assert len(boxes(paula.post(PUBLISH, chosen=some))) == len(some)  # type: ignore[arg-type]
         counts.append(len(queries))
-    assert counts[1] == counts[2] <= 12
+    assert counts[1] == counts[2] <= 20
+
+
+def test_everything_that_would_change_is_on_the_page(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "changed", "Be brief.\nBe polite.", autoPublish=True)
+    kind.save(cast.edgar, "changed", "Be brief.\nBe <b>kind</b>.")
+    newest = kind.url("changed")
+    chosen = [value(kind, "changed", cast.alice.get(newest, status="draft").body["latestVersionId"])]
+    chosen += drafts(cast, kind, "new")
+    asked = Window.of("paula").post(PUBLISH, chosen=chosen)  # type: ignore[arg-type]
+    assert "<del>polite</del>" in asked.markup and "&lt;b&gt;kind&lt;/b&gt;" in asked.markup
+    assert "<b>kind" not in asked.markup and asked.markup.count("What changes") == 2
+    assert asked.markup.count(" checked") == 2
+
+
+def test_a_change_too_long_for_the_page_is_named_and_not_ticked(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.alice, "long", "x" * 10, autoPublish=True)
+    kind.save(cast.edgar, "long", "\n".join(f"line {number}" for number in range(20_000)))
+    long = cast.alice.get(kind.url("long"), status="draft").body["latestVersionId"]
+    asked = Window.of("paula").post(PUBLISH, chosen=[*drafts(cast, kind, "short"), value(kind, "long", long)])  # type: ignore[arg-type]
+    assert "This changes more than fits on this page." in asked.text
+    ticked = re.findall(r'name="chosen" value="\w+:(\w+):[^"]*" checked', asked.markup)
+    assert ticked == ["short"] and len(asked.markup) < 2_000_000
+
+
+def test_what_changed_meanwhile_is_shown_again_and_can_be_published_then(cast: Cast, kind: Kind) -> None:
+    [chosen] = drafts(cast, kind, "a")
+    paula = Window.of("paula")
+    asked = paula.post(PUBLISH, chosen=chosen)
+    kind.save(cast.edgar, "a", "Said since then")
+    refused = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))
+    assert "Changed since you looked: this is how it is now" in refused.text
+    assert "Said since then" in refused.text and live(cast, kind, "a") is None
+    assert boxes(refused) != [chosen] and " checked" not in refused.markup
+    kind.save(cast.edgar, "a", "Said even later")
+    paula.post(PUBLISH, chosen=boxes(refused), confirmed="yes", **tags(refused))  # type: ignore[arg-type]
+    assert live(cast, kind, "a") is None
+    again = paula.post(PUBLISH, chosen=boxes(refused), confirmed="yes", **tags(refused))  # type: ignore[arg-type]
+    paula.post(PUBLISH, chosen=boxes(again), confirmed="yes", **tags(again))  # type: ignore[arg-type]
+    assert live(cast, kind, "a") == boxes(again)[0].rpartition(":")[2]
+
+
+def test_drafts_of_several_workspaces_stand_below_their_names(cast: Cast, kind: Kind) -> None:
+    give_role("paula", "elsewhere", "publisher")
+    [here] = drafts(cast, kind, "here")
+    there = value(kind, "there", kind.make(cast.charlie, "there", workspaceId="elsewhere")["latestVersionId"])
+    asked = Window.of("paula").post(PUBLISH, chosen=[here, there])  # type: ignore[arg-type]
+    found = re.findall(r'<h2 class="section-title"[^>]*>(\w+)</h2>', asked.markup)
+    assert found == ["Acme", "Elsewhere"] and boxes(asked) == [here, there]
+    report = confirm(Window.of("paula"), here, there)
+    assert re.search(r"here.*Acme.*there.*Elsewhere", report.text)
 
 
 def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast, kind: Kind) -> None:

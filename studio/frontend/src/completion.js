@@ -1,6 +1,8 @@
 // Suggestions for what goes between the braces.
 
-import { autocompletion, pickedCompletion } from "@codemirror/autocomplete";
+import { autocompletion, closeCompletion, completionKeymap, completionStatus, pickedCompletion } from "@codemirror/autocomplete";
+import { Prec } from "@codemirror/state";
+import { keymap } from "@codemirror/view";
 
 import { pathsIn } from "./grammar.js";
 import { all, tellNames } from "./names.js";
@@ -58,6 +60,13 @@ function source(names) {
   };
 }
 
+// Escape closes suggestions that are shown; while they are only looked for, it is for what is around the editor.
+const escape = { key: "Escape", run: (view) => completionStatus(view.state) === "active" && closeCompletion(view) };
+const keys = [escape, ...completionKeymap.filter(({ key }) => key !== "Escape")];
+
 // The extension; `names` is the address of the names, if there is one. Between braces nobody begins a new line, so
 // Enter takes a suggestion from the first moment on.
-export const completion = (names) => autocompletion({ override: [source(names)], icons: false, maxRenderedOptions: 60, interactionDelay: 0 });
+export const completion = (names) => [
+  autocompletion({ override: [source(names)], icons: false, maxRenderedOptions: 60, interactionDelay: 0, defaultKeymap: false }),
+  Prec.highest(keymap.of(keys)),
+];

@@ -4,7 +4,6 @@
 // that everything else on the page goes on to know nothing but the textarea. What a script puts into the textarea
 // is shown by the editor, if the script sends `input`.
 
-import { completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, historyKeymap } from "@codemirror/commands";
 import { lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
@@ -95,7 +94,7 @@ export function edit(textarea, about) {
   const attributes = () => attributesOf(textarea, labels, around.described);
   const extensions = [
     marks(textarea), // before the keys of all editors
-    keymap.of([...around.keys, ...completionKeymap, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+    keymap.of([...around.keys, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
     EditorView.lineWrapping,
     EditorView.perLineTextDirection.of(true), // a line in Arabic begins at the right
     highlightSpecialChars(),
@@ -104,7 +103,7 @@ export function edit(textarea, about) {
     EditorState.phrases.of(PHRASES),
     markdown,
     variables(isLiteral),
-    isLiteral ? [] : completion(names),
+    completion(names),
     own.of(attributes()),
     synced(textarea),
     EditorView.updateListener.of(around.update),
@@ -124,7 +123,7 @@ export function edit(textarea, about) {
     around.element.addEventListener(kind, (event) => { if (event.target !== textarea) event.stopPropagation(); });
   }
   new MutationObserver(() => view.dispatch({ effects: own.reconfigure(attributes()) })).observe(textarea, { attributeFilter: OWN });
-  if (!isLiteral) view.contentDOM.addEventListener("focus", () => tellNames(view, names), { once: true });
+  view.contentDOM.addEventListener("focus", () => tellNames(view, names), { once: true });
   if (hadFocus) {
     view.focus();
     view.dispatch({ selection: { anchor, head } });

@@ -1,25 +1,31 @@
-// Choosing in a list: all on the page at once, and how many are chosen. Without it each checkbox is ticked
-// by itself. A checkbox may stand anywhere on the page and name its form.
+// Choosing in a list: all on the page or of one workspace at once, and how many are chosen. Without it each checkbox
+// is ticked by itself. A checkbox may stand anywhere on the page and name its form.
 
 const { interpolate, ngettext } = window;
 
 for (const form of document.querySelectorAll("form[data-choose]")) {
   const boxes = () => [...form.elements].filter((box) => box.name === "chosen" && box.type === "checkbox" && !box.disabled);
+  // Of a form, if it has them; the lists have them beside it.
+  const find = (selector) => (form.querySelector(selector) ? form : document).querySelectorAll(selector);
+  const of = (all) => {
+    const part = all.closest("[data-choose-part]");
+    return part ? boxes().filter((box) => part.contains(box)) : boxes();
+  };
   const show = () => {
-    const chosen = boxes().filter((box) => box.checked);
-    const all = document.querySelector("[data-choose-all]");
-    const count = document.querySelector("[data-choose-count]");
-    if (all) {
-      all.hidden = false;
+    for (const all of find("[data-choose-all]")) {
+      const [own, chosen] = [of(all), of(all).filter((box) => box.checked)];
+      all.hidden = own.length === 0;
       const box = all.querySelector("input");
-      box.checked = chosen.length > 0 && chosen.length === boxes().length;
+      box.checked = chosen.length > 0 && chosen.length === own.length;
       box.indeterminate = chosen.length > 0 && !box.checked;
     }
-    if (count) count.textContent = interpolate(ngettext("%s chosen", "%s chosen", chosen.length), [chosen.length]);
+    const count = boxes().filter((box) => box.checked).length;
+    for (const said of find("[data-choose-count]")) said.textContent = interpolate(ngettext("%s chosen", "%s chosen", count), [count]);
   };
   document.addEventListener("change", (event) => {
-    if (event.target.closest("[data-choose-all]")) {
-      for (const box of boxes()) box.checked = event.target.checked;
+    const all = event.target.closest("[data-choose-all]");
+    if (all && [...find("[data-choose-all]")].includes(all)) {
+      for (const box of of(all)) box.checked = event.target.checked;
     }
     show();
   });

@@ -1,25 +1,27 @@
-// Suggestions for ids of prompt blocks and agents, and what was chosen: its name, and of a block its text.
+// What was picked on the edit page: of an agent its name and state, of a prompt block its text, too.
 
-const { gettext } = window;
+import "./combobox.js";
+
+const { gettext, interpolate } = window;
 const form = document.getElementById("edit-form");
-const WAIT = 150;
-let waiting;
+const NOTHING = {
+  prompt: gettext("There is no prompt block with the id %s that you may use here."),
+  agent: gettext("There is no agent with the id %s that you may use here."),
+};
 
-async function choices(of, text) {
-  const answer = await fetch(`${form.dataset.choices}?${new URLSearchParams({ of, q: text })}`);
-  return answer.ok && !answer.redirected ? (await answer.json()).choices : [];
-}
+const element = (name, properties) => Object.assign(document.createElement(name), properties);
 
 function tell(pick, found, text) {
   const note = pick.querySelector("[data-picked]");
+  if (!note) return;
   const chosen = found.find((one) => one.id === text);
   note.replaceChildren();
   if (chosen && pick.dataset.pick === "prompt") show(pick, text, note);
   else if (chosen) {
-    const link = Object.assign(document.createElement("a"), { href: chosen.address, target: "_blank", rel: "noopener", textContent: chosen.name });
-    const chip = Object.assign(document.createElement("span"), { className: `chip ${chosen.chip}`, textContent: chosen.state });
-    note.append(link, " ", chip);
-  } else if (text && !found.length) note.textContent = gettext("There is nothing like this that you can read.");
+    const link = element("a", { href: chosen.address, target: "_blank", rel: "noopener", textContent: chosen.name, dir: "auto" });
+    note.append(link, " ", element("span", { className: `chip ${chosen.chip}`, textContent: chosen.state }));
+    if (chosen.preview) note.append(element("span", { className: "pick-preview", textContent: chosen.preview, dir: "auto" }));
+  } else if (text && !found.length) note.textContent = interpolate(NOTHING[pick.dataset.pick], [text]);
 }
 
 // The card of a prompt block says what it is; the server writes it, and has escaped whatever was typed.
@@ -34,20 +36,5 @@ async function show(pick, id, note) {
   note.textContent = card.querySelector(".block-title").textContent;
 }
 
-async function suggest(input) {
-  const pick = input.closest("[data-pick]");
-  const text = input.value.trim();
-  const found = await choices(pick.dataset.pick, text);
-  if (input.value.trim() !== text) return;
-  const options = found.map((one) => Object.assign(document.createElement("option"), { value: one.id, label: `${one.name} (${one.state})` }));
-  pick.querySelector("datalist").replaceChildren(...options);
-  tell(pick, found, text);
-}
-
-for (const kind of ["input", "focusin"]) {
-  document.addEventListener(kind, (event) => {
-    if (!event.target.matches("[data-pick] input")) return;
-    clearTimeout(waiting);
-    waiting = setTimeout(suggest, kind === "input" ? WAIT : 0, event.target);
-  });
-}
+document.addEventListener("studio:picking", ({ target, detail: { found, text } }) => tell(target, found, text));
+document.addEventListener("studio:picked", ({ target, detail: { choice, found } }) => tell(target, found, choice.id));

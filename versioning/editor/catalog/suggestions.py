@@ -10,9 +10,10 @@ from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Lower
 from editor_client.shared import ids
 
+from versioning.domain.overrides import CodeAgent
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.criteria import named
-from versioning.editor.catalog.entries import ResourceState, entry_of
+from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, entry_of_code
 from versioning.models.search import MAX_LENGTH, begins, contains, equals
 
 
@@ -23,6 +24,8 @@ class Suggestion:
     id: str
     name: str
     state: ResourceState
+    excerpt: str = ""
+    """How its prompt begins, in one line."""
 
 
 def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
@@ -40,7 +43,7 @@ def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
     rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
     stored = _stored(catalog, called(contains), limit, *([rank] if text else []))
     sought = text.casefold()
-    in_code = [one for one in _in_code(catalog) if sought in f"{one.id}\n{one.name}".casefold()]
+    in_code = _in_code(catalog, lambda one: sought in f"{one.id}\n{one.name}".casefold())
     return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
 
 
@@ -54,7 +57,7 @@ def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Sugg
     possible = {one for one in wanted if not ids.problem(one)}
     if not possible:
         return {}
-    in_code = [one for one in _in_code(catalog) if one.id in possible]
+    in_code = _in_code(catalog, lambda one: one.id in possible)
     stored = _stored(catalog, Q(pk__in=possible), len(possible))
     return {one.id: one for one in [*in_code, *stored]}
 
@@ -62,11 +65,13 @@ def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Sugg
 def _stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
     rows: Any = catalog.stored().filter(condition).order_by(*rank, "pk")
     entries = [entry_of(row, None, catalog.caller) for row in rows[:limit]]
-    return [Suggestion(id=one.id, name=one.name, state=one.state) for one in entries]
+    return [_of(one) for one in entries]
 
 
-def _in_code(catalog: Catalog) -> list[Suggestion]:
-    return [
-        Suggestion(id=agent.id, name=agent.name, state=ResourceState.PUBLISHED)
-        for agent in catalog.in_code.values()
-    ]
+def _in_code(catalog: Catalog, is_wanted: Callable[[CodeAgent], bool]) -> list[Suggestion]:
+    wanted = [agent for agent in catalog.in_code.values() if is_wanted(agent)]
+    return [_of(entry_of_code(agent, catalog.home)) for agent in wanted]
+
+
+def _of(entry: Entry) -> Suggestion:
+    return Suggestion(id=entry.id, name=entry.name, state=entry.state, excerpt=entry.excerpt)

@@ -1,0 +1,194 @@
+// One combobox for everything that is picked by name: what can be chosen is shown below the field while somebody types,
+// with its state, its folder and how its text begins. ARIA's pattern with a list; the field keeps the focus.
+//
+// A field stands in `data-pick`, which says what it is about. The server is asked at `data-choices` of the nearest
+// element that has it; without one, the field's own datalist is what can be chosen. Without this script the datalist
+// is all there is.
+
+const { gettext, interpolate, ngettext } = window;
+const WAIT = 150;
+const MOST = 20;
+const pickers = new WeakMap();
+let made = 0;
+
+const FIELDS = "[data-pick] input:not([type=hidden]):not([type=checkbox])";
+
+const element = (name, className, textContent) => Object.assign(document.createElement(name), { className, textContent });
+
+function optionOf(choice, id) {
+  const option = element("li", "pick-option");
+  option.id = id;
+  option.setAttribute("role", "option");
+  option.dataset.id = choice.id;
+  const name = element("span", "pick-name", choice.name || choice.id);
+  name.dir = "auto";
+  option.append(name);
+  if (choice.state) option.append(" ", element("span", `chip ${choice.chip}`, choice.state));
+  if (choice.name && choice.name !== choice.id) option.append(" ", element("code", "pick-id", choice.id));
+  if (choice.preview) {
+    const preview = element("span", "pick-preview", choice.preview);
+    preview.dir = "auto";
+    option.append(" ", preview);
+  }
+  return option;
+}
+
+class Picker {
+  found = [];
+  active = -1;
+  waiting = null;
+  request = null;
+
+  constructor(input) {
+    made += 1;
+    this.input = input;
+    this.pick = input.closest("[data-pick]");
+    this.source = this.pick.closest("[data-choices]")?.dataset.choices;
+    this.own = input.list;
+    input.removeAttribute("list");
+    this.list = element("ul", "pick-list");
+    this.list.id = `pick-list-${made}`;
+    this.list.hidden = true;
+    this.list.setAttribute("role", "listbox");
+    this.list.setAttribute("aria-label", gettext("Suggestions"));
+    this.status = element("span", "unseen");
+    this.status.setAttribute("role", "status");
+    for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": this.list.id, autocomplete: "off" })) input.setAttribute(name, value);
+    this.pick.append(this.list, this.status);
+    // Before the field loses the focus, with which the list would go.
+    this.list.addEventListener("mousedown", (event) => event.preventDefault());
+    this.list.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]");
+      if (option) this.take([...this.list.children].indexOf(option));
+    });
+    input.addEventListener("input", () => this.later());
+    input.addEventListener("keydown", (event) => this.key(event));
+    input.addEventListener("click", () => { if (this.list.hidden) this.search(); });
+    input.addEventListener("blur", () => this.leave());
+  }
+
+  later() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.search(), WAIT);
+  }
+
+  async search({ opens = true } = {}) {
+    clearTimeout(this.waiting);
+    const text = this.input.value.trim();
+    this.request?.abort();
+    this.request = new AbortController();
+    const { signal } = this.request;
+    try {
+      const found = this.source ? await this.asked(text, signal) : this.listed(text);
+      if (signal.aborted || this.input.value.trim() !== text) return;
+      this.found = found;
+      this.pick.dispatchEvent(new CustomEvent("studio:picking", { bubbles: true, detail: { found, text } }));
+      if (opens && document.activeElement === this.input) this.show();
+    } catch (error) {
+      if (error.name !== "AbortError") this.close();
+    }
+  }
+
+  async asked(text, signal) {
+    const asked = new URLSearchParams({ of: this.pick.dataset.pick, q: text });
+    const beside = this.pick.dataset.beside && document.getElementById(this.pick.dataset.beside);
+    if (beside) asked.set("provider", beside.value.trim());
+    const answer = await fetch(`${this.source}${this.source.includes("?") ? "&" : "?"}${asked}`, { signal });
+    return answer.ok && !answer.redirected ? (await answer.json()).choices : [];
+  }
+
+  listed(text) {
+    const sought = text.toLowerCase();
+    const all = [...this.own?.options ?? []].map((one) => ({ id: one.value, name: one.label }));
+    return all.filter((one) => `${one.id}\n${one.name}`.toLowerCase().includes(sought)).slice(0, MOST);
+  }
+
+  show() {
+    this.list.replaceChildren(...this.found.map((choice, place) => optionOf(choice, `${this.list.id}-${place}`)));
+    this.list.hidden = this.found.length === 0;
+    this.input.setAttribute("aria-expanded", String(!this.list.hidden));
+    this.activate(-1);
+    this.status.textContent = interpolate(ngettext("%s suggestion", "%s suggestions", this.found.length), [this.found.length]);
+    if (!this.list.hidden) this.list.scrollIntoView({ block: "nearest" });
+  }
+
+  close() {
+    clearTimeout(this.waiting);
+    this.list.hidden = true;
+    this.input.setAttribute("aria-expanded", "false");
+    this.activate(-1);
+  }
+
+  activate(place) {
+    this.list.children[this.active]?.removeAttribute("aria-selected");
+    this.active = place;
+    const option = this.list.children[place];
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) this.input.setAttribute("aria-activedescendant", option.id);
+    else this.input.removeAttribute("aria-activedescendant");
+  }
+
+  take(place) {
+    const choice = this.found[place];
+    if (!choice) return;
+    this.close();
+    this.put(choice);
+  }
+
+  // With the events of a field, so that the page goes on to know nothing but the field.
+  put(choice) {
+    this.input.value = choice.id;
+    this.input.dispatchEvent(new Event("input", { bubbles: true }));
+    clearTimeout(this.waiting); // it was typed by nobody
+    this.input.dispatchEvent(new Event("change", { bubbles: true }));
+    this.pick.dispatchEvent(new CustomEvent("studio:picked", { bubbles: true, detail: { choice, found: this.found } }));
+  }
+
+  // Who typed the whole name of one of them means that one.
+  async leave() {
+    const typed = this.input.value.trim();
+    const wasOpen = !this.list.hidden || this.waiting;
+    this.close();
+    if (!typed || !wasOpen) return;
+    await this.search({ opens: false });
+    if (this.input.value.trim() !== typed || this.found.some((one) => one.id === typed)) return;
+    const named = this.found.filter((one) => one.name?.toLowerCase() === typed.toLowerCase());
+    if (named.length === 1) this.put(named[0]);
+  }
+
+  key(event) {
+    if (event.isComposing) return;
+    const isOpen = !this.list.hidden;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (!isOpen) this.search();
+      else {
+        // One place more than there are options: the field itself.
+        const places = this.found.length + 1;
+        const by = event.key === "ArrowDown" ? 1 : -1;
+        if (!event.altKey) this.activate(((this.active + 1 + by + places) % places) - 1);
+      }
+    } else if (event.key === "Enter" && isOpen && this.active >= 0) {
+      event.preventDefault();
+      this.take(this.active);
+    } else if (event.key === "Escape" && isOpen) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.close();
+    }
+  }
+}
+
+const pickerOf = (input) => {
+  if (!pickers.has(input)) pickers.set(input, new Picker(input));
+  return pickers.get(input);
+};
+
+// Rows come and go, so a field becomes a combobox when somebody gets there. With a datalist it is one from the first.
+document.addEventListener("focusin", ({ target }) => {
+  if (!target.matches?.(FIELDS)) return;
+  const picker = pickerOf(target);
+  if (!target.value) picker.search();
+});
+for (const input of document.querySelectorAll(FIELDS)) if (!input.list) pickerOf(input);
