@@ -1,6 +1,7 @@
 """The models of this application. Its folders share them, and import no models from each other."""
 
 from review.models.comments import Comment
+from review.models.looks import Look
 from review.models.policies import MAX_REQUIRED, Bypass, DeletedVersion, PublishedConfiguration, ReviewPolicy
 from review.models.reviews import Review, Verdict, VerdictValue
 
@@ -9,6 +10,7 @@ __all__ = [
     "Bypass",
     "Comment",
     "DeletedVersion",
+    "Look",
     "PublishedConfiguration",
     "Review",
     "ReviewPolicy",

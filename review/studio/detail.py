@@ -19,6 +19,7 @@ from review.studio.assembled import assembled
 from review.studio.panels import OWN_PAGE
 from review.studio.presenters import people_of
 from review.studio.requesting import reviewer_choices
+from review.studio.since import Since, news_of
 from review.studio.wording import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
@@ -30,6 +31,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
+from versioning.serving.event_visibility import target_of
 from versioning.serving.resolution import find_version
 
 SEEN: Final = "seen"
@@ -103,6 +105,7 @@ class ReviewPage(DifferencesPage):
             if self.may_change
             else (),
             **self.addresses(),
+            **self.news(resource, version),
             **(self.compared(resource, version) if version is not None else {}),
         )
 
@@ -117,6 +120,19 @@ class ReviewPage(DifferencesPage):
             "link": self.request.build_absolute_uri(self.own()),
             "live_source": f"{self.own()}?{urlencode({SEEN: version_id})}",
         }
+
+    def news(self, resource: VersionedResource, version: Snapshot | None) -> dict[str, Any]:
+        """Return what has happened since the person last looked, with the changes between the versions.
+
+        An update of the open page is no new look.
+        """
+        if self.request.method != "GET" or "X-Live" in self.request.headers:
+            return {}
+        since: Since | None = news_of(self.review, target_of(resource, self.editor.code), self.caller.user_id)
+        before = self.find(since.version_id) if since else None
+        if before is None or version is None:
+            return {"since": since}
+        return {"since": since, "since_version": before, "since_fields": self.effects(before, version)}
 
     def compared(self, resource: VersionedResource, version: Snapshot) -> dict[str, Any]:
         """Return the changes of the version, and the assembled prompt.

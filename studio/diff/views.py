@@ -75,7 +75,7 @@ class DifferencesPage(ResourcePage):
         listed = [config.get("instructions") for config in configs]
         together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
         found = blocks_on_page({"instructions": together}, self.caller)
-        self.blocks = {block.id: block for block in found}
+        self.blocks = {**self.blocks, **{block.id: block for block in found}}
         return {block.id: block.name for block in found}
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import html
 import re
 from typing import Any
@@ -9,18 +10,20 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from review.models import Comment, Review
+from review.models import Comment, Look, Review, Verdict
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone
+from tests.support.comments import say as comment
 from tests.support.forms import Person
 from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.studio import workspace_page
-from tests.support.window import Window, page_of
+from tests.support.window import Seen, Window, page_of
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import caller_for
@@ -467,3 +470,39 @@ def test_a_new_publisher_is_notified_of_reviews_without_reviewers(cast: Cast, ki
         caller = caller_for(User.objects.get(username="vera"))
         news.append(notifications.unread(caller, get_editor().code, after=0, limit=10))
     assert news == [1, 3]  # of the role; of both changes of it, and of the review
+
+
+def news_in(page: Seen) -> str:
+    """Return what the page of a review says to have happened since the person last looked."""
+    found = re.search(r"Since you last looked.*?(?=What would change)", page.text)
+    return found[0] if found else ""
+
+
+def test_a_reviewer_who_comes_back_sees_what_has_happened_since(cast: Cast, kind: Kind, draft: str) -> None:
+    review = ask(cast.edgar, kind)
+    address, paula = review_page(kind, review), Window.of("paula")
+    assert news_in(paula.get(address)) == news_in(paula.get(address)) == ""
+    saved = kind.save(cast.edgar, text="Three words instead")
+    comment(cast.edgar, saved, kind, body="Shorter now")
+    cast.edgar.patch(f"/reviews/{review['id']}", {"versionId": saved["latestVersionId"]})
+    approve(cast.alice, review, saved["latestVersionId"])
+    for _attempt in range(2):  # it stays when the page is loaded again
+        news = news_in(paula.get(address))
+        assert "Version 3 is under review, no longer version 2" in news
+        assert "alice Approved" in news and "1 new comment" in news and "Three words instead" in news
+    assert news_in(Window.of("alice").get(address)) == ""
+
+
+def test_what_was_seen_is_no_news_any_more(cast: Cast, kind: Kind, draft: str) -> None:
+    review = ask(cast.edgar, kind)
+    address, paula = review_page(kind, review), Window.of("paula")
+    paula.get(address)
+    say(cast.alice, review, "requestChanges")
+    assert "alice Changes requested" in news_in(paula.get(address))
+    approve(cast.alice, review)
+    news = news_in(paula.get(address))
+    assert "alice Approved" in news and "Changes requested" not in news
+    hour = datetime.timedelta(hours=1)
+    Look.objects.update(at=F("at") - hour, before=F("before") - 2 * hour)
+    Verdict.objects.update(created_at=F("created_at") - 2 * hour)
+    assert news_in(paula.get(address)) == ""  # she saw it an hour ago
