@@ -23,12 +23,13 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
     waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE)
+    shown = waiting[0:SHOWN]
     yield TaskGroup(
         key="drafts",
         urgency=Urgency.STARTED,
         title=_("Your drafts"),
-        tasks=[_task(one) for one in waiting[0:SHOWN]],
-        count=len(waiting),
+        tasks=[_task(one) for one in shown],
+        count=len(shown) if len(shown) < SHOWN else len(waiting),
         address=f"{reverse('studio:waiting')}?{urlencode({'whose': Whose.MINE.value})}",
     )
 
