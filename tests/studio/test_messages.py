@@ -39,11 +39,11 @@ def test_no_template_is_filled_in_before_it_can_be_translated() -> None:
 def refusals() -> Iterator[tuple[str, str]]:
     """Yield messages as they are raised, with their German."""
     yield NotFound().message, "Hier ist nichts, was Sie lesen dürfen."
-    yield Right.SAVE.refused("acme"), "Im Arbeitsbereich 'acme' dürfen Sie nicht: Entwürfe speichern."
-    yield ids.label_problem("latest") or "", "'latest' ist reserviert"
+    yield Right.SAVE.refused("acme"), "Im Arbeitsbereich „acme“ dürfen Sie nicht: Entwürfe speichern."
+    yield ids.label_problem("latest") or "", "„latest“ ist reserviert"
     with pytest.raises(Invalid) as raised:
         canonical.parse('{"a": 1, "a": 2}')
-    yield raised.value.issues[0].message, "enthält den Schlüssel 'a' zweimal in einem Objekt"
+    yield raised.value.issues[0].message, "enthält den Schlüssel „a“ zweimal in einem Objekt"
     nested = Invalid([Issue("name", "is required"), Issue("id", "is required")])
     yield nested.message, "name: ist erforderlich (und 1 weitere)"
 
