@@ -48,7 +48,7 @@ class PeoplePage(StudioPage):
 
     def get(self, request: HttpRequest) -> JsonResponse:
         """Return the first people whose user name or full name has the text, each once."""
-        given = {name: value.replace("\x00", "") for name, value in request.GET.items()}
+        given = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
         text = given.get("q", "").strip()
         if "inviting" in given:
             people = self._to_invite(given["inviting"])
