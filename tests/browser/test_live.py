@@ -149,11 +149,11 @@ def test_a_viewer_sees_only_publications(enter: Enter, api_of: ApiOf) -> None:
 def test_a_page_updates_itself(enter: Enter, api_of: ApiOf, address: str, words: str) -> None:
     resource_id, name = f"fresh-{len(address)}", f"Fresh from the press {len(address)}"
     page = opened(enter, "vera", address)
-    expect(page.locator("[data-live]:not(#notices)")).not_to_contain_text(name)
+    expect(page.locator("main [data-live]:not(#notices)")).not_to_contain_text(name)
     make(PROMPT_BLOCKS, api_of("paula"), resource_id, name=name, autoPublish=True)
     wait_for_news(page)
-    expect(page.locator("[data-live]:not(#notices)")).to_contain_text(words)
-    expect(page.locator("[data-live]:not(#notices)")).to_contain_text(name)
+    expect(page.locator("main [data-live]:not(#notices)")).to_contain_text(words)
+    expect(page.locator("main [data-live]:not(#notices)")).to_contain_text(name)
     if "activity" in address:
         expect(page.locator("#live")).to_contain_text(f"paula published version 1 of prompt block {name}")
 

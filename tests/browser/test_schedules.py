@@ -43,7 +43,8 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
 
     page.goto("")
     person = Clicks(page)
-    person.click(page.get_by_role("link", name="Calendar of acme"))
+    expect(page.get_by_role("region", name="Your schedules")).to_contain_text(f"Timed {width}")
+    person.click(page.get_by_role("link", name=re.compile("^Your schedules")))
     soon = page.get_by_role("region", name="In the next seven days")
     expect(soon).to_contain_text(f"Timed {width}: version 2 goes live")
     expect(soon).to_contain_text("Europe/Berlin")
