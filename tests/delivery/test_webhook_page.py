@@ -138,7 +138,7 @@ def test_admins_are_notified_when_the_creator_of_a_webhook_has_left(alice: Visit
         User.objects.filter(username="paula").update(is_active=False)
     else:
         User.objects.get(username="paula").delete()
-    assert "“Chat” of Acme was created by paula, who is no member any more." in notices_of("alice")
+    assert "“Chat” of Acme was created by paula , who is no member any more." in notices_of("alice")
     assert "paula is no member" in words_of(alice.get(page(webhook)))
     alice.post(page(webhook, "take-over"))
     assert notices_of("alice") == ""

@@ -169,7 +169,7 @@ def test_authors_are_offered_and_pages_keep_the_filter(cast: Cast, kind: Kind, e
     for number in range(30):
         kind.save(cast.edgar, text=f"text {number}")
     shown = edgar.get(page_of(kind, "history"), author="edgar")
-    assert shown.context["authors"] == [("alice", "alice"), ("edgar", "edgar")]
+    assert [name for name, _ in shown.context["authors"]] == ["alice", "edgar"]
     assert 'href="?author=edgar&amp;page=2"' in shown.content.decode()
     assert shown_numbers(edgar, kind, author="edgar", page="2") == [9, 8, 7, 6, 5]
 
