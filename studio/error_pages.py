@@ -14,6 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from studio import site
+from studio.marks import as_text
 from studio.translation import translated
 
 
@@ -47,7 +48,7 @@ def error_page(request: HttpRequest, status: int, title: str, message: str, **co
     """Return a page that describes the error in one sentence; to a script, `{"problems": […]}`."""
     if wants_json(request):
         sentences = [f"{title}.", translated(message)] if message else [f"{title}."]
-        return JsonResponse({"problems": [" ".join(sentences)]}, status=status)
+        return JsonResponse({"problems": [as_text(" ".join(sentences), request)]}, status=status)
     return framed(
         request, "studio/error.html", title=title, status=status, message=translated(message), **context
     ).render()

@@ -12,6 +12,7 @@ from django.utils.text import capfirst
 
 from studio.forms.inputs import Input
 from studio.forms.wording import place_of
+from studio.marks import as_text
 from studio.translation import translated
 from versioning.domain.errors import Issue
 
@@ -33,10 +34,12 @@ def saved(
     return JsonResponse({"messages": said, **saves_on})
 
 
-def refused(controls: Input, unplaced: Sequence[Issue]) -> JsonResponse:
+def refused(request: HttpRequest, controls: Input, unplaced: Sequence[Issue]) -> JsonResponse:
     """Answer an invalid form: the `errors` of its controls by their names, and the other `problems`."""
-    problems = [f"{place_of(issue.field)}: {translated(issue.message)}" for issue in unplaced]
-    return JsonResponse({"errors": dict(_errors(controls)), "problems": problems}, status=400)
+    problems = [
+        as_text(f"{place_of(issue.field)}: {translated(issue.message)}", request) for issue in unplaced
+    ]
+    return JsonResponse({"errors": dict(_errors(controls, request)), "problems": problems}, status=400)
 
 
 def conflict() -> JsonResponse:
@@ -44,8 +47,8 @@ def conflict() -> JsonResponse:
     return JsonResponse({"conflict": True}, status=409)
 
 
-def _errors(controls: Input) -> Iterator[tuple[str, list[Any]]]:
+def _errors(controls: Input, request: HttpRequest) -> Iterator[tuple[str, list[Any]]]:
     if controls.errors:
-        yield controls.path, [capfirst(translated(error)) for error in controls.errors]
+        yield controls.path, [as_text(capfirst(translated(error)), request) for error in controls.errors]
     for child in controls.children.values():
-        yield from _errors(child)
+        yield from _errors(child, request)

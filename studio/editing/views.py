@@ -72,7 +72,7 @@ class EditPage(EditablePage):
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
             if self.is_in_place:
-                return in_place.refused(controls, unplaced)
+                return in_place.refused(request, controls, unplaced)
             # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
