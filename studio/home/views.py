@@ -34,7 +34,8 @@ class HomePage(StudioPage):
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})
         caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)
-        waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.OTHERS) if works else None
+        catalogs = [kind.catalog(caller) for kind in KINDS]
+        waiting = Waiting(catalogs, Whose.OTHERS, self.editor.cache) if works else None
         shown = sections(
             waiting.keys(0, WAITING) if waiting is not None else [],
             recently_opened(self.request),

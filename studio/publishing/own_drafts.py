@@ -14,6 +14,7 @@ from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS, KINDS_BY_SLUG
 from studio.resources.summaries import Summary
 from studio.versions import message_of
+from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import Waiting, Waits, Whose
 
@@ -22,7 +23,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the drafts whose newest version the person saved, newest first."""
     if caller.username is None or caller.scope(Right.SAVE) == frozenset():
         return
-    waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE)
+    waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
     shown = waiting[0:SHOWN]
     yield TaskGroup(
         key="drafts",

@@ -33,7 +33,7 @@ class WaitingPage(StudioPage):
         self.listen({})
         given = request.GET.get("whose", "")
         whose = Whose(given) if given in set(Whose) else Whose.ALL
-        waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose)
+        waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose, self.editor.cache)
         counts = waiting.counts
         page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
         query = {} if whose is Whose.ALL else {"whose": whose.value}

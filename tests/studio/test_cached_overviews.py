@@ -58,3 +58,27 @@ def test_a_saved_draft_changes_only_the_authors(cast: Cast, kind: Kind) -> None:
     assert not any("versioning_agenttag" in (query["sql"] or "") for query in queries)
     assert cast.edgar.patch(kind.url("one"), {kind.text: "newer", "metadata": {"tags": []}}).status == 200
     assert offered("edgar", kind)["tag"] == []
+
+
+def waiting(name: str, **query: str) -> list[str]:
+    """Return the ids of the drafts on a person's list of those that wait, in its order."""
+    markup = Window.of(name).get("/studio/waiting/", **query).markup
+    return list(dict.fromkeys(re.findall(r'name="chosen" value="\w+:([^:"]+):', markup)))
+
+
+def test_the_waiting_drafts_reflect_every_change(cast: Cast, kind: Kind) -> None:
+    assert waiting("paula") == []
+    first = kind.make(cast.edgar, "one")["latestVersionId"]
+    kind.make(cast.paula, "two")
+    assert (waiting("paula"), waiting("paula", whose="mine")) == (["two", "one"], ["two"])
+    assert cast.edgar.patch(kind.url("one"), {kind.text: "newer"}).status == 200
+    assert waiting("paula") == ["one", "two"]
+    kind.publish(cast.paula, "two", cast.paula.get(kind.url("two"), status="draft").body["latestVersionId"])
+    assert (waiting("paula"), waiting("paula", whose="mine")) == (["one"], [])
+    kind.publish(cast.paula, "one", first)  # and the newer one waits
+    assert waiting("paula") == ["one"] and waiting("charlie") == []
+    assert cast.alice.delete(kind.url("one")).status == 200
+    assert waiting("paula") == []
+    give_role("paula", "acme", "viewer")
+    kind.make(cast.edgar, "three")
+    assert waiting("paula") == [] and waiting("edgar") == ["three"]
