@@ -34,7 +34,8 @@ IN_THE_STUDIO: Final = f"""
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from studio.models import Density, Example, Preferences, SavedFilter
+from review.models import Look, Review
+from studio.models import Density, Example, Preferences, Presence, SavedFilter
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.models import Agent
@@ -46,6 +47,9 @@ SavedFilter.objects.create(user=ada, kind="agent", name="Mine", query="author=ad
 writer = Agent.objects.get(pk="writer")
 Example.objects.create(kind="agent", resource_id="writer", identity=writer.uuid, name="Gold", author=ada)
 of_agents = ContentType.objects.get_for_model(Agent)
+Presence.objects.note(ada.pk, kind="agent", resource_id="writer", workspace_id="default")
+review = Review.objects.all()[0]
+Look.objects.note(str(review.pk), ada.pk, review.version_id, latest=None)
 LogEntry.objects.create(user=ada, content_type=of_agents, object_id="writer", action_flag=ADDITION)
 get_editor().invitation.invite("default", "lena", Role.VIEWER)
 """

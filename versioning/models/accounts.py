@@ -39,8 +39,9 @@ def account(username: str) -> User | None:
 
 
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
-    """Return the accounts with these user names."""
-    return accounts().filter(**{f"{get_user_model().USERNAME_FIELD}__in": usernames})
+    """Return the accounts with these user names; names that no account can have are left out."""
+    possible = [one for one in usernames if normalized(one) is not None]
+    return accounts().filter(**{f"{get_user_model().USERNAME_FIELD}__in": possible})
 
 
 def names_with_accounts(usernames: set[str]) -> set[str]:
