@@ -37,7 +37,7 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     page.get_by_label("Day and time").fill(f"{when:%Y-%m-%dT%H:%M}")
     page.get_by_label("Time zone").fill("Europe/Berlin")
     person.click(page.get_by_role("button", name="Schedule", exact=True))
-    said = re.compile(r"Version \d goes live on .* UTC \(.* Europe/Berlin\), by paula\.")
+    said = re.compile(r"Version \d goes live on .* UTC \(.* Europe/Berlin\), by you\.")
     expect(page.locator(".schedule-strip")).to_contain_text(said)
     assert person.count <= 4
 

@@ -270,7 +270,10 @@ def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: Api
     ways["Blocks"].check()
     expect(page.locator(".block")).to_have_count(2)  # as they were
     ways["One text"].check()
-    text_of(page).fill("Write anew.")
+    expect(control(page)).to_have_value("Write well.\n\nSecond block.")
+    text_of(page).press("Control+a")
+    page.keyboard.type("Write anew.")
+    expect(control(page)).to_have_value("Write anew.")
     ways["Blocks"].check()
     expect(page.locator(".block")).to_have_count(1)
     expect(block_control(page.locator(".block"))).to_have_value("Write anew.")
