@@ -43,7 +43,7 @@ class Task:
     """The state in a word, with the class of its chip."""
     said: str = ""
     """What somebody wrote about it."""
-    about: str = ""
+    about: str | SafeString = ""
     """Who did or wants what, as part of a sentence; before the time."""
     at: datetime.datetime | None = None
     """When that was."""

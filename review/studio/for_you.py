@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from review.models import VerdictValue
@@ -12,6 +13,7 @@ from review.reviews.records import ReviewRecord
 from review.studio.presenters import ReviewLine, lines_of
 from review.studio.waiting import QUERY, waiting_for
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
+from studio.people import Place, people, person
 from versioning.domain.access import Caller
 
 
@@ -48,7 +50,7 @@ def _returned(line: ReviewLine) -> Task:
     requests = [
         one for one in line.record.verdicts if one.counts and one.verdict == VerdictValue.REQUEST_CHANGES
     ]
-    who = ", ".join(line.record.outcome.changes_requested_by)
+    who = people(line.record.outcome.changes_requested_by, Place.BEGINNING)
     about = _("{who} asked for changes to version {number}")
     return Task(
         name=line.name,
@@ -56,7 +58,7 @@ def _returned(line: ReviewLine) -> Task:
         icon=line.kind.icon,
         chip=(line.state.word, line.state.chip),
         said=requests[-1].body if requests else "",
-        about=about.format(who=who, number=line.record.version_number),
+        about=format_html(about, who=who, number=line.record.version_number),
         at=requests[-1].created_at if requests else None,
         notes=_notes(line),
         workspace_id=line.record.workspace_id,
@@ -68,7 +70,7 @@ def _returned(line: ReviewLine) -> Task:
 def _asked(line: ReviewLine, caller: Caller) -> Task:
     """Return a review that waits for the person."""
     record = line.record
-    who = record.requested_by or _("the application")
+    who = person(record.requested_by, Place.BEGINNING)
     about = (
         _("{who} asked you to look at version {number}")
         if caller.username in record.reviewers
@@ -80,7 +82,7 @@ def _asked(line: ReviewLine, caller: Caller) -> Task:
         icon=line.kind.icon,
         chip=(line.state.word, line.state.chip),
         said=record.message,
-        about=about.format(who=who, number=record.version_number),
+        about=format_html(about, who=who, number=record.version_number),
         at=record.created_at,
         notes=_notes(line),
         workspace_id=record.workspace_id,

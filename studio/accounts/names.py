@@ -22,9 +22,10 @@ _FIELDS: Final = {
     "last_name": (gettext_lazy("Last name"), "family-name"),
 }
 """The label of each field, and what browsers fill in."""
-_CONTROLS: Final = frozenset({"Cc", "Zl", "Zp"})
-_DIRECTIONS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that change the direction of the text behind them."""
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+"""The categories of characters that nobody sees, or that change the direction of the text behind them."""
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Those of them with which names in some scripts are spelt."""
 
 
 @lru_cache
@@ -62,7 +63,9 @@ class NameForm(forms.Form):
 def _check_readable(name: str) -> None:
     """Raise `ValidationError` for a name that cannot be read, or that changes the text around it."""
     is_readable = any(character.isalnum() for character in name)
-    if not is_readable or any(unicodedata.category(one) in _CONTROLS or one in _DIRECTIONS for one in name):
+    if not is_readable or any(
+        unicodedata.category(one) in _INVISIBLE and one not in _JOINERS for one in name
+    ):
         raise ValidationError(_("Use letters that everybody can read."))
 
 

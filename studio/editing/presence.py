@@ -14,6 +14,7 @@ from django.utils.timesince import timesince
 from editor_client.shared import ids
 
 from studio.models import Presence
+from studio.people import person_name
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
@@ -37,7 +38,7 @@ class Present:
         """Return a person with the time since they opened the page."""
         now = timezone.now()
         duration = timesince(row.since, now, depth=1) if now - row.since >= _MOMENT else ""
-        return cls(name=row.user.get_username(), duration=duration)
+        return cls(name=person_name(row.user), duration=duration)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from schedules.models import Schedule
@@ -154,3 +155,8 @@ def test_a_group_shows_some_and_leads_to_all(cast: Cast, kind: Kind) -> None:
     drafts = group("edgar", "drafts")
     assert drafts.startswith("Your drafts · 7 All 7") and drafts.count("See what would change") == 5
     assert "/studio/waiting/?whose=mine" in Window.of("edgar").get(HOME).links
+
+
+def test_people_are_called_by_their_names(cast: Cast, changed: dict[str, Any]) -> None:
+    User.objects.filter(username="alice").update(first_name="Alice", last_name="Liddell")
+    assert "Alice Liddell asked for changes to version 1" in group("edgar", "returned")

@@ -130,7 +130,19 @@ def test_a_person_sets_their_name(cast: Cast, kind: Kind) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["\u202eecila", "a\u2066b", "\u200b", "---", "a" * 151, "a\x00b", "a\x07b", "a\u2028b"]
+    "name",
+    [
+        "\u202eecila",
+        "a\u2066b",
+        "\u200b",
+        "pau\u200bla",
+        "a\u200fb",
+        "---",
+        "a" * 151,
+        "a\x00b",
+        "a\x07b",
+        "a\u2028b",
+    ],
 )
 def test_a_name_that_cannot_be_read_is_refused(cast: Cast, name: str) -> None:
     seen = Window.of("edgar").post(NAME_PAGE, first_name=name, last_name="")

@@ -6,6 +6,7 @@ import datetime
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import F
 from django.http import HttpResponse
@@ -111,3 +112,10 @@ def test_an_agent_that_code_defines_has_an_edit_page_too(db: None, settings: Any
         person(name, default=Role.ADMIN)
     opens("ada", AGENTS, "answers")
     assert words_of(opens("bert", AGENTS, "answers")) == "ada has just opened this, too."
+
+
+def test_people_are_called_by_their_names(writer: Kind) -> None:
+    User.objects.filter(username="edgar").update(first_name="Edgar", last_name="<b>Poe</b>")
+    opens("edgar", writer)
+    shown = opens("paula", writer)
+    assert words_of(shown) == "Edgar <b>Poe</b> has just opened this, too." and b"<b>Poe" not in shown.content
