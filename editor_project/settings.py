@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "review",
     "schedules",
     "experiments",
+    "company",
 ]
 
 MIDDLEWARE = [

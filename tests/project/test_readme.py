@@ -13,6 +13,7 @@ from tests.support.service import ROOT
 
 README = ROOT / "README.md"
 CAPABILITIES = {
+    "company": "docs/administration.md",
     "delivery": "docs/webhooks.md",
     "experiments": "docs/try-on-a-share.md",
     "releases": "docs/publishing-together.md",

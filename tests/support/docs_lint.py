@@ -24,6 +24,7 @@ from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 PACKAGES = (
     "client/editor_client",
+    "company",
     "delivery",
     "editor_project",
     "experiments",

@@ -16,7 +16,7 @@ from typing import Final
 from django.core.management.commands import makemessages
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-APPS: Final = ("versioning", "studio", "delivery", "releases", "review", "schedules", "experiments")
+APPS: Final = ("versioning", "studio", "delivery", "releases", "review", "schedules", "experiments", "company")
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}
 IGNORED: Final = ("prompt-editor.js", "node_modules", "api", "runtime", "streams", "management")
