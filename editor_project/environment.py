@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 import environ
+from django.core.checks import CheckMessage, Error
 from django.core.exceptions import ImproperlyConfigured
 
-from versioning.conf import Setting
+from versioning.conf import Setting, declared
 
 _DATABASES: Final = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
 _NUMBERS: Final = {int: "a whole number", float: "a number"}
+_NO: Final = frozenset({"", "off", "false", "no", "n", "0"})
+_OF_THE_CLIENT: Final = frozenset({"EDITOR_API_KEY", "EDITOR_URL"})
+"""What programs that call an editor read from the same environment."""
 
 
 class Environment(environ.Env):
@@ -18,6 +25,10 @@ class Environment(environ.Env):
 
     def get_value(self, var: str, cast: Any = None, *options: Any, **more: Any) -> Any:
         """Return the value of a variable, or its default, as `environ.Env` does."""
+        if cast is bool and var in self.ENVIRON:
+            text = self.ENVIRON[var].strip().lower()
+            if text not in _NO and text not in self.BOOLEAN_TRUE_STRINGS and text != "1":
+                raise ImproperlyConfigured(f"{var} has to be on or off, not {self.ENVIRON[var]!r}.")
         try:
             return super().get_value(var, cast, *options, **more)
         except ValueError as error:
@@ -41,6 +52,36 @@ class Environment(environ.Env):
         if found.get("ENGINE") not in _DATABASES:
             raise ImproperlyConfigured(
                 f"{var} names neither PostgreSQL (postgres://user:password@host/name) nor SQLite "
-                "(sqlite:////folder/file); leave it unset for SQLite under var/."
+                f"(sqlite:////folder/file), but {_without_password(url)}; leave it unset for SQLite under var/."
             )
         return found
+
+
+def _without_password(url: str) -> str:
+    """Return what of the URL of a database may be shown: not the part in which a password stands."""
+    if not url:
+        return "it is empty"
+    scheme, found, _ = url.partition("://")
+    return f"{scheme}://…" if found and scheme.isalnum() else "something without a scheme"
+
+
+def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) -> list[CheckMessage]:
+    """Return an error for each variable `EDITOR_…` that is no setting: a misspelt one would do nothing.
+
+    This is a Django system check, which commands run before they begin.
+    """
+    known = {one.name for one in declared()}
+    return [
+        Error(
+            f"{name} is {'set' if _may_be_secret(name) else repr(value)}, but there is no such setting.",
+            hint=" ".join(f"Do you mean {one}?" for one in get_close_matches(name, known, n=1))
+            or "docs/settings.md has all of them.",
+            id="editor_project.E001",
+        )
+        for name, value in sorted(environment.items())
+        if name.startswith("EDITOR_") and name not in known | _OF_THE_CLIENT
+    ]
+
+
+def _may_be_secret(name: str) -> bool:
+    return any(word in name for word in ("KEY", "SECRET", "PASSWORD", "TOKEN", "OIDC"))

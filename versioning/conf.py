@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Collection
 from functools import cache
 from operator import attrgetter
@@ -40,9 +42,26 @@ def one_of(*choices: str) -> Check:
     return check
 
 
-def not_negative(name: str, value: float | None) -> None:
-    """Check that a setting, if set, is not below 0."""
-    if value is not None and value < 0:
+def written_as(pattern: str, wanted: str) -> Check:
+    """Return a check that a text, unless it is empty, matches a regular expression; `wanted` says so."""
+
+    def check(name: str, value: str) -> None:
+        if value and not re.fullmatch(pattern, value):
+            raise ImproperlyConfigured(f"{name} has to be {wanted}, not {value!r}.")
+
+    return check
+
+
+def positive(name: str, value: float) -> None:
+    """Check that a number is above 0."""
+    if value <= 0:
+        raise ImproperlyConfigured(f"{name} must be above 0, and is {value}.")
+
+
+def _finite_and_not_negative(name: str, value: float) -> None:
+    if math.isnan(value) or math.isinf(value):
+        raise ImproperlyConfigured(f"{name} has to be a finite number, not {value}.")
+    if value < 0:
         raise ImproperlyConfigured(f"{name} must not be negative, and is {value}.")
 
 
@@ -65,6 +84,7 @@ class Setting(NamedTuple):
     kind: type | None = None
     """The type in the environment: `str`, `int`, `float`, `bool` or `list`; None: that of the default."""
     check: Check | None = None
+    """A further check; numbers are always finite and not negative."""
     error_id: str = "versioning.E002"
 
     @property
@@ -75,11 +95,26 @@ class Setting(NamedTuple):
 
 
 SETTINGS: Final = (
-    Setting("EDITOR_API_PREFIX", "api", "where the API is", "`/api`"),
-    Setting("EDITOR_BODY_TIMEOUT", 10.0, "how many seconds the body of a request may take to arrive"),
+    Setting(
+        "EDITOR_API_PREFIX",
+        "api",
+        "where the API is",
+        "`/api`",
+        check=written_as(r"/*[\w.~-]+(/[\w.~-]+)*/*", "a path such as /api"),
+    ),
+    Setting(
+        "EDITOR_BODY_TIMEOUT",
+        10.0,
+        "how many seconds the body of a request may take to arrive",
+        check=positive,
+    ),
     Setting("EDITOR_CACHE_BYTES", 16 * 1024 * 1024, "how many bytes of answers a process caches"),
     Setting(
-        "EDITOR_CLIENT_ADDRESS_HEADER", "", "the header in which a [proxy](deployment.md) writes", "none"
+        "EDITOR_CLIENT_ADDRESS_HEADER",
+        "",
+        "the header in which a [proxy](deployment.md) writes",
+        "none",
+        check=written_as(r"[A-Za-z0-9-]+", "the name of a header, such as X-Real-IP"),
     ),
     Setting("EDITOR_CODE_PATH", "./service/editor", "the folder of these files"),
     Setting("EDITOR_CODE_WORKSPACE", "default", "the workspace that owns code-defined agents"),
@@ -100,13 +135,18 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_INSTANCE", "", "the dotted path of the `Editor`", "the editor that the framework was handed"
     ),
-    Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all", check=not_negative),
+    Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all"),
     Setting("EDITOR_KEEP_VERSIONS", 0, "how many versions of a resource are kept", "all"),
-    Setting("EDITOR_MAX_BODY", 1024 * 1024, "the largest request body, in bytes"),
+    Setting("EDITOR_MAX_BODY", 1024 * 1024, "the largest request body, in bytes", check=positive),
     Setting(
         "EDITOR_PIN_WORKERS", "auto", "whether `serve` [keeps each worker", check=one_of("auto", "on", "off")
     ),
-    Setting("EDITOR_SOURCE", "database", "where overrides of code-defined agents live"),
+    Setting(
+        "EDITOR_SOURCE",
+        "database",
+        "where overrides of code-defined agents live",
+        check=one_of("code", "database"),
+    ),
     Setting(
         "EDITOR_STATEMENT_TIMEOUT", 4.0, "on PostgreSQL, how many seconds a statement of a request may take"
     ),
@@ -116,7 +156,6 @@ SETTINGS: Final = (
         "how many [event streams](api.md#events-as-they-happen) a process keeps open",
         "`200`",
         kind=int,
-        check=not_negative,
     ),
     Setting("EDITOR_THROTTLE", "", "the maximum number of requests of one key", "off", check=_rate),
     Setting("EDITOR_WORKER", "on", "whether `serve` also runs a [worker]", check=one_of("on", "off")),
@@ -156,9 +195,12 @@ def check_values(**_options: Any) -> list[CheckMessage]:
     """
     found: list[CheckMessage] = []
     for one in declared():
+        value = getattr(settings, one.name)
         try:
+            if isinstance(value, int | float):
+                _finite_and_not_negative(one.name, value)
             if one.check is not None:
-                one.check(one.name, getattr(settings, one.name))
+                one.check(one.name, value)
         except ImproperlyConfigured as error:
             found.append(Error(str(error), id=one.error_id))
     return found

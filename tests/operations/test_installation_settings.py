@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from editor_project.environment import Environment
+from editor_project.environment import Environment, check_names
 from tests.support import fork_server
 from versioning.conf import check_values, get_editor, get_framework
 from versioning.editor import Editor
@@ -57,10 +57,17 @@ def test_a_framework_that_does_not_fit_is_refused(settings: Any, instance: str, 
         ("EDITOR_FRAMEWORK", "not.there"),
         ("EDITOR_FRAMEWORK", "versioning.editor.Editor"),
         ("EDITOR_INSTANCE", "versioning.conf.get_editor"),
+        ("EDITOR_API_PREFIX", "a b"),
+        ("EDITOR_BODY_TIMEOUT", float("nan")),
+        ("EDITOR_CLIENT_ADDRESS_HEADER", "X Real"),
         ("EDITOR_KEEP_EVENTS", -1),
+        ("EDITOR_MAX_BODY", 0),
         ("EDITOR_PIN_WORKERS", "sometimes"),
+        ("EDITOR_SOURCE", "Database"),
+        ("EDITOR_STATEMENT_TIMEOUT", float("inf")),
         ("EDITOR_STREAMS", -1),
         ("EDITOR_THROTTLE", "600"),
+        ("EDITOR_THROTTLE", "0/min"),
         ("EDITOR_WORKER", "yes"),
     ],
 )
@@ -82,8 +89,34 @@ def test_a_database_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, 
     assert "hush" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("EDITOR_THROTLE", "600/min", "EDITOR_THROTLE is '600/min', but there is no such setting."),
+        ("EDITOR_WEBHOOKS_KEY", "hush", "EDITOR_WEBHOOKS_KEY is set, but there is no such setting."),
+    ],
+)
+def test_a_name_that_is_no_setting_is_an_error_of_the_check(name: str, value: str, said: str) -> None:
+    known = {"EDITOR_THROTTLE": "600/min", "EDITOR_URL": "http://127.0.0.1", "EDITOR_API_KEY": "ek_", "EDIT": "x"}
+    [error] = check_names({**known, name: value})
+    assert error.msg == said
+    assert error.hint == f"Do you mean {name.replace('TLE', 'TTLE').replace('HOOKS', 'HOOK')}?"
+
+
+@pytest.mark.parametrize(
+    ("name", "cast", "value"),
+    [("EDITOR_HTTPS", bool, "maybe"), ("EDITOR_MAX_BODY", int, "1 MiB"), ("EDITOR_BODY_TIMEOUT", float, "")],
+)
+def test_a_malformed_value_is_refused_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, cast: type, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured, match=f"^{name} has to be .*, not {value!r}"):
+        Environment().get_value(name, cast=cast)
+
+
 @pytest.mark.parametrize("command", ["check", "serve"])
-@pytest.mark.parametrize(("setting", "value"), [("EDITOR_STREAMS", "some"), ("EDITOR_THROTTLE", "600")])
+@pytest.mark.parametrize(("setting", "value"), [("EDITOR_STREAMS", "some"), ("EDITOR_THROTLE", "600")])
 def test_the_server_does_not_start_with_values_that_the_check_refuses(
     command: str, setting: str, value: str
 ) -> None:

@@ -1,0 +1,13 @@
+"""The project as a Django application: its commands, and the checks of its environment."""
+
+from __future__ import annotations
+
+from versioning.capabilities import EditorApp
+
+
+class ProjectConfig(EditorApp):
+    """The deployment: what belongs to processes and their environment, and to no capability."""
+
+    name = "editor_project"
+    verbose_name = "Deployment"
+    system_checks = "editor_project.environment.check_names"
