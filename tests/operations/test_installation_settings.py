@@ -97,7 +97,12 @@ def test_a_database_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_a_name_that_is_no_setting_is_an_error_of_the_check(name: str, value: str, said: str) -> None:
-    known = {"EDITOR_THROTTLE": "600/min", "EDITOR_URL": "http://127.0.0.1", "EDITOR_API_KEY": "ek_", "EDIT": "x"}
+    known = {
+        "EDITOR_THROTTLE": "600/min",
+        "EDITOR_URL": "http://127.0.0.1",
+        "EDITOR_API_KEY": "ek_",
+        "EDIT": "x",
+    }
     [error] = check_names({**known, name: value})
     assert error.msg == said
     assert error.hint == f"Do you mean {name.replace('TLE', 'TTLE').replace('HOOKS', 'HOOK')}?"

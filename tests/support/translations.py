@@ -16,7 +16,16 @@ from typing import Final
 from django.core.management.commands import makemessages
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-APPS: Final = ("versioning", "studio", "delivery", "releases", "review", "schedules", "experiments", "company")
+APPS: Final = (
+    "versioning",
+    "studio",
+    "delivery",
+    "releases",
+    "review",
+    "schedules",
+    "experiments",
+    "company",
+)
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}
 IGNORED: Final = ("prompt-editor.js", "node_modules", "api", "runtime", "streams", "management")
