@@ -52,7 +52,8 @@ class Environment(environ.Env):
         if found.get("ENGINE") not in _DATABASES:
             raise ImproperlyConfigured(
                 f"{var} names neither PostgreSQL (postgres://user:password@host/name) nor SQLite "
-                f"(sqlite:////folder/file), but {_without_password(url)}; leave it unset for SQLite under var/."
+                f"(sqlite:////folder/file), but {_without_password(url)}; "
+                "leave it unset for SQLite under var/."
             )
         return found
 
