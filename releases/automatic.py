@@ -56,5 +56,6 @@ def require_right_to_change(release: Release, by: Caller) -> None:
     by.require(Right.SAVE, release.workspace_id)
     if not changeable([release], by):
         raise Forbidden(
-            "This release goes live by itself, as it is: only who may publish changes or deletes it."
+            "This release is scheduled to go live as it is: only somebody who may publish can change or "
+            "delete it."
         )

@@ -25,7 +25,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.verbs import Verbs
 
-NOT_CHANGED_ANY_MORE: Final = Message("It is published, and what was published is not changed any more.")
+NOT_CHANGED_ANY_MORE: Final = Message("It is published, and a published release cannot be changed.")
 
 
 def list_readable(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
     "release.created": (
-        gettext_lazy("{who} made the release {release}"),
-        gettext_lazy("{who} made a release"),
+        gettext_lazy("{who} created the release {release}"),
+        gettext_lazy("{who} created a release"),
     ),
     "release.changed": (
         gettext_lazy("{who} changed the release {release}"),

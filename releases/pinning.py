@@ -52,7 +52,7 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
         resource = resources.get((item.kind, item.resource_id))
         if resource is None:
             kind = KINDS_BY_SLUG[item.kind].singular
-            message = Message("is no {kind} that is stored in this workspace", kind=kind)
+            message = Message("is not stored in this workspace ({kind})", kind=kind)
             issues.append(Issue(f"items.{item.place}.resource", message))
         elif is_file(editor, resource):
             message = Message("is an override that is kept as a file, which no release can publish")
@@ -101,7 +101,7 @@ def _pin(
     wanted = resource.latest_version_id if version_id is None else _uuid(version_id)
     number = None if wanted is None else versions.get((item.kind, item.resource_id, wanted))
     if number is None:
-        yield Issue(field, "is no version of this resource")
+        yield Issue(field, "is not a version of this resource")
         return
     item.version_id, item.version_number = wanted, number
 

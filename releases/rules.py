@@ -106,7 +106,7 @@ def in_a_file(item: Named) -> Problem:
 
 def empty() -> Problem:
     """Return the problem of a release without items."""
-    return Problem(resource=None, code="empty", message=Message("There is nothing in the release."))
+    return Problem(resource=None, code="empty", message=Message("The release is empty."))
 
 
 def newer(item: Named) -> Problem:

@@ -67,8 +67,8 @@ def _withdrawn(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
-        _("{who} withdrew what they had said of {version} of {resource}"),
-        _("{who} withdrew what they had said of {version}"),
+        _("{who} withdrew their verdict on {version} of {resource}"),
+        _("{who} withdrew their verdict on {version}"),
     )
 
 
@@ -109,8 +109,8 @@ def _rewritten(event: Event, names: Names) -> Sentence:
     return _sentence(
         event,
         names,
-        _("{who} rewrote a comment on {version} of {resource}"),
-        _("{who} rewrote a comment on {version}"),
+        _("{who} edited a comment on {version} of {resource}"),
+        _("{who} edited a comment on {version}"),
     )
 
 

@@ -65,6 +65,6 @@ FOLLOWERS: Final = (
     Follower(call=_end_with_release, rows="releases.Release", before=True),
 )
 SCHEDULED_VERSIONS: Final = KeptVersions(
-    pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel the schedule first"))
+    pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel that first"))
 )
 SCHEDULED_RELEASES: Final = AutomaticReleases(among=_scheduled_ones, take_over=_take_over)

@@ -21,7 +21,7 @@ REASONS: Final = {
     "edit_conflict": gettext_lazy("something else had gone live"),
     "gone": gettext_lazy("it was deleted"),
     "missed": gettext_lazy("no worker was running"),
-    "not_allowed": gettext_lazy("they may not publish it any more"),
+    "not_allowed": gettext_lazy("that person may no longer publish it"),
     "release_blocked": gettext_lazy("something in the release could not go live"),
     "review_required": gettext_lazy("approvals were missing"),
     "rollout_running": gettext_lazy("a rollout was running"),
@@ -72,7 +72,7 @@ def _created(event: Event, names: Names) -> Sentence:
         event,
         names,
         (_("{who} scheduled {version} of {resource}"), _("{who} scheduled {version}")),
-        (_("{who} scheduled the end of {resource}"), _("{who} scheduled its end")),
+        (_("{who} scheduled {resource} to be unpublished"), _("{who} scheduled it to be unpublished")),
         (_("{who} scheduled the release {release}"), _("{who} scheduled a release")),
     )
 
@@ -107,8 +107,8 @@ def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
                 _("{version} is scheduled, and nothing stands in its way any more"),
             ),
             (
-                _("{resource} is scheduled to go off, and nothing stands in its way any more"),
-                _("It is scheduled to go off, and nothing stands in its way any more"),
+                _("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
+                _("It is scheduled to be unpublished, and nothing stands in the way any more"),
             ),
             (
                 _("The release {release} is scheduled, and nothing stands in its way any more"),
@@ -123,8 +123,8 @@ def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
             _("{version} is to go live, but as things stand it will not: {reason}"),
         ),
         (
-            _("{resource} is to go off, but as things stand it will not: {reason}"),
-            _("It is to go off, but as things stand it will not: {reason}"),
+            _("{resource} is to be unpublished, but as things stand it will not be: {reason}"),
+            _("It is to be unpublished, but as things stand it will not be: {reason}"),
         ),
         (
             _("The release {release} is to go live, but as things stand it will not: {reason}"),
@@ -158,7 +158,10 @@ def _done(event: Event, names: Names) -> Sentence:
             _("{version} of {resource} went live as {who} had scheduled it"),
             _("{version} went live as {who} had scheduled it"),
         ),
-        (_("{resource} went off as {who} had scheduled it"), _("It went off as {who} had scheduled it")),
+        (
+            _("{resource} was unpublished as {who} had scheduled"),
+            _("It was unpublished as {who} had scheduled"),
+        ),
         (
             _("The release {release} went live as {who} had scheduled it"),
             _("A release went live as {who} had scheduled it"),
@@ -172,12 +175,12 @@ def _failed(event: Event, names: Names) -> Sentence:
         event,
         names,
         (
-            _("{version} of {resource} did not go live as {who} had scheduled it: {reason}"),
-            _("{version} did not go live as {who} had scheduled it: {reason}"),
+            _("{version} of {resource} did not go live, although {who} had scheduled it: {reason}"),
+            _("{version} did not go live, although {who} had scheduled it: {reason}"),
         ),
         (
-            _("{resource} did not go off as {who} had scheduled it: {reason}"),
-            _("It did not go off as {who} had scheduled it: {reason}"),
+            _("{resource} was not unpublished, although {who} had scheduled it: {reason}"),
+            _("It was not unpublished, although {who} had scheduled it: {reason}"),
         ),
         (
             _("The release {release} did not go live as {who} had scheduled it: {reason}"),

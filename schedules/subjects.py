@@ -54,7 +54,7 @@ class ResourceSubject(Subject):
         try:
             version = find_version(self.resource, version_id)
         except NotFound:
-            raise Invalid.field(field, "is no version of this resource") from None
+            raise Invalid.field(field, "is not a version of this resource") from None
         return {"version_id": version.version_id, "version_number": version.number}
 
 

@@ -62,7 +62,7 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
         raise Invalid.field(field, "is out of range")
     if first > second:
         raise Invalid.field(
-            field, Message("does not exist in {zone}: the clocks are put forward over it", zone=time_zone)
+            field, Message("does not exist in {zone}: the clocks are put forward past it", zone=time_zone)
         )
     return When(
         run_at=_checked(first, field, now),

@@ -77,7 +77,7 @@ class ScheduleEnded(Conflict):
 
     def __init__(self, schedule: Schedule) -> None:
         super().__init__(
-            Message("This schedule is {state} and is not changed any more.", state=schedule.state)
+            Message("This schedule is {state} and can no longer be changed.", state=schedule.state)
         )
 
 

@@ -57,11 +57,11 @@ def error_page(request: HttpRequest, status: int, title: str, message: str, **co
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer a form with an invalid CSRF token: the browser was signed in or out since it was opened."""
     message = _(
-        "Somebody has signed in or out in this browser since it was opened, so nothing was done. "
+        "Somebody has signed in or out in this browser since the page was opened, so nothing was done. "
         "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
         "and it is offered to you."
     )
-    return error_page(request, 403, _("This page is too old"), message, back_address=came_from(request))
+    return error_page(request, 403, _("This page is out of date"), message, back_address=came_from(request))
 
 
 def came_from(request: HttpRequest) -> str:

@@ -33,7 +33,7 @@ def changes_of(version: Snapshot) -> str:
     if source:
         return _("Restored from %(version)s") % {"version": translated(source)}
     if version.source == "file":
-        return _("The override file as it is; not committed")
+        return _("The override file as it is now; not committed")
     if version.number == 1 and version.source == "database":
         return _("The first version")
     named = titles(version.changed_fields[:MAX_NAMED_FIELDS])

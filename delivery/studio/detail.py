@@ -50,8 +50,8 @@ class DeliveryRow:
         if at - timezone.now() < datetime.timedelta(minutes=1):
             if not self.attempts:
                 return _("It is sent as soon as a worker has time.")
-            return _("It is tried again soon.")
-        return format_html(_("It is tried again in {time}."), time=time_element(at, timeuntil(at)))
+            return _("It will be tried again soon.")
+        return format_html(_("It will be tried again in {time}."), time=time_element(at, timeuntil(at)))
 
 
 class ShowPage(WebhookPage):
@@ -157,9 +157,7 @@ class PingPage(ActionPage):
             administration.ping(self.webhook_id, by=self.caller)
         except Invalid:
             return self.refused()
-        return self.go(
-            self.own_address(), _("A test message is on its way. What comes of it is shown below.")
-        )
+        return self.go(self.own_address(), _("A test message is on its way. The result is shown below."))
 
 
 class ReplayPage(ActionPage):
@@ -183,9 +181,9 @@ class EnablePage(ActionPage):
         changes: dict[str, Any] = {"enabled": wanted}
         administration.change(self.webhook_id, changes, by=self.caller)
         message = (
-            _("It is enabled, and gets what happens from now on.")
+            _("It is enabled, and receives what happens from now on.")
             if wanted
-            else _("It is disabled, and gets nothing.")
+            else _("It is disabled, and receives nothing.")
         )
         return self.go(self.own_address(), message)
 
@@ -196,4 +194,4 @@ class TakeOverPage(ActionPage):
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Take over the webhook."""
         administration.take_over(self.webhook_id, by=self.caller)
-        return self.go(self.own_address(), _("You look after this webhook from now on."))
+        return self.go(self.own_address(), _("You now look after this webhook."))

@@ -45,13 +45,13 @@ class WebhookForm(forms.Form):
         label=_("What it is for"),
         required=False,
         max_length=MAX_DESCRIPTION,
-        help_text=_("For people to recognise it."),
+        help_text=_("So that people recognize it."),
     )
     id_prefix = forms.CharField(
         label=_("Only ids that begin with"),
         required=False,
         max_length=MAX_ID_PREFIX,
-        help_text=_("Such as support/; then nothing is sent that is not about an agent or a prompt block."),
+        help_text=_("Such as support/; then only what concerns an agent or a prompt block is sent."),
     )
     event_types = forms.MultipleChoiceField(
         label=_("What to send"), error_messages={"required": _("Choose at least one.")}

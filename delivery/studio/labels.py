@@ -42,7 +42,7 @@ STATES: Final[Mapping[str, Wording]] = {
 REASONS: Final[Mapping[str, str | Promise]] = {
     "": gettext_lazy("An admin has disabled it."),
     DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
-    DisabledReason.FAILING: gettext_lazy("Three days went by without one success."),
+    DisabledReason.FAILING: gettext_lazy("No delivery succeeded for three days."),
 }
 """Why a webhook is disabled."""
 

@@ -35,8 +35,8 @@ def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
             yield _notice(webhook, text, _("Look at it"))
         elif webhook.pk in left:
             text = _(
-                "The webhook “%(title)s” of %(workspace)s was created by %(person)s, "
-                "who is no member any more."
+                "The webhook “%(title)s” of %(workspace)s was created by %(person)s, who is no longer a "
+                "member."
             ) % {**names, "person": person(webhook.created_by, Place.NAMED)}
             yield _notice(webhook, text, _("See who looks after it"))
 

@@ -112,7 +112,7 @@ class CreatePage(WebhooksPage):
         except Invalid as error:
             add_errors(form, error, **NAMES)
             return self.show(form, status=400)
-        response = self.go(self.address("webhook", str(webhook.pk)), _("The webhook is there."))
+        response = self.go(self.address("webhook", str(webhook.pk)), _("The webhook was created."))
         show_next(request, response, webhook)
         return response
 

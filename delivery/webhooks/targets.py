@@ -99,7 +99,7 @@ def target_of(url: str) -> Target:
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError):
-        raise Refused("is no URL") from None
+        raise Refused("is not a URL") from None
     return Target(
         scheme=parsed.scheme,
         host=_checked_host(parsed.raw_host.decode("ascii")),
@@ -123,7 +123,7 @@ def _checked_host(host: str) -> str:
 def _checked_port(parsed: httpx.URL) -> int:
     port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
     if not 1 <= port <= 65535:  # noqa: PLR2004  the range of TCP
-        raise Refused("has an impossible port")
+        raise Refused("has an invalid port")
     return port
 
 

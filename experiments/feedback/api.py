@@ -69,7 +69,7 @@ class FeedbackViewSet(EditorViewSet):
         given = FeedbackCreate.read(request)
         about = About(given["resource"]["kind"], given["resource"]["id"]) if "resource" in given else None
         if "runId" in given and ("versionId" in given or "arm" in given):
-            raise Invalid.field("runId", "says by itself which version and which arm it was")
+            raise Invalid.field("runId", "already says which version and which arm it was")
         if "runId" not in given and "versionId" not in given:
             raise Invalid.field("versionId", "is required, unless runId is given")
         result = self.feedback.give(

@@ -33,7 +33,9 @@ class RolloutEnded(Conflict):
     code = "rollout_ended"
 
     def __init__(self, rollout: Rollout) -> None:
-        super().__init__(Message("This rollout is {state} and is not changed any more.", state=rollout.state))
+        super().__init__(
+            Message("This rollout is {state} and can no longer be changed.", state=rollout.state)
+        )
 
 
 @retry_on_conflict
@@ -184,7 +186,7 @@ def _versions_of(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snaps
         try:
             found.append(find_version(resource, arm.version_id))
         except NotFound:
-            issues.append(Issue(f"arms.{number}.versionId", "is no version of this resource"))
+            issues.append(Issue(f"arms.{number}.versionId", "is not a version of this resource"))
     if issues:
         raise Invalid(issues)
     return found

@@ -47,7 +47,7 @@ class ShareForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "input", "step": "any", "autofocus": True}),
     )
     key = forms.CharField(
-        label=_("What keeps requests together"),
+        label=_("What groups requests"),
         initial="userId",
         max_length=MAX_PATH,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
@@ -104,7 +104,7 @@ class StopForm(forms.Form):
     """The reason for stopping a rollout."""
 
     reason = forms.CharField(
-        label=_("Why (if you want to say)"),
+        label=_("Why (optional)"),
         required=False,
         max_length=MAX_REASON,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto"}),

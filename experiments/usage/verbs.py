@@ -140,12 +140,12 @@ def version_reported_by(
         if not is_defined_in_code(resource.kind.slug, resource.pk):
             raise Invalid.field("versionId", "may be null only for what code defines")
         if arm:
-            raise Invalid.field("arm", "needs a version: what code defines is in no arm")
+            raise Invalid.field("arm", "needs a version: an arm cannot hold what code defines")
         return ""
     try:
         version = find_version(resource, version_id)
     except NotFound:
-        raise Invalid.field("versionId", "is no version of this resource") from None
+        raise Invalid.field("versionId", "is not a version of this resource") from None
     in_arm_until = _in_arm_until(resource, version.version_id, arm) if arm else None
     served_until = in_arm_until or _active_until(resource, version.version_id, verbs.editor.event, by)
     if served_until is None or served_until < timezone.now() - REPORTED_FOR:

@@ -186,14 +186,14 @@ class ReleasePage(WorkspacePage):
         options = self._options(reason) if reason else {}
         done = Releases.current().publish(self._id, by=self.caller, expect=self._expected, **options)
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
-            return self._again(_("Done: all of it has changed in the same moment."))
+            return self._again(_("Done: everything changed at the same moment."))
         return self._again(_("Published: everything went live together."))
 
     def _revert(self) -> HttpResponse:
         made = Releases.current().revert(self._id, by=self.caller)
         for message in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
             self.tell(message)
-        message = _("This is a draft of the way back. Nothing has changed yet: look at it, then publish it.")
+        message = _("This draft undoes the release. Nothing has changed yet: look at it, then publish it.")
         return self.go(of_release(made.release), message)
 
     def _save(self) -> HttpResponse:

@@ -62,7 +62,7 @@ def _task(release: Release) -> Task:
         icon="publish",
         chip=(state.word, state.chip),
         said=shortened(release.description) if release.description else "",
-        about=ngettext("%(count)s resource, made by you", "%(count)s resources, made by you", count)
+        about=ngettext("%(count)s resource, created by you", "%(count)s resources, created by you", count)
         % {"count": count},
         at=release.created_at,
         workspace_id=release.workspace_id,

@@ -44,7 +44,7 @@ class ReleaseForm(forms.Form):
     title = forms.CharField(
         label=gettext_lazy("Title"),
         max_length=MAX_TITLE,
-        help_text=gettext_lazy("For people to recognize it, such as “Autumn campaign”."),
+        help_text=gettext_lazy("So that people recognize it, such as “Autumn campaign”."),
     )
     description = forms.CharField(
         label=gettext_lazy("What it is for"), required=False, max_length=MAX_DESCRIPTION

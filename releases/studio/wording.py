@@ -41,7 +41,7 @@ def problem_in_words(problem: Problem) -> list[str]:
         return [_("The version to publish was deleted.") if is_there else _("It was deleted.")]
     if problem.code == "code_source":
         return [_("Its override is kept as a file, which no release can publish.")]
-    return [_("There is nothing in the release yet.")]
+    return [_("The release is still empty.")]
 
 
 def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) -> str:

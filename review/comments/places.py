@@ -48,17 +48,19 @@ def checked_quote(config: Config, field: str, line: int | None, quote: str) -> s
     Raises `Invalid` if the configuration does not have the field, or the field the line.
     """
     if line is not None and not field:
-        raise Invalid.field("line", "needs a field, whose line it is")
+        raise Invalid.field("line", "needs the field to which the line belongs")
     if not field:
         return quote
     value = value_at(config, field)
     if value is None:
-        raise Invalid.field("field", "is no field that this version has, such as instructions.2.content")
+        raise Invalid.field(
+            "field", "is not a field of this version; a field is named like instructions.2.content"
+        )
     if line is None:
         return quote
     lines = value.split("\n") if isinstance(value, str) else []
     if not 1 <= line <= len(lines):
-        raise Invalid.field("line", "is no line of this field: lines are those of a text, counted from 1")
+        raise Invalid.field("line", "is not a line of this field: only texts have lines, counted from 1")
     return quote or lines[line - 1].strip()[:MAX_QUOTE]
 
 

@@ -194,7 +194,7 @@ def is_own(comment: Comment, caller: Caller) -> bool:
 
 def _require_own(comment: Comment, caller: Caller) -> None:
     if not is_own(comment, caller):
-        raise Forbidden("Only who has written a comment may change or delete it.")
+        raise Forbidden("Only the person who wrote a comment may change or delete it.")
 
 
 def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:

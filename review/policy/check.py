@@ -129,7 +129,7 @@ def _require_bypass(request: gate.PublishRequest, bypass: str) -> None:
     if not request.caller.may(Right.ADMINISTER, request.resource.workspace_id):
         raise gate.OptionRefused("Only admins of the workspace may bypass the review.")
     if bypass != Bypass.ADMIN:
-        raise gate.OptionRefused("The review policy of this workspace lets nobody bypass the review.")
+        raise gate.OptionRefused("Under the review policy of this workspace, nobody may bypass the review.")
     reason = str(request.options[_OPTION]).strip()
     if not reason:
         raise Invalid.field("bypassReview.reason", "must not be blank")

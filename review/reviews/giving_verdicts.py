@@ -71,9 +71,7 @@ def _under_review(subject: Subject, version_id: str) -> Snapshot:
     """Return the version under review; raises `Conflict` if it is not the one that the caller has seen."""
     refuse_ended(subject.review)
     if version_id != subject.review.version_id:
-        raise Conflict(
-            "This review is about another version by now; look at that one.", code="review_outdated"
-        )
+        raise Conflict("This review is now about another version; look at that one.", code="review_outdated")
     version = version_under_review(subject)
     if version is None:
         raise Conflict("The version under review has been deleted.", code="review_outdated")
@@ -83,7 +81,7 @@ def _under_review(subject: Subject, version_id: str) -> Snapshot:
 def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by: Caller) -> None:
     """Raise `Forbidden` unless the caller is a person who saved none of the versions under review."""
     if by.user_id is None or by.username is None:
-        raise Forbidden("A verdict is a person's.")
+        raise Forbidden("Only a person can give a verdict.")
     asked = judged_version(subject.resource, version, subject.target, named=named)
     if by.user_id in outcome_of(asked).authors:
         raise Forbidden(

@@ -29,7 +29,7 @@ class ReviewOpen(Conflict):
     code = "review_open"
 
     def __init__(self, review_id: UUID) -> None:
-        super().__init__("There is an open review of it already; move or close that one.")
+        super().__init__("It already has an open review; move or close that one.")
         self.review_id = review_id
 
     def details(self) -> dict[str, Any]:
@@ -56,7 +56,10 @@ def ask(
     by = caller_of(by)
     collection = reviews.editor.collection(kind_named(kind))
     if collection.versions(resource_id, by=by).resource is None:
-        raise NotFound("This agent is as its code says: there is no version to look at.", code="no_override")
+        raise NotFound(
+            "This agent is exactly as its code defines it: there is no version to look at.",
+            code="no_override",
+        )
     message = checked_text("message", message.strip(), MAX_TEXT)
     with changing(collection, resource_id, Right.SAVE, by) as resource:
         target = target_of(resource, reviews.editor.code)

@@ -192,9 +192,9 @@ class VerdictPage(ReviewPage):
         """Give the verdict on the version that the person has seen."""
         verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
         messages_by_verdict = {
-            VerdictValue.APPROVE: _("You approved of it."),
+            VerdictValue.APPROVE: _("You approved it."),
             VerdictValue.REQUEST_CHANGES: _("You asked for changes."),
-            VerdictValue.WITHDRAW: _("What you said does not count any more."),
+            VerdictValue.WITHDRAW: _("Your verdict is withdrawn."),
         }
         try:
             Reviews.current().give_verdict(
@@ -231,7 +231,7 @@ class ChangePage(ReviewPage):
         }
         done = {
             "move": _("The review is about the newer version now."),
-            "people": _("Saved. Who is new among them hears of it."),
+            "people": _("Saved. Whoever was added is notified."),
             "close": _("The review is closed."),
         }
         do = given.get("do", "")

@@ -38,7 +38,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     yield TaskGroup(
         key="asked",
         urgency=Urgency.ASKED,
-        title=_("Waits for your review"),
+        title=_("Waiting for your review"),
         tasks=[_asked(line, caller) for line in shown_of(found.asked)],
         count=len(found.asked),
         address=address,
@@ -91,4 +91,4 @@ def _asked(line: ReviewLine, caller: Caller) -> Task:
 
 
 def _notes(line: ReviewLine) -> list[str]:
-    return [_("There is a newer version by now.")] if line.record.outdated else []
+    return [_("There is now a newer version.")] if line.record.outdated else []

@@ -63,7 +63,7 @@ class Person:
     def wording(self) -> Wording:
         """The verdict in a word."""
         if self.verdict is None:
-            return Wording(_("Has not looked yet"))
+            return Wording(_("Has not reviewed it yet"))
         return VERDICTS[self.verdict.verdict]
 
 

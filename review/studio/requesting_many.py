@@ -52,11 +52,11 @@ class AskForManyPage(BulkPage):
         if choice.version_id == draft.resource.active_id:
             return _("It is live already.")
         if choice.version_id != draft.resource.latest_id:
-            return _("It was saved again since you looked. Look at the newer draft first.")
+            return _("It has been saved again since you looked. Look at the newer draft first.")
         if not self.caller.may(Right.SAVE, draft.resource.workspace_id):
             return _("You may not ask for reviews in its workspace.")
         if (choice.kind.slug, choice.id) in self._reviewed:
-            return _("There is an open review of it already.")
+            return _("It already has an open review.")
         return ""
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:

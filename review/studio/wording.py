@@ -25,7 +25,7 @@ class Wording:
 
 
 STATES: Final[Mapping[str, Wording]] = {
-    ReviewState.OPEN: Wording(pgettext_lazy("a review", "Waits for approval"), "chip-changed"),
+    ReviewState.OPEN: Wording(pgettext_lazy("a review", "Waiting for approval"), "chip-changed"),
     ReviewState.APPROVED: Wording(pgettext_lazy("a review", "Approved"), "chip-published"),
     ReviewState.CHANGES_REQUESTED: Wording(pgettext_lazy("a review", "Changes requested"), "chip-danger"),
     ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
@@ -50,10 +50,10 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     if not required:
         return [_("Versions need no approval here: whoever may publish, publishes.")]
     needs = ngettext(
-        "Before a version goes live, one person who may publish has to approve of it, and nobody may ask for "
-        "changes.",
-        "Before a version goes live, %(count)s people who may publish have to approve of it, and nobody may "
-        "ask for changes.",
+        "Before a version goes live, one person who may publish has to approve it, and nobody may be "
+        "asking for changes.",
+        "Before a version goes live, %(count)s people who may publish have to approve it, and nobody may "
+        "be asking for changes.",
         required,
     )
     exempt = (

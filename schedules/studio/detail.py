@@ -45,7 +45,7 @@ class OneSchedulePage(WorkspacePage):
     def ended(self, schedule: Schedule) -> HttpResponse:
         """Redirect with the message that it is too late."""
         schedule.refresh_from_db()
-        message = _("It is too late: this schedule is %(state)s.") % {
+        message = _("It is too late: this schedule is already %(state)s.") % {
             "state": str(STATES[schedule.state][0]).lower()
         }
         return self.go(self.after(schedule), message, level=messages.WARNING)
@@ -76,7 +76,7 @@ class ChangePage(OneSchedulePage):
             return self.show(form, found, status=400)
         except ScheduleEnded:
             return self.ended(found)
-        message = format_html(_("It is scheduled for {when} now."), when=when_element(changed))
+        message = format_html(_("It is now scheduled for {when}."), when=when_element(changed))
         return self.go(self.after(changed), format_html("{} {}", message, twice(changed)))
 
     def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:

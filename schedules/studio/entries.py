@@ -205,7 +205,7 @@ def _what(event: Event) -> str:
     if event.type == RELEASED:
         return _("went live together")
     if event.type.endswith(".unpublished"):
-        return _("went off")
+        return _("was unpublished")
     version = reference_to_id(event.version_id)
     if event.version_number is not None:
         version = _("version {number}").format(number=event.version_number)

@@ -78,7 +78,7 @@ class ForceForm(TimeForm):
     force = forms.BooleanField(
         label=_("Even if something else is live by then"),
         required=False,
-        help_text=_("Otherwise a hotfix that somebody publishes before stays, and the schedule fails."),
+        help_text=_("Otherwise a hotfix that somebody publishes first stays live, and the schedule fails."),
     )
 
 

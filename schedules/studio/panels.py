@@ -140,7 +140,7 @@ def notes_of(schedule: Schedule) -> list[str]:
     """Return the further notes on a waiting schedule."""
     notes = [twice(schedule)]
     if schedule.follows_id is not None:
-        notes.append(_("This ends what goes live before."))
+        notes.append(_("This ends what goes live at the time above."))
     if schedule.force:
         notes.append(_("It happens whatever is live by then."))
     return [one for one in notes if one]

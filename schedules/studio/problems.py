@@ -85,12 +85,12 @@ def _words(schedule: Schedule, problem: Problem) -> str:
 def _something_else(schedule: Schedule) -> str:
     if schedule.release_id is None and schedule.expected_version_id is None:
         return _(
-            "Nothing was to be live by then, and something is. Unpublish that before, or cancel this and "
+            "Nothing was to be live by then, but something is. Unpublish it first, or cancel this and "
             "schedule it again."
         )
     return _(
-        "Something else will be live by then than when it was scheduled. Publish that version again before, "
-        "or cancel this and schedule it again."
+        "Something else will be live by then than when this was scheduled. Publish the earlier version "
+        "again first, or cancel this and schedule it again."
     )
 
 

@@ -84,7 +84,7 @@ def did_not_happen(schedule: Schedule) -> SafeString:
 def in_short(schedule: Schedule) -> str:
     """Return what a schedule does, next to the name of its subject: `version 12 goes live`."""
     if schedule.release_id is None and schedule.action == Action.UNPUBLISH:
-        return _("goes off") if schedule.state == State.SCHEDULED else _("was to go off")
+        return _("is unpublished") if schedule.state == State.SCHEDULED else _("was to be unpublished")
     if schedule.release_id is not None:
         return _("goes live together") if schedule.state == State.SCHEDULED else _("was to go live together")
     version = translated(reference_to_id(schedule.version_id))

@@ -79,7 +79,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
         super().confirm_login_allowed(user)
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise ValidationError(
-                _("You are a member of no workspace yet. Ask an admin of a workspace to invite you."),
+                _("You are not a member of any workspace yet. Ask an admin of a workspace to invite you."),
                 code="no_membership",
             )
 

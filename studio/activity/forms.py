@@ -27,7 +27,7 @@ class ActivityForm(forms.Form):
     """The filters; none is required."""
 
     type = forms.ChoiceField(label=_("What happened"), required=False)
-    actor = forms.CharField(label=_("By whom"), required=False, max_length=MAX_TEXT)
+    actor = forms.CharField(label=_("Who"), required=False, max_length=MAX_TEXT)
     target = forms.CharField(label=_("To what"), required=False, max_length=MAX_TEXT)
     since = DayField(label=_("Since"))
     until = DayField(label=_("Until"))

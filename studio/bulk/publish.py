@@ -39,7 +39,7 @@ class PublishChosenPage(BulkPage):
         if choice.version_id == draft.resource.active_id:
             return _("It is live already.")
         if choice.version_id != draft.resource.latest_id:
-            return _("It was saved again since you looked. Look at the newer draft first.")
+            return _("It has been saved again since you looked. Look at the newer draft first.")
         if not draft.may_publish:
             return _("You may not publish in its workspace.")
         return draft.hindrance

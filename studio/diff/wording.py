@@ -61,7 +61,7 @@ def rewriting(name: str, after: Any, *, is_same_text: bool) -> str:
         tell = _as_blocks if isinstance(after, list) else _as_one_text
         return tell(after, is_same_text=is_same_text)
     if isinstance(after, list):
-        return _("It depends on conditions now: which of its variants are used.")
+        return _("Which of its variants are used now depends on conditions.")
     return _("It does not depend on conditions any more.")
 
 

@@ -57,8 +57,8 @@ class ConvertPage(EditablePage):
 
 
 _REFUSALS: Final[Mapping[str, StrOrPromise]] = {
-    "text": _("This cannot be written as one text: %(reasons)s. Nothing was changed."),
-    "blocks": _("This cannot be written as blocks: %(reasons)s. Nothing was changed."),
+    "text": _("This cannot be converted to one text: %(reasons)s. Nothing was changed."),
+    "blocks": _("This cannot be converted to blocks: %(reasons)s. Nothing was changed."),
     "controls": _("This cannot be written in these fields: %(reasons)s. Nothing was changed."),
     "variants": _("This cannot be written as variants: %(reasons)s. Nothing was changed."),
     "json": _("This cannot be written as JSON: %(reasons)s. Nothing was changed."),

@@ -47,7 +47,7 @@ def _save(form: ContextForm) -> str:
 
 def _rename(form: ContextForm) -> str:
     form.choose(form.examples.rename(_chosen(form), form.name))
-    return _("The example is called “%(name)s” now.") % {"name": form.chosen}
+    return _("The example is now called “%(name)s”.") % {"name": form.chosen}
 
 
 def _delete(form: ContextForm) -> str:

@@ -97,7 +97,7 @@ class Examples:
         )
         with _naming(), self._changing():
             if self._stored.count() >= MAX_EXAMPLES:
-                message = _("There are %(count)d examples already, and that is as many as there can be.")
+                message = _("There are already %(count)d examples, which is the limit.")
                 raise Invalid.field("example_name", message % {"count": MAX_EXAMPLES})
             example.save()
         return example
@@ -162,7 +162,9 @@ def _naming() -> Iterator[None]:
     try:
         yield
     except IntegrityError:
-        message = _("There is an example of this name already. Choose another name, or that example.")
+        message = _(
+            "There is already an example with this name. Choose another name, or choose that example."
+        )
         raise Invalid.field("example_name", message, code="example_taken") from None
 
 

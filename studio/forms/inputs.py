@@ -46,11 +46,11 @@ class Input:
             if count == MAX_CONTROLS:
                 raise Invalid.field(
                     "body",
-                    _("holds more than %(count)s controls: use JSON for so much") % {"count": MAX_CONTROLS},
+                    _("holds more than %(count)s fields: use JSON instead") % {"count": MAX_CONTROLS},
                 )
             segments = name.split(".", MAX_SEGMENTS)
             if len(segments) > MAX_SEGMENTS:
-                raise Invalid.field("body", _("holds a control that is nested too deep"))
+                raise Invalid.field("body", _("holds a field that is nested too deeply"))
             node = root
             for segment in segments:
                 node = node.children.setdefault(segment, node.child(segment))

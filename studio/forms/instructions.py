@@ -70,7 +70,7 @@ def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
     if block_type == "prompt_block_ref":
         reading.note(f"{path}.id", row["id"])
         if is_unchosen(row):
-            reading.add_error(f"{path}.id", _("needs a prompt block: choose one, or remove this row"))
+            reading.add_error(f"{path}.id", _("needs a prompt block: choose one or remove this row"))
         return {"type": block_type, "id": row["id"].as_line.strip()}
     reading.note(f"{path}.content", row["content"])
     block: dict[str, Any] = {"type": block_type, "content": row["content"].as_text}

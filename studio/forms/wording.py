@@ -35,7 +35,8 @@ _LAST: Final = {
     "requestContextSchema": FieldWords(
         title=_("Context schema"),
         help=_(
-            "A JSON Schema of the context. Makes the form of the preview, and suggests names to conditions."
+            "A JSON Schema of the context. It makes the form of the preview, and suggests names in "
+            "conditions."
         ),
     ),
 }
@@ -79,7 +80,7 @@ def in_reading_order(names: Iterable[str]) -> list[str]:
 
 
 IN_CODE = _("The code of this agent decides this; an override cannot change it.")
-WITHHELD = _("The code of this agent keeps this to itself.")
+WITHHELD = _("The code of this agent does not let an override change this.")
 
 OPERATORS: Final[Mapping[str, StrOrPromise]] = {
     "equals": _("is"),

@@ -142,7 +142,7 @@ class RestorePage(OneVersionPage):
             return self.seen_too_late()
         message = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
         if saved.resource.repeats_live:
-            message = _("{copy} is a copy of {source}, and says the same as what is live.")
+            message = _("{copy} is a copy of {source}, and is the same as what is live.")
         told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))
         return self.back("history", self.with_next_steps(told, saved.resource, saved.version))
 
@@ -185,7 +185,7 @@ class LabelsPage(VersionPage):
         if label.released:
             message = _("The label {label} is set and released.")
         if released is False:
-            message = _("The label {label} is released no more.")
+            message = _("The label {label} is no longer released.")
         told = format_html(message, label=name)
         if came_from is None:
             return told

@@ -72,7 +72,7 @@ class ConfirmPage(DependentsPage, ABC):
     def record(self) -> VersionedResource:
         """The stored resource; raises `NotFound` for an agent that only code defines."""
         if self.resource is None:
-            raise NotFound("This agent is as its code says: nothing of it is stored here.")
+            raise NotFound("This agent is exactly as its code defines it: nothing of it is stored here.")
         return self.resource
 
     def _ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -217,7 +217,7 @@ class VisibilityPage(ConfirmPage):
         other = self.other
         self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=expect)
         is_public = other is Visibility.PUBLIC
-        return self.back("change", _("It is public now.") if is_public else _("It is private now."))
+        return self.back("change", _("It is now public.") if is_public else _("It is now private."))
 
 
 class DiscardPage(ConfirmPage):

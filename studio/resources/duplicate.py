@@ -42,14 +42,14 @@ class DuplicatePage(ResourcePage):
             return self._form(given, errors, status=400)
         except Forbidden as error:
             return self._form(given, {"workspace": error.message}, status=403)
-        message = _("“%(name)s” is copied. The copy is a draft: nothing of it is live.")
+        message = _("“%(name)s” is copied. The copy is a draft, and has no live version.")
         return self.go(self.kind.address("change", made.resource.pk), message % {"name": self.summary.name})
 
     @property
     def source(self) -> VersionedResource:
         """The resource to copy; raises `NotFound` for an agent that only code defines."""
         if self.resource is None:
-            raise NotFound("This agent is as its code says: nothing of it is stored here.")
+            raise NotFound("This agent is exactly as its code defines it: nothing of it is stored here.")
         return self.resource
 
     def _copy(self, given: Mapping[str, str]) -> Resolved[Any]:

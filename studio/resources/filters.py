@@ -32,11 +32,11 @@ OLD_STATES: Final = {
 """The former words in the URLs of filtered lists, with their current ones."""
 ORDERS: Final = {
     "changed": ("-seen_at", gettext_lazy("Changed last")),
-    "oldest": ("seen_at", gettext_lazy("Not changed for longest")),
+    "oldest": ("seen_at", gettext_lazy("Least recently changed")),
     "name": ("name", gettext_lazy("By name")),
-    "-name": ("-name", gettext_lazy("By name, backwards")),
+    "-name": ("-name", gettext_lazy("By name, Z to A")),
     "id": ("id", gettext_lazy("By id")),
-    "newest": ("-created_at", gettext_lazy("Made last")),
+    "newest": ("-created_at", gettext_lazy("Newest first")),
 }
 USUAL_ORDER: Final = "changed"
 _ANY: Final = ("", gettext_lazy("Any"))

@@ -106,7 +106,7 @@ class ListPage(StudioPage):
         }
         further = extensions.chosen_actions(self.caller, ChosenOn.LIST)
         more = (
-            _("All %(count)s that match")
+            _("All %(count)s matches")
             if count <= MAX_CHOSEN
             else _("The first %(most)s of %(count)s that match")
         )

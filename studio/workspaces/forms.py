@@ -17,7 +17,9 @@ class InviteForm(forms.Form):
     username = forms.CharField(
         label=_("User name"),
         max_length=150,
-        help_text=_("Of an account, or for a new one. Nobody is a member before accepting."),
+        help_text=_(
+            "The user name of an existing or a new account. Nobody becomes a member before accepting."
+        ),
         widget=forms.TextInput({"pick": "person"}),
     )
     role = forms.ChoiceField(label=_("Role"), choices=CHOICES, initial=Role.EDITOR.value)
@@ -26,13 +28,13 @@ class InviteForm(forms.Form):
 class NewWorkspaceForm(forms.Form):
     """A new workspace."""
 
-    name = forms.CharField(label=_("Name"), help_text=_("What people call it."))
+    name = forms.CharField(label=_("Name"), help_text=_("The name that people see."))
     id = forms.CharField(
         label=_("Id"),
         required=False,
         help_text=_(
-            "What programs call it, such as marketing; it cannot be changed later. Left empty, it is made of "
-            "the name."
+            "The id that programs use, such as marketing; it cannot be changed later. If you leave it "
+            "empty, it is made from the name."
         ),
     )
 

@@ -166,7 +166,7 @@ class RolePage(MemberPage):
         is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         said = {"person": self.named, "role": role_name(changed.role)}
-        return self.go(there, _("%(person)s is %(role)s from now on.") % said)
+        return self.go(there, _("%(person)s now has the role %(role)s.") % said)
 
 
 class RemovePage(MemberPage):
@@ -189,7 +189,7 @@ class RemovePage(MemberPage):
             return self.refused(error)
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
-        message = _("%(person)s is no member of this workspace any more.") % {"person": self.named}
+        message = _("%(person)s is no longer a member of this workspace.") % {"person": self.named}
         return self.go(there, message)
 
 
@@ -211,5 +211,5 @@ class WithdrawPage(MemberPage):
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
         """Withdraw the invitation, and show the list."""
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
-        message = _("%(person)s is not invited any more.") % {"person": self.username}
+        message = _("%(person)s is no longer invited.") % {"person": self.username}
         return self.go(self.address("members"), message)

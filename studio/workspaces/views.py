@@ -86,5 +86,5 @@ class RenamePage(WorkspacePage):
             problem = {"problem": translated(error.issues[0].message)}
             message = _("Nothing was changed: the name %(problem)s.") % problem
             return self.go(self.address("members"), message, level=messages.ERROR)
-        said = _("The workspace is called %(name)s from now on.") % {"name": renamed.name}
+        said = _("The workspace is now called %(name)s.") % {"name": renamed.name}
         return self.go(self.address("members"), said)

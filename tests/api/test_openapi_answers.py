@@ -65,8 +65,8 @@ CONFIG = SchemathesisConfig.from_dict(
 NOT_TO_BE_SAID = {
     r"requestContext|metadata": "is not base64|is not valid JSON|is not valid UTF-8|must be a JSON object",
     r"metadata\..*": "must begin with a letter",
-    r"type|eventTypes\.\d+": "is no type of event",
-    r"url": "has a host|has no host|has an impossible port|must begin with http|must not h|is no URL",
+    r"type|eventTypes\.\d+": "is not a type of event",
+    r"url": "has a host|has no host|has an invalid port|must begin with http|must not h|is not a URL",
     r"enabled": "enable the webhook first",
     r"reviewers\.\d+": "is not a member",
     r"field|line|parent": "is no (field|line|comment)|needs a field",
@@ -82,7 +82,7 @@ NOT_TO_BE_SAID = {
     r"id|newId|resource\.id|(?:instructions|blocks)\.\d+\.id|agents\..*": (
         "cannot be seen|normal form C|percent-encoded"
     ),
-    r"id": "the name has no letter or digit|reserved word",  # the id made of a name, such as Favorite
+    r"id": "the name has no letter a-z or digit|reserved word",  # the id made of a name, such as Favorite
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",
@@ -90,7 +90,7 @@ NOT_TO_BE_SAID = {
         "must be a whole number|must be a number"
     ),
     r"bucketBy": "must be a path",
-    r"runId|resource": "says by itself|took no part in this run|is required",
+    r"runId|resource": "already says|took no part in this run|is required",
     r"versionId|arm": "may be null only for|was never an arm|needs a version",
     r"value": "must be a number",
     r"arms\.\d+\.(name|versionId|weight)|arm": (

@@ -81,10 +81,10 @@ def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter,
     draft = AGENTS.save(paula, "stopped", "two")["latestVersionId"]
     page = enter("paula", f"versioning/agent/stopped/share/?version={draft}")
     page.get_by_label("Share of the requests, in percent").first.fill("100")
-    page.get_by_label("What keeps requests together").fill("user id")
+    page.get_by_label("What groups requests").fill("user id")
     page.get_by_role("button", name="Start").click()
     expect(page.locator(".error")).to_contain_text("Must be a path in the request context")
-    page.get_by_label("What keeps requests together").fill("userId")
+    page.get_by_label("What groups requests").fill("userId")
     page.get_by_role("button", name="Start").click()
     context = {"userId": "ada"}
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()

@@ -45,7 +45,7 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     person = Clicks(page)
     expect(page.get_by_role("region", name="Your schedules")).to_contain_text(f"Timed {width}")
     person.click(page.get_by_role("link", name=re.compile("^Your schedules")))
-    soon = page.get_by_role("region", name="In the next seven days")
+    soon = page.get_by_role("region", name="Scheduled for the next seven days")
     expect(soon).to_contain_text(f"Timed {width}: version 2 goes live")
     expect(soon).to_contain_text("Europe/Berlin")
     assert person.count == 1

@@ -24,7 +24,7 @@ def test_a_member_of_no_workspace_is_shown_whom_to_contact(
 ) -> None:
     page = browser.new_page(base_url=f"{studio_service.url}/studio/")
     sign_in(page, "nora")
-    expect(page.get_by_text("member of no workspace")).to_be_visible()
+    expect(page.get_by_text("not a member of any workspace")).to_be_visible()
     page.close()
 
 

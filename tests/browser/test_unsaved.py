@@ -281,7 +281,7 @@ def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: Api
     page.locator(".block").nth(1).get_by_role("combobox", name="Prompt block").fill("some/block")
     ways["One text"].click()
     refused = page.get_by_role("alert")
-    expect(refused).to_contain_text("cannot be written as one text: block 2 refers to a prompt block")
+    expect(refused).to_contain_text("cannot be converted to one text: block 2 refers to a prompt block")
     expect(ways["Blocks"]).to_be_checked()
     expect(page.locator(".block")).to_have_count(2)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)  # outdated content is dimmed

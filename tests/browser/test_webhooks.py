@@ -119,7 +119,7 @@ def test_a_webhook_disabled_by_a_410_is_shown_on_the_home_page_until_enabled_aga
     is_sound(home)
     home.get_by_role("link", name="Look at it").click()
     home.get_by_role("button", name="Enable again").click()
-    expect(home.get_by_text("It is enabled, and gets what happens from now on.")).to_be_visible()
+    expect(home.get_by_text("It is enabled, and receives what happens from now on.")).to_be_visible()
     home.goto("")
     expect(notice).to_have_count(0)
 

@@ -60,7 +60,7 @@ def test_a_disabled_webhook_shows_the_reason_and_can_be_enabled_again(alice: Vis
     webhook = make()
     delivery = DeliveryFactory(webhook=webhook)
     Webhook.objects.filter(pk=webhook.pk).update(enabled=False, disabled_reason=DisabledReason.FAILING)
-    assert "Three days went by without one success" in words_of(alice.get(page(webhook)))
+    assert "No delivery succeeded for three days" in words_of(alice.get(page(webhook)))
     for action in ("ping", f"deliveries/{delivery.pk}/replay"):
         assert "is disabled. Enable it first" in words_of(alice.post(page(webhook, action)))
     alice.post(page(webhook, "enable"), enabled="true")
@@ -138,8 +138,8 @@ def test_admins_are_notified_when_the_creator_of_a_webhook_has_left(alice: Visit
         User.objects.filter(username="paula").update(is_active=False)
     else:
         User.objects.get(username="paula").delete()
-    assert "“Chat” of Acme was created by paula , who is no member any more." in notices_of("alice")
-    assert "paula is no member" in words_of(alice.get(page(webhook)))
+    assert "“Chat” of Acme was created by paula , who is no longer a member." in notices_of("alice")
+    assert "paula is no longer a member" in words_of(alice.get(page(webhook)))
     alice.post(page(webhook, "take-over"))
     assert notices_of("alice") == ""
     webhook.refresh_from_db()

@@ -195,7 +195,7 @@ def test_a_type_that_is_no_longer_declared_can_be_deselected(alice: Visitor, rec
     webhook = make(url=receiver.url, event_types=["agent.*", "pilot.ended"])
     assert 'value="pilot.ended" checked' in alice.get(page(webhook, "change")).content.decode()
     kept = alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*", "pilot.ended"])
-    assert kept.status_code == 400 and "is no type of event" in words_of(kept)
+    assert kept.status_code == 400 and "is not a type of event" in words_of(kept)
     alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*"])
     webhook.refresh_from_db()
     assert webhook.event_types == ["agent.*"]

@@ -90,7 +90,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
         ({"share": "101"}, "100"),
         ({"share": "x"}, "number"),
         ({"key": "a b"}, "path"),
-        ({"name": "NO"}, "1 to 64 of a-z"),
+        ({"name": "NO"}, "1 to 64 characters of a-z"),
         ({"name": ""}, "required"),
     ],
 )
@@ -107,7 +107,7 @@ def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Ki
     assert "Nothing is live" in paula.get(page_of(kind, "share", "fresh")).text
     _, draft = with_draft(cast.alice, kind)
     started(cast.paula, kind, arm(draft))
-    assert "Something runs on a share already" in paula.get(page_of(kind, "share")).text
+    assert "A rollout is already running here" in paula.get(page_of(kind, "share")).text
     assert start(paula, kind, draft).status == 409
     assert "is running" in paula.get(page_of(kind, "publish")).text
 

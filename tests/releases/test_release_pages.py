@@ -42,7 +42,7 @@ def test_a_release_shows_its_changes_and_is_published_with_one_button(cast: Cast
     paula = Window.of("paula")
     assert "Autumn Draft" in paula.get(RELEASES).text
     seen = paula.get(of(release))
-    for words in ("For the campaign", "made by edgar", "Version 2", "Instructions"):
+    for words in ("For the campaign", "created by edgar", "Version 2", "Instructions"):
         assert words in seen.text
     assert seen.markup.count("<del") and f"/compare/?from={pair.old['tone']}" in html.unescape(seen.markup)
     ids = re.findall(r' id="([^"]+)"', seen.markup)
@@ -119,7 +119,8 @@ def test_a_revert_names_the_items_that_it_leaves_unchanged(cast: Cast, pair: Pai
     seen = paula.get(back)
     assert "Go back: 1 published" in seen.text and "Take version" not in seen.text
     assert (
-        "“Writer” is left as it is" in seen.text and "goes back to what was live before Autumn" in seen.text
+        "“Writer” is left as it is" in seen.text
+        and "goes back to what was live before the release Autumn" in seen.text
     )
     paula.post(back, do="publish", tag=tag(paula, back))
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
@@ -131,7 +132,7 @@ def test_a_release_is_created_renamed_and_deleted(cast: Cast) -> None:
     edgar = Window.of("edgar")
     assert edgar.post(workspace_page("releases/add"), title=" ").status == 400
     address = edgar.post(workspace_page("releases/add"), title="Winter", description="").headers["Location"]
-    assert "There is nothing in the release yet." in Window.of("paula").get(address).text
+    assert "The release is still empty." in Window.of("paula").get(address).text
     edgar.post(address, do="save", title="Spring", description="Warm", tag=tag(edgar, address))
     assert "Spring" in edgar.get(address).text
     wrong = edgar.post(address, do="save", title="", tag=tag(edgar, address))

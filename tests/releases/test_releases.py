@@ -144,7 +144,7 @@ def test_deleted_items_are_named(cast: Cast, kind: Kind) -> None:
 def test_an_empty_release_is_not_published(cast: Cast) -> None:
     release = make(cast.paula)
     assert check(cast.paula, release)["problems"] == [
-        {"resource": None, "code": "empty", "message": "There is nothing in the release."}
+        {"resource": None, "code": "empty", "message": "The release is empty."}
     ]
     assert publish(cast.paula, release).code == "release_blocked"
 

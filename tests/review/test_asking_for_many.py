@@ -62,7 +62,7 @@ def test_what_is_in_review_or_live_or_newer_is_named_and_left_out(cast: Cast, ki
     kind.save(cast.edgar, "newer", "newer")
     asked = Window.of("edgar").post(ASK, chosen=[reviewed, live, newer, fine])  # type: ignore[arg-type]
     assert sent(asked)["chosen"] == [fine] and "Ask for 1 review" in asked.text
-    for reason in ("There is an open review of it already.", "It is live already.", "It was saved again"):
+    for reason in ("It already has an open review.", "It is live already.", "It has been saved again"):
         assert reason in asked.text
 
 
@@ -74,7 +74,7 @@ def test_a_draft_that_changes_meanwhile_is_refused_and_named(cast: Cast, kind: K
     report = edgar.post(ASK, **sent(asked))  # type: ignore[arg-type]
     assert "Asked for 1 review, 1 not" in report.text and "changed since you read it" in report.text
     assert [review.resource_id for review in Review.objects.all()] == ["fine"]
-    assert "There is an open review of it already" in edgar.post(ASK, **sent(asked)).text  # type: ignore[arg-type]
+    assert "It already has an open review" in edgar.post(ASK, **sent(asked)).text  # type: ignore[arg-type]
 
 
 def test_people_are_those_of_the_workspace_which_comes_by_itself(cast: Cast, kind: Kind) -> None:

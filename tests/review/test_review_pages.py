@@ -63,7 +63,12 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     assert sent.headers["Location"] == page_of(kind, "review", "writer", str(review.pk))
     seen = edgar.get(sent.headers["Location"])
     assert seen.status == 200
-    for words in ("The tone, please", "You asked", "paula Has not looked yet", "Needs one more approval."):
+    for words in (
+        "The tone, please",
+        "You asked",
+        "paula Has not reviewed it yet",
+        "Needs one more approval.",
+    ):
         assert words in seen.text
     assert "You saved one of the changes" in seen.text and 'value="approve"' not in seen.markup
     assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
@@ -107,9 +112,9 @@ def test_a_verdict_on_a_version_no_longer_under_review_is_refused(cast: Cast, ki
     assert read(cast.edgar, review)["versionId"] == newer
     paula.post(review_page(kind, review, "review_verdict"), version=draft, verdict="approve")
     seen = paula.get(review_page(kind, review))
-    assert "about another version by now" in seen.text and read(cast.edgar, review)["verdicts"] == []
+    assert "now about another version" in seen.text and read(cast.edgar, review)["verdicts"] == []
     # A page that was opened before says so itself.
-    assert "about version 3 by now" in paula.get(review_page(kind, review), seen=draft).text
+    assert "now about version 3" in paula.get(review_page(kind, review), seen=draft).text
 
 
 def test_reviewers_can_be_added_later_and_a_review_can_be_closed(cast: Cast, kind: Kind, draft: str) -> None:
@@ -206,7 +211,7 @@ def test_waiting_reviews_are_listed_on_the_home_page_until_done(cast: Cast, kind
     kind.make(cast.edgar, "other")
     review = ask(cast.edgar, kind, message="Look, please")
     ask(cast.alice, kind, "other", reviewers=["edgar"])
-    heading = "Waits for your review · "
+    heading = "Waiting for your review · "
     counts = {name: Window.of(name).get("/studio/").text.partition(heading)[2][:1] for name in NAMES}
     # edgar is a reviewer, but of his own text; alice requested the other one herself.
     assert counts == {"alice": "1", "paula": "2", "edgar": "", "vera": "", "charlie": ""}
@@ -226,11 +231,11 @@ def test_a_review_is_done_for_an_editor_after_a_comment(cast: Cast, kind: Kind) 
     version = kind.make(cast.alice)["latestVersionId"]
     ask(cast.alice, kind, reviewers=["edgar"])
     edgar = Window.of("edgar")
-    assert "Waits for your review · 1" in edgar.get("/studio/").text
+    assert "Waiting for your review · 1" in edgar.get("/studio/").text
     about = Review.objects.values("kind", "resource_id", "identity", "workspace_id").get()
     author = User.objects.get(username="edgar")
     Comment.objects.create(version_id=version, version_number=1, body="Fine with me", author=author, **about)
-    assert "Waits for your review" not in edgar.get("/studio/").text
+    assert "Waiting for your review" not in edgar.get("/studio/").text
 
 
 def test_reviewers_and_requesters_get_notifications(cast: Cast, kind: Kind, draft: str) -> None:

@@ -147,7 +147,7 @@ def test_a_schedule_is_moved_and_cancelled(cast: Cast, kind: Kind, draft: str) -
     assert Schedule.objects.get().state == "cancelled"
     for late in (paula.get(address), paula.post(f"{address}cancel/")):
         assert late.headers["Location"] == CALENDAR
-    assert "It is too late: this schedule is cancelled." in paula.get(CALENDAR).text
+    assert "It is too late: this schedule is already cancelled." in paula.get(CALENDAR).text
 
 
 def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
@@ -260,7 +260,7 @@ def test_schedules_appear_in_the_activity(cast: Cast, kind: Kind, draft: str) ->
         "paula chose another time for version 2",
         "version 2 went live as paula had scheduled it",
         "paula cancelled the schedule of version 2",
-        "version 2 did not go live as paula had scheduled it: no worker was running",
+        "version 2 did not go live, although paula had scheduled it: no worker was running",
     ):
         assert words in seen.text, words
     assert f'href="{CALENDAR}"' in seen.markup

@@ -181,7 +181,7 @@ def test_an_agent_that_shows_the_block_in_its_draft_only_runs_its_draft(
     transactional_db: None, cast: Cast, toned: None
 ) -> None:
     seen = open_try("edgar", agent="drafted")
-    assert "Its draft, because what is live of it does not show this block." in seen.text
+    assert "Its draft, because its live version does not show this block." in seen.text
     both = streams_on(seen)
     assert run("edgar", both["Draft"]) == "Drafted.\n\ndrafted tone for all\n\nHello?"
     assert run("edgar", both["Live"]) == "Drafted.\n\nlive tone for all\n\nHello?"

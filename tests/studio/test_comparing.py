@@ -194,7 +194,7 @@ def test_a_value_that_became_conditional_is_shown_as_variants(cast: Cast, edgar:
     answer = edgar.get(COMPARE)
     assert fields_on(answer) == {"Model": [("Variant 2", "added")]}
     words = words_of(answer)
-    assert "It depends on conditions now" in words
+    assert "used now depends on conditions" in words
     assert "Used when tier is gold. 2 echo / large" in words
 
 
@@ -272,7 +272,7 @@ def test_a_first_override_is_compared_with_the_code(alice_of_the_code: Api) -> N
     assert [side.title for side in compared.context["sides"]] == ["The code", "Version 1"]
     shown = paula.get(page_of_answers("publish"))
     assert fields_on(shown)["Instructions"] == [("", "changed")]
-    assert "It is laid over what the code of this agent says." in words_of(shown)
+    assert "It takes precedence over the code of this agent." in words_of(shown)
 
 
 def test_only_applied_fields_of_an_override_count_as_changes(alice_of_the_code: Api) -> None:

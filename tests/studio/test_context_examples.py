@@ -139,7 +139,7 @@ def test_an_example_can_be_used_only_on_its_own_resource(cast: Cast, greeting: K
 def test_a_taken_name_is_refused_and_the_typed_values_are_shown_again(greeting: Kind) -> None:
     keep(greeting)
     again = send("paula", greeting, "save_as", example_name="Gold customer", given__tier="tin")
-    assert again.status == 409 and "There is an example of this name already." in again.text
+    assert again.status == 409 and "There is already an example with this name." in again.text
     assert again.field("example_name") == "Gold customer" and assembled(again) == "Draft: tin you"
     keep(greeting, "Silver", given__tier="silver")
     silver = str(Example.objects.get(name="Silver").pk)
@@ -190,7 +190,7 @@ def test_the_number_of_examples_is_limited(cast: Cast, monkeypatch: pytest.Monke
     keep(PROMPT_BLOCKS, "One")
     keep(PROMPT_BLOCKS, "Two")
     answer = send("edgar", PROMPT_BLOCKS, "save_as", example_name="Three")
-    assert answer.status == 400 and "There are 2 examples already" in answer.text
+    assert answer.status == 400 and "There are already 2 examples" in answer.text
 
 
 def test_deleting_a_resource_deletes_its_examples(cast: Cast, greeting: Kind) -> None:

@@ -97,7 +97,7 @@ def test_stored_fields_without_effect_are_preserved_by_a_save(ada: Person, api: 
 @limited("nothing")
 def test_an_agent_that_owns_all_fields_has_no_editable_fields(ada: Person) -> None:
     shown = page(ada)
-    assert "The code of this agent keeps this to itself." in shown
+    assert "The code of this agent does not let an override change this." in shown
     fields = {name.partition(".")[0] for name in controls(shown, "edit-form")}
     unversioned = {"metadata", "metadataBefore", "tags", "tagsBefore"}
     assert fields == {"csrfmiddlewaretoken", "tag", "base", "changeMessage"} | unversioned

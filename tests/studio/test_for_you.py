@@ -63,7 +63,7 @@ def test_requested_changes_come_first_with_who_asked_and_why(
     assert numbers("edgar") == {"reviews": 1}
     kind.save(cast.edgar, text="shorter")
     assert groups("edgar", page) == ["returned", "drafts"]
-    assert "There is a newer version by now." in group("edgar", "returned", page)
+    assert "There is now a newer version." in group("edgar", "returned", page)
     cast.edgar.patch(f"/reviews/{changed['id']}", {"versionId": "latest"})
     cast.edgar.patch(f"/reviews/{changed['id']}", {"state": "closed"})
     assert groups("edgar", page) == ["drafts"] and numbers("edgar") == {}
@@ -74,7 +74,7 @@ def test_a_review_waits_for_those_who_were_asked(
     cast: Cast, kind: Kind, changed: dict[str, Any], page: str
 ) -> None:
     asked = group("paula", "asked", page)
-    assert asked.startswith("Waits for your review · 1")
+    assert asked.startswith("Waiting for your review · 1")
     assert "Look, please edgar asked you to look at version 1 just now" in asked
     assert numbers("paula") == {"reviews": 1}
     for name in ("alice", "vera", "charlie"):  # who has answered, and who may not read it
@@ -123,7 +123,7 @@ def test_own_open_releases_are_counted(cast: Cast) -> None:
     AGENTS.make(cast.edgar)
     items = [{"resource": {"kind": "agent", "id": "writer"}}]
     cast.edgar.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items})
-    assert "Autumn Draft 1 resource, made by you just now" in group("edgar", "releases")
+    assert "Autumn Draft 1 resource, created by you just now" in group("edgar", "releases")
     assert numbers("edgar") == {"releases": 1} and numbers("paula") == {}
     give_role("edgar", "acme", "viewer")
     assert "Autumn" not in Window.of("edgar").get(HOME).text and numbers("edgar") == {}

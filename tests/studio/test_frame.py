@@ -97,7 +97,7 @@ def test_only_members_can_sign_in_and_others_see_the_reason(cast: Cast) -> None:
         ("edgar", PASSWORD, None),
         ("edgar", "wrong", "Please enter"),
         ("nobody", PASSWORD, "Please enter"),
-        ("nora", PASSWORD, "member of no workspace"),
+        ("nora", PASSWORD, "not a member of any workspace"),
     ]:
         with undone():
             person("nora")

@@ -171,7 +171,7 @@ def test_a_label_is_released_and_withdrawn(cast: Cast, kind: Kind, history: Hist
     for action, said, status in (
         ({"name": "canary", "released": "true"}, "The label canary is set and released.", 200),
         ({"name": "canary"}, "canary · released", 200),
-        ({"name": "canary", "action": "withdraw"}, "The label canary is released no more.", 403),
+        ({"name": "canary", "action": "withdraw"}, "The label canary is no longer released.", 403),
         ({"name": "canary", "action": "release"}, "The label canary is set and released.", 200),
     ):
         tag = tag_on(paula.get(page_of(kind, "history")))

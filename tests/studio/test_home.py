@@ -75,7 +75,7 @@ def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: 
     window.get(page_of(kind, "change"))
     recent = section("edgar", "recent")
     assert recent.index("writer · opened just now") < recent.index("other · opened just now")
-    assert "stands here" in section("paula", "recent")
+    assert "appears here" in section("paula", "recent")
 
 
 def test_only_the_latest_opened_pages_are_remembered_and_no_background_requests(
@@ -177,7 +177,7 @@ def test_an_unpublished_resource_waits_only_after_another_save(cast: Cast, kind:
     assert cast.alice.get(kind.url("writer"), status="draft").body["hasDraft"] is True
     kind.save(cast.edgar, text="better")
     [line] = lines(paula.get(WAITING))
-    assert "Version 2 , nothing of it is live any more" in line
+    assert "Version 2 , nothing is live at the moment" in line
     kind.save(cast.alice, text="best", autoPublish=True)
     assert lines(paula.get(WAITING)) == []
 
@@ -188,8 +188,8 @@ def test_a_copy_of_the_live_version_does_not_wait(cast: Cast, kind: Kind) -> Non
     tag = paula.get(page_of(kind, "history")).field("tag")
     paula.post(page_of(kind, "restore", "writer", history.published), tag=tag)
     seen = paula.get(page_of(kind, "history"))
-    assert "Version 5 is a copy of Version 3 , and says the same as what is live" in seen.text
-    assert "Version 5 was saved last, and says the same as what is live" in seen.text
+    assert "Version 5 is a copy of Version 3 , and is the same as what is live" in seen.text
+    assert "Version 5 was saved last, and is the same as what is live" in seen.text
     assert "Unpublished changes" not in seen.text
     assert lines(paula.get(WAITING)) == []
     listed = KINDS[kind].address("changelist")

@@ -20,7 +20,7 @@ from versioning.models import Event, Invitation, Membership
 
 WELCOME = "/studio/versioning/workspace/welcome/"
 PASSWORD = "a fine long one"
-TOO_LATE = "This link was used already, was taken back, or it is too old."
+TOO_LATE = "This link has already been used, was withdrawn, or has expired."
 
 pytestmark = pytest.mark.usefixtures("cast")
 
@@ -167,7 +167,7 @@ def test_the_owner_accepts_while_signed_in(alice: Visitor, charlie: Visitor) -> 
 def test_an_account_without_a_workspace_signs_in_only_to_accept(alice: Visitor) -> None:
     with_account("lena")
     form = {"username": "lena", "password": PASSWORD}
-    assert "member of no workspace" in words_of(Client().post("/studio/login/", form))
+    assert "not a member of any workspace" in words_of(Client().post("/studio/login/", form))
     link, client = link_for(alice, "lena"), Client()
     sign_in = re.search(r'href="(/studio/login/\?next=[^"]+)"', opened(client, link).content.decode())
     assert sign_in is not None
@@ -298,16 +298,16 @@ def test_the_members_page_lists_invitations_and_existing_accounts(alice: Visitor
     words = words_of(alice.get(workspace_page("members")))
     assert "lena account exists Editor You" in words and "newcomer new account Viewer You" in words
     accept_invitation(Client(), shown_once(alice.post(workspace_page("invitations/newcomer/link"))))
-    assert "new account" not in words_of(alice.get(workspace_page("members")))
+    assert "newcomer new account" not in words_of(alice.get(workspace_page("members")))
     alice.post(workspace_page("invitations/lena/withdraw"))
     assert "account exists" not in words_of(alice.get(workspace_page("members")))
 
 
 def test_a_refused_invitation_shows_the_reason_next_to_the_field(alice: Visitor) -> None:
     for username, why in [
-        ("vera", "is a member already"),
-        ("lena", "is invited already"),
-        ("\uff4c\uff45\uff4e\uff41", "is invited already"),
+        ("vera", "is already a member"),
+        ("lena", "is already invited"),
+        ("\uff4c\uff45\uff4e\uff41", "is already invited"),
         ("ALICE", "differs from the account alice in upper and lower case only"),
         ("Charlie", "differs from the account charlie in upper and lower case only"),
         ("\u0430lice", "mixes letters of alphabets that look alike"),

@@ -306,7 +306,7 @@ def test_an_empty_list_shows_editors_an_example_and_a_button(cast: Cast, kind: K
     editors, viewers = (Window.of(name).get(address) for name in ("edgar", "vera"))
     assert example in editors.text
     assert KINDS[kind].address("add") in editors.links
-    assert "nothing here yet that you can read" in viewers.text
+    assert "nothing here yet that you may read" in viewers.text
     assert KINDS[kind].address("add") not in viewers.links
     kind.make(cast.alice)
     assert example not in Window.of("edgar").get(address).text

@@ -95,7 +95,7 @@ def test_a_refusal_names_every_block_and_says_that_nothing_changed(edgar: Person
     answer = converted(edgar, edgar.form(AGENTS) | typed)
     assert answer.status_code == 400
     assert answer.content.decode() == (
-        "This cannot be written as one text: block 2 refers to a prompt block; "
+        "This cannot be converted to one text: block 2 refers to a prompt block; "
         "block 3 is filled in from the context. Nothing was changed."
     )
 

@@ -155,7 +155,7 @@ def test_the_messages_after_a_form_name_people(cast: Cast) -> None:
     call("edgar", "Edgar", "Poe")
     alice = Visitor("alice")
     said = words_of(alice.post(workspace_page("members/edgar/role"), role="publisher"))
-    assert "Edgar Poe is publisher from now on." in said
+    assert "Edgar Poe now has the role publisher." in said
     assert "Remove Edgar Poe?" in words_of(alice.get(workspace_page("members/edgar/remove")))
 
 

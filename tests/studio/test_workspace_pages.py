@@ -98,7 +98,7 @@ def test_without_an_id_a_workspace_gets_one_derived_from_its_name() -> None:
     root, address = Visitor("root"), f"{LIST}add/"
     made = root.post(address, id="", name="Marketing & Sales")
     assert made.redirect_chain[-1][0] == workspace_page("members", "marketing-sales")
-    for name, why in (("Marketing, sales", "is taken"), ("你好", "has no letter or digit")):
+    for name, why in (("Marketing, sales", "is taken"), ("你好", "has no letter a-z or digit")):
         errors = root.post(address, name=name).context["form"].errors
         assert errors.keys() == {"id"} and why in str(errors)
 
@@ -113,10 +113,10 @@ def test_a_workspace_is_renamed(alice: Visitor) -> None:
 
 
 def test_a_role_is_changed_and_a_member_removed(alice: Visitor) -> None:
-    assert "vera is editor from now on" in words_of(
+    assert "vera now has the role editor" in words_of(
         alice.post(workspace_page("members/vera/role"), role="editor")
     )
-    assert "edgar is no member" in words_of(alice.post(workspace_page("members/edgar/remove")))
+    assert "edgar is no longer a member" in words_of(alice.post(workspace_page("members/edgar/remove")))
     assert members() == {"alice": "admin", "paula": "publisher", "vera": "editor"}
 
 

@@ -134,7 +134,7 @@ class RightsChanged(Forbidden):
     """
 
     def __init__(self, caller: Caller) -> None:
-        super().__init__("What you may do has changed in the meantime; try again.")
+        super().__init__("Your rights have changed in the meantime; try again.")
         self.caller = caller
 
 

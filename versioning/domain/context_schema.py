@@ -182,7 +182,7 @@ def _unsafe(schema: Any, validator: Any) -> Issue | None:
 
 def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> str | None:
     if name == "$schema" and isinstance(value, str) and not is_root:
-        return Message("may stand at the top only")
+        return Message("is allowed only at the top level")
     if name in _REFERENCES and isinstance(value, str):
         return _reference_problem(value, validator)
     patterns = [value] if name == "pattern" and isinstance(value, str) else []
@@ -193,7 +193,7 @@ def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> s
 
 def _reference_problem(reference: str, validator: Any) -> str | None:
     if not reference.startswith("#"):
-        return Message("must refer to something inside of this schema")
+        return Message("must refer to something inside this schema")
     try:
         validator._resolver.lookup(reference)  # noqa: SLF001  the library has no other way to ask
     except Unresolvable:

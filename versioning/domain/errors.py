@@ -167,7 +167,7 @@ class CursorAhead(VersioningError):
         super().__init__(
             Message(
                 "The log ends at {newest}, before this position: an earlier state of it was restored. "
-                "Take all that you hold for stale, and begin anew.",
+                "Treat everything that you have as stale, and start again.",
                 newest=newest,
             )
         )

@@ -139,7 +139,7 @@ def declare(subject: EventSubject) -> None:
     declared = {f"{subject.name}.{one.name}": one for one in subject.types}
     for event_type in declared:
         if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
-            raise ValueError(f"{event_type!r} is no type of event")
+            raise ValueError(f"{event_type!r} is not a type of event")
     _SUBJECTS[subject.name] = subject
     _DECLARED.update(declared)
 
@@ -179,7 +179,7 @@ def matching(patterns: Iterable[str]) -> set[str]:
     for pattern in patterns:
         named = {known for known in types() if known == pattern or _is_about(known, pattern)}
         if not named:
-            raise Invalid.field("type", Message("{type!r} is no type of event", type=pattern))
+            raise Invalid.field("type", Message("{type!r} is not a type of event", type=pattern))
         found |= named
     return found
 

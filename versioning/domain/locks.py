@@ -42,7 +42,7 @@ class LockInvalid(Invalid):
     @classmethod
     def at(cls, place: str) -> LockInvalid:
         """Return the error; it does not describe the fault, since only whole locks can be used."""
-        return cls([Issue(place, "is not a lock as this installation has made it")])
+        return cls([Issue(place, "is not a lock that this installation made")])
 
 
 class LockBroken(VersioningError):
@@ -64,7 +64,7 @@ class LockBroken(VersioningError):
         found += [f"the prompt block {one!r}" for one in self.prompt_blocks]
         super().__init__(
             Message(
-                "The lock is broken: {names} cannot be resolved as it names them.", names=", ".join(found)
+                "The lock no longer holds: {names} cannot be resolved as it says.", names=", ".join(found)
             )
         )
 

@@ -19,7 +19,7 @@ PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"
 def problem(name: str) -> str | None:
     """Return why the text cannot name a model, or None if it can."""
     if "://" in name:
-        return Message("must be a name, and no address")
+        return Message("must be a name, not an address")
     if any(character.isspace() or unicodedata.category(character) == "Cc" for character in name):
         return Message("must have no white space and no control characters")
     return None

@@ -29,5 +29,5 @@ def offered_zones() -> tuple[str, ...]:
 def zone_of(name: str, *, field: str = "timeZone") -> ZoneInfo:
     """Return a time zone; raises `Invalid` for an unknown name, with the name of its field."""
     if name not in known_zones():
-        raise Invalid.field(field, Message("{zone!r} is no time zone; one is Europe/Berlin", zone=name))
+        raise Invalid.field(field, Message("{zone!r} is not a time zone; one is Europe/Berlin", zone=name))
     return ZoneInfo(name)

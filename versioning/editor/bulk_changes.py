@@ -64,7 +64,7 @@ def _label(
     by.require(Right.PUBLISH, resource.workspace_id)
     version_id = resource.active_id if live else choice.version_id
     if version_id is None:
-        raise Invalid.field("versionId", "nothing of it is live")
+        raise Invalid.field("versionId", "has no live version")
     expect = None if choice.etag is None else {choice.etag}
     if expect is None or resource.etag in expect:
         held = next((one for one in collection.labels(choice.id, by=by) if one.name == name), None)

@@ -83,7 +83,7 @@ class ExportImport:
             return Outcome.UNCHANGED
         alike = current is not None and file_content(agent, current.config) == wanted
         if stored and not alike and not force:
-            raise Refused("the file says something else than the database publishes")
+            raise Refused("the file differs from what the database publishes")
         if not dry_run and published:
             self.files.write(agent, published.config)
         elif not dry_run:

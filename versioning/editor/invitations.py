@@ -84,11 +84,11 @@ class Invitations:
             if len(name) > MAX_NAME:
                 raise Invalid.field("username", Message("is longer than {limit} characters", limit=MAX_NAME))
             if user is not None and workspace.memberships.filter(user=user).exists():
-                raise Invalid.field("username", "is a member already: change the role in the list")
+                raise Invalid.field("username", "is already a member: change the role in the list")
             if user is not None and not user.is_active:
                 raise Invalid.field("username", "belongs to an account that is switched off")
             if workspace.invitations.pending().filter(username=name).exists():
-                raise Invalid.field("username", "is invited already: make a new link in the list")
+                raise Invalid.field("username", "is already invited: make a new link in the list")
             invitation = Invitation(workspace=workspace, username=name, role=role)
             return invitation, invitation.issue(by)
 
@@ -141,7 +141,9 @@ class Invitations:
         with self._accepting(digest) as invitation:
             name = invitation.username
             taken = IdTaken(
-                Message("The user name {name} has an account by now: sign in with it to accept.", name=name)
+                Message(
+                    "There is now an account with the user name {name}: sign in with it to accept.", name=name
+                )
             )
             if account(name) is not None:
                 raise taken

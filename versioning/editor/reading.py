@@ -257,7 +257,9 @@ def _exported_override(
         return known_fields(resources, fields)
     override = selected_override(resources, agent, selector, by).override
     if override is None:
-        raise NotFound("This agent is as its code says: there is no override.", code="no_override")
+        raise NotFound(
+            "This agent is exactly as its code defines it: there is no override.", code="no_override"
+        )
     return override.version.config
 
 

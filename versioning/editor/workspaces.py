@@ -56,7 +56,7 @@ class Workspaces:
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
-            raise Forbidden("Only superusers make workspaces.")
+            raise Forbidden("Only superusers may create workspaces.")
         given = workspace_id or None
         workspace_id = id_of_new(given, {"name": _checked_name(name)})
         check_id(workspace_id, given=given)
@@ -117,7 +117,7 @@ class Workspaces:
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
-            raise Forbidden("Only superusers add members without an invitation.")
+            raise Forbidden("Only superusers may add members without an invitation.")
         with self.administering(workspace_id, by) as workspace:
             user = account(username)
             if user is None:
@@ -201,7 +201,9 @@ class Workspaces:
             if key is None:
                 raise NotFound
             if not may_revoke(key, by):
-                raise Forbidden("This key reaches other workspaces too; its owner or a superuser revokes it.")
+                raise Forbidden(
+                    "This key reaches other workspaces too; only its owner or a superuser can revoke it."
+                )
             key.revoke(by=by)
             return key
 

@@ -215,8 +215,8 @@ def _lock(folder: int, path: Path) -> None:
             if time.monotonic() > until:
                 raise OverrideNotWritten(
                     Message(
-                        "The override file {name} could not be written: another publication does not end. "
-                        "Nothing was changed.",
+                        "The override file {name} could not be written: another publication has not "
+                        "finished. Nothing was changed.",
                         name=path.name,
                     )
                 ) from None

@@ -34,7 +34,7 @@ class FileVersion:
     digest: str
     changed_fields: list[str]
     number: int = 0
-    change_message: str = "The override file as it is; not committed"
+    change_message: str = "The override file as it is now; not committed"
     author_name: str | None = None
     source: str = "file"
     read_only: bool = True

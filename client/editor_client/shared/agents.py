@@ -74,7 +74,7 @@ def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
             message = Message("The prompt block {id!r} is not published; it is left out.", id=report.id)
             if report.reason == "missing":
                 message = Message(
-                    "The prompt block {id!r} does not exist, or you may not read it; it is left out.",
+                    "The prompt block {id!r} does not exist, or you may not read it. It is left out.",
                     id=report.id,
                 )
             yield LeftOut(

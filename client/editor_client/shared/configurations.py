@@ -44,7 +44,7 @@ def check_id(resource_id: str, *, given: str | None) -> None:
     """Raise `Invalid` for an invalid id; `given` is None if it was derived from the name."""
     problem = ids.problem(resource_id)
     if given is None and not resource_id:
-        problem = Message("is required: the name has no letter or digit of a-z, 0-9 to make one of")
+        problem = Message("is required: the name has no letter a-z or digit to make one from")
     if problem is not None:
         raise Invalid.field("id", problem)
 

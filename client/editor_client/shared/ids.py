@@ -73,7 +73,9 @@ def slug(name: str) -> str:
 def label_problem(name: str) -> str | None:
     """Return why the text cannot name a label, or None if it can."""
     if not _LABEL.fullmatch(name):
-        return Message("must be 1 to 64 of a-z 0-9 . _ -, with a letter or digit first and last")
+        return Message(
+            "must be 1 to 64 characters of a-z 0-9 . _ -, beginning and ending with a letter or a digit"
+        )
     if name.isdigit():
         return Message("must not be all digits")
     if name in RESERVED_LABELS:

@@ -18,7 +18,7 @@ def problem(text: str) -> str | None:
     if not text.strip():
         return Message("must not be empty")
     if text != text.strip() or not text.isprintable() or "," in text:
-        return Message("must have no commas, no invisible characters, and no white space at its ends")
+        return Message("must not contain commas or invisible characters, or begin or end with white space")
     if len(text) > MAX_LENGTH:
         return Message("must not be longer than {limit} characters", limit=MAX_LENGTH)
     return None

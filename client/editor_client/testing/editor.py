@@ -304,7 +304,7 @@ class Editor:
             if after > newest:
                 message = (
                     f"The log ends at {newest}, before this position: an earlier state of it was restored. "
-                    "Take all that you hold for stale, and begin anew."
+                    "Treat everything that you have as stale, and start again."
                 )
                 raise Refused(410, "cursor_ahead", message, newest=newest)
             found, end = [event for event in found if event["position"] > after], newest

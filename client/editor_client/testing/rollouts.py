@@ -74,7 +74,7 @@ class Rollout:
     def require_running(self) -> None:
         """Raise `Refused` if it is over."""
         if self.state != "running":
-            message = f"This rollout is {self.state} and is not changed any more."
+            message = f"This rollout is {self.state} and can no longer be changed."
             raise Refused(409, "rollout_ended", message)
 
     def change(self, weights: Sequence[tuple[str, int]]) -> bool:
@@ -105,7 +105,7 @@ def begun(resource: Resource, bucket_by: str, arms: Sequence[Arm], author: str) 
         try:
             resource.version(arm.version_id)
         except Refused:
-            issues.append(Issue(f"arms.{number}.versionId", "is no version of this resource"))
+            issues.append(Issue(f"arms.{number}.versionId", "is not a version of this resource"))
     if issues:
         raise Invalid(issues)
     return Rollout(resource=resource, bucket_by=bucket_by, arms=found, author=author)

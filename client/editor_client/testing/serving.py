@@ -216,7 +216,7 @@ def _signed(editor: Editor, content: Json) -> Json:
 def _locked_parts(editor: Editor, agent_id: str, query: Mapping[str, str], lock: Body) -> Json:
     """Return an agent in parts as a lock names it; raises `Invalid` for a changed lock."""
     if lock != _signed(editor, {name: lock.get(name) for name in ("lockVersion", "agents", "promptBlocks")}):
-        sentence = "is not a lock as this installation has made it"
+        sentence = "is not a lock that this installation made"
         raise Invalid.field("versions", sentence, code="lock_invalid")
     if query:
         raise Invalid.field("versions", "the called agent's own version is selected more than once")
@@ -245,7 +245,12 @@ def _pinned(editor: Editor, lock: Body, agent_id: str) -> dict[tuple[AnyKind, st
             found[kind, name] = version
             waiting += [(other, one) for other, one in references(version.config) if one in pins[other]]
     if broken:
-        raise Refused(424, "lock_broken", f"The lock is broken: {', '.join(broken)}.", names=broken)
+        raise Refused(
+            424,
+            "lock_broken",
+            f"The lock no longer holds: {', '.join(broken)} cannot be resolved as it says.",
+            names=broken,
+        )
     return found
 
 

@@ -16,6 +16,6 @@ form?.addEventListener("submit", async (event) => {
     const answer = await fetch(form.action, { method: "POST", body: new FormData(form, event.submitter), redirect: "manual" });
     if (answer.type !== "opaqueredirect" && !answer.ok) throw new Error(String(answer.status));
   } catch {
-    say(gettext("The density could not be remembered: it lasts until you leave this page."), "warning");
+    say(gettext("The density could not be saved: it lasts until you leave this page."), "warning");
   }
 });

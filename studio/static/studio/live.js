@@ -125,7 +125,7 @@ async function turn() {
     if (!isOver) lost();
     // Not all tabs at once when the service is back.
     wait = Math.min(wait * (1.5 + Math.random()), AT_MOST);
-    if (isOver) box.textContent = gettext("This page hears of no further changes. Load it again to go on.");
+    if (isOver) box.textContent = gettext("This page no longer hears of changes. Reload it to go on.");
   } finally {
     isAsking = false;
   }

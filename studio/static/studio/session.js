@@ -31,7 +31,7 @@ export async function problem() {
   }
   if (!session) return SIGNED_OUT;
   if (!isOfThePage(session)) {
-    return interpolate(gettext("%(name)s is signed in in this browser by now, so nothing was saved or changed. What you typed is still here."), session, true);
+    return interpolate(gettext("%(name)s is now signed in in this browser, so nothing was saved or changed. What you typed is still here."), session, true);
   }
   // Signing in again has made the tokens of this page invalid.
   for (const token of document.querySelectorAll("input[name=csrfmiddlewaretoken]")) token.value = session.token;
