@@ -10,3 +10,4 @@ class CompanyConfig(EditorApp):
 
     name = "company"
     verbose_name = "Company"
+    api = "company.api_urls"

@@ -12,6 +12,7 @@ class DeliveryConfig(EditorApp):
     verbose_name = "Delivery"
     settings = "delivery.conf.SETTINGS"
     events = "delivery.events.EVENTS"
+    keeps_workspaces = "delivery.models.Webhook"
     follows = ("delivery.streams.sign_outs.FOLLOWER", "delivery.webhooks.models.FOLLOWER")
     log_readers = "delivery.webhooks.outbox.unread_after"
     jobs = "delivery.webhooks.jobs.JOBS"

@@ -33,6 +33,7 @@ from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success
 from versioning.api.schemas.publish_options import options_of
 from versioning.conf import get_editor
+from versioning.domain.access import Action
 from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
@@ -46,6 +47,7 @@ class ReleaseViewSet(EditorViewSet):
     """Releases of the workspaces whose drafts the caller may read."""
 
     subject = "release"
+    actions = {"publish": Action.PUBLISH}
     created = frozenset({"create", "revert"})
     guarded = frozenset({"update", "destroy", "publish"})
     errors = {

@@ -12,6 +12,7 @@ class ReleasesConfig(EditorApp):
     verbose_name = "Releases"
     events = "releases.events.EVENTS"
     follows = "releases.models.releases.FOLLOWER"
+    keeps_workspaces = "releases.models.Release"
     keeps_versions = "releases.selecting.DRAFT_RELEASES"
     selectors = "releases.selecting.SELECTOR"
     api = "releases.api_urls"

@@ -17,6 +17,7 @@ from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing
+from versioning.domain.access import Action as KeyAction
 from versioning.domain.errors import Invalid, Issue
 
 ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
@@ -34,6 +35,7 @@ class ScheduleViewSet(EditorViewSet):
     """Scheduled versions and releases."""
 
     subject = "schedule"
+    actions = dict.fromkeys(("create", "update", "destroy"), KeyAction.PUBLISH)
     created = frozenset({"create"})
     errors = {"create": (404, 409), "update": (409,), "destroy": (409,)}
     query = {

@@ -27,9 +27,11 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "selectors": "versioning.serving.overlays.register",
     "choice": "versioning.serving.choice.register",
     "keeps_versions": "versioning.editor.pins.register",
+    "keeps_workspaces": "versioning.models.workspaces.register_owned",
     "follows": "versioning.models.followers.register",
     "log_readers": "versioning.models.events.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
+    "confirms": "versioning.api.base.register_confirmation",
     "jobs": "versioning.worker.jobs.register",
     "runs": "versioning.runtime.observing.register",
     "notifications": "versioning.editor.notifications.register",
@@ -61,6 +63,8 @@ class EditorApp(AppConfig):
     """The choice of the version that is served as published: `versioning.serving.choice.Chooser`."""
     keeps_versions: Paths = ()
     """Versions that must not be pruned or deleted: `versioning.editor.pins.KeptVersions`."""
+    keeps_workspaces: Paths = ()
+    """Models with a `workspace`, which is not deleted while it has rows of them."""
     follows: Paths = ()
     """Callbacks when something is saved or deleted: `versioning.models.followers.Follower`."""
     log_readers: Paths = ()
@@ -73,6 +77,9 @@ class EditorApp(AppConfig):
     """Observers of all runs: `versioning.runtime.observing.Observer`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
+    confirms: Paths = ()
+    """Functions of Django's request that raise if a person who is signed in, without a key, has to confirm
+    something before administering through the API."""
     error_members: Paths = ()
     """Schemas whose members errors of the API may have: `versioning.api.schemas.base.ResponseSchema`."""
     verbs: Mapping[str, str] = MappingProxyType({})

@@ -26,6 +26,7 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, content_etag, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
+from versioning.domain.access import Action
 from versioning.models.byte_length import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
@@ -38,6 +39,7 @@ class WebhookViewSet(EditorViewSet):
     """Webhooks of the workspaces that the caller administers."""
 
     subject = "webhook"
+    actions = dict.fromkeys(("create", "update", "destroy", "rotate", "ping", "replay"), Action.ADMIN)
     created = frozenset({"create"})
     errors = {"create": (404,)}
     query = {

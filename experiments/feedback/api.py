@@ -12,6 +12,7 @@ from experiments.feedback.verbs import About, Feedbacks
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.paging import Page
+from versioning.domain.access import Action
 from versioning.domain.errors import Invalid
 
 _ARGUMENTS: Final = {
@@ -32,6 +33,7 @@ class FeedbackViewSet(EditorViewSet):
     """Feedback on answers."""
 
     subject = "feedback"
+    actions = {"create": Action.RUN}
     created = frozenset({"create"})
     errors = {"create": (404,), "list": (404,), "summary": (404,)}
     query = {

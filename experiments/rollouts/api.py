@@ -23,6 +23,7 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.publish_options import options_of
+from versioning.domain.access import Action
 
 ORDERS: Final = {"startedAt": "started_at"}
 
@@ -31,6 +32,7 @@ class RolloutViewSet(EditorViewSet):
     """Other versions for a share of the requests."""
 
     subject = "rollout"
+    actions = dict.fromkeys(("create", "update", "stop", "complete"), Action.PUBLISH)
     created = frozenset({"create"})
     errors = {
         "create": (404, 409),

@@ -14,6 +14,7 @@ from experiments.usage.verbs import Usages
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.schemas.common import Success
+from versioning.domain.access import Action
 from versioning.domain.errors import Invalid
 
 _SUMS: Final = {
@@ -30,6 +31,7 @@ class UsageViewSet(EditorViewSet):
     """The usage of versions."""
 
     subject = "usage"
+    actions = {"create": Action.RUN}
     created = frozenset({"create"})
     errors = {"create": (404,), "list": (404,)}
     query = {

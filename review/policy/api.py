@@ -9,12 +9,14 @@ from review.models import ReviewPolicy
 from review.policy.administration import ReviewPolicies
 from review.policy.schemas import ReviewPolicyAnswer, ReviewPolicyUpdate
 from versioning.api.base import EditorViewSet, with_etag
+from versioning.domain.access import Action
 
 
 class ReviewPolicyViewSet(EditorViewSet):
     """How many approvals versions of a workspace need."""
 
     subject = "review policy"
+    actions = {"update": Action.ADMIN}
     requests = {"update": ReviewPolicyUpdate}
     responses = {"retrieve": ReviewPolicyAnswer, "update": ReviewPolicyAnswer}
     paths = {"id": ({"type": "string"}, "The id of the workspace.")}

@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 
 from studio import shown_once
 from studio.people import Place, person_name
-from studio.translation import translated
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
 from studio.workspaces.people import people_address
@@ -23,6 +22,7 @@ from studio.workspaces.roles import NAMES, role_name
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
 from versioning.editor.invitations import PendingInvitation
+from versioning.editor.workspaces import LastAdmin
 from versioning.models import Invitation, Membership
 from versioning.models.accounts import account
 
@@ -142,11 +142,15 @@ class MemberPage(MembersPage):
         """The name of the person."""
         return person_name(self.username, Place.NAMED)
 
-    def refused(self, error: Invalid) -> HttpResponseRedirect:
+    def refused(self, problem: str) -> HttpResponseRedirect:
         """Go back to the list, which shows why nothing was done."""
-        problem = {"person": self.named, "problem": translated(error.issues[0].message)}
-        message = _("Nothing was changed: %(person)s %(problem)s.") % problem
+        message = _("Nothing was changed: %(problem)s") % {"problem": problem}
         return self.go(self.address("members"), message, level=messages.ERROR)
+
+    def refused_last_admin(self) -> HttpResponseRedirect:
+        """Go back to the list, which shows that the last admin stays."""
+        problem = _("%(person)s is the last admin of this workspace: make somebody else an admin first.")
+        return self.refused(problem % {"person": self.named})
 
 
 class RolePage(MemberPage):
@@ -158,11 +162,11 @@ class RolePage(MemberPage):
         """Change the role, and show the list."""
         asked = request.POST.get("role", "")
         if asked not in list(Role):
-            return self.refused(Invalid.field("role", "needs one of the four roles"))
+            return self.refused(_("%(person)s needs one of the four roles.") % {"person": self.named})
         try:
             changed = self.verbs.change_role(self.workspace_id, self.username, Role(asked), by=self.caller)
-        except Invalid as error:
-            return self.refused(error)
+        except LastAdmin:
+            return self.refused_last_admin()
         is_own = changed.user_id == self.caller.user_id and changed.role != Role.ADMIN
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         said = {"person": self.named, "role": role_name(changed.role)}
@@ -185,8 +189,8 @@ class RemovePage(MemberPage):
         """End the membership, and show the list."""
         try:
             self.verbs.remove(self.workspace_id, self.username, by=self.caller)
-        except Invalid as error:
-            return self.refused(error)
+        except LastAdmin:
+            return self.refused_last_admin()
         is_own = self.username == self.caller.username and self.caller.everywhere is None
         there = reverse(f"{ROUTE}changelist") if is_own else self.address("members")
         message = _("%(person)s is no longer a member of this workspace.") % {"person": self.named}

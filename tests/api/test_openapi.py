@@ -70,6 +70,10 @@ CONFLICTING = [
     "PATCH /rollouts/{}",
     "POST /rollouts/{}/stop",
     "POST /rollouts/{}/complete",
+    "POST /workspaces",
+    "DELETE /workspaces/{}",
+    "PUT /workspaces/{}/members/{}",
+    "DELETE /workspaces/{}/members/{}",
 ]
 TAKING_A_BODY = [
     *(route for route in CREATING if not route.endswith("/revert")),

@@ -28,7 +28,7 @@ MEMBERS = ["vera", "edgar", "paula", "alice"]
 LISTS = [
     *of_both_kinds(["GET /stored/{kind}"]),
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
-    *["GET /reviews", "GET /comments", "GET /rollouts"],
+    *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces"],
 ]
 """Whoever asks gets a page, with what he may read."""
 
@@ -36,7 +36,8 @@ LISTS = [
 WEAKEST = {
     "vera": [
         *[*LISTS, "POST /stored/agents/preview-instructions", "GET /workspaces/{}/review-policy"],
-        *["GET /rollouts/{}", "POST /usage", "POST /feedback"],
+        *["GET /rollouts/{}", "POST /usage", "POST /feedback", "GET /me"],
+        *["GET /workspaces/{}", "GET /workspaces/{}/members"],
     ],
     "edgar": [
         *of_both_kinds(
@@ -82,13 +83,19 @@ WEAKEST = {
         *["PUT /workspaces/{}/review-policy", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}"],
         *["DELETE /webhooks/{}", "POST /webhooks/{}/rotate", "POST /webhooks/{}/ping"],
         *["GET /webhooks/{}/deliveries", "POST /webhooks/{}/deliveries/{}/replay"],
+        *["PATCH /workspaces/{}", "PUT /workspaces/{}/members/{}", "DELETE /workspaces/{}/members/{}"],
+        *["GET /workspaces/{}/invitations", "POST /workspaces/{}/invitations"],
+        *["DELETE /workspaces/{}/invitations/{}"],
         *["PATCH /comments/{}", "DELETE /comments/{}"],  # she wrote it, and only the author may edit it
     ],
 }
 ROWS = [(route, who) for who, routes in WEAKEST.items() for route in routes]
 NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 """Streams need a connection of their own (test_leaks_in_streams)."""
+NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}"}
+"""These are for superusers (tests/company/test_workspaces_over_rest)."""
 NO_PLACE = {"POST /stored/agents", "POST /stored/prompt-blocks", "POST /stored/agents/preview-instructions"}
+NO_PLACE |= {"GET /me"}
 """Where a stranger does the same, in his own workspace."""
 ELSEWHERE = {"writer": "missing", "calm": "none", "shared": "absent", "acme": "nowhere"}
 

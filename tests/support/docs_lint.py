@@ -41,7 +41,7 @@ SPEAKING = (
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""
-NOT_SAID_BY_THE_API = {"error", "last_admin", "refused"}
+NOT_SAID_BY_THE_API = {"error", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
 BEFORE = {

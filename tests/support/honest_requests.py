@@ -17,19 +17,21 @@ from tests.support.reviews import ask
 from tests.support.rollouts import arm, started
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from versioning.conf import get_editor
-from versioning.models import Agent, PromptBlock
+from versioning.domain.access import Role
+from versioning.models import Agent, Invitation, PromptBlock
 
 WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
+INVITATION = "7001"
 
 
 def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     """Fill the workspace `acme` of the cast, and return the versions of its agent and its block `writer`.
 
     These are three each, oldest first, of which the first has a label and none is published. There is a
-    webhook too, with a delivery, a review of an agent that edgar has saved, a comment, two releases, a
-    schedule, and the published agents `calm` and `shared` with drafts, of which one runs on a share.
+    webhook too, with a delivery, an invitation, a review of an agent that edgar has saved, a comment, two
+    releases, a schedule, and the published agents `calm` and `shared` with drafts; one runs on a share.
     """
     webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
     DeliveryFactory(pk=DELIVERY, webhook=webhook)
@@ -45,6 +47,8 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][0], by=alice)
     Schedule.objects.filter(pk=later.pk).update(id=SCHEDULE)
     start_rollout(Api(keys["alice"]))
+    invited, _ = get_editor().invitation.invite("acme", "ivan", Role.VIEWER, by=alice)
+    Invitation.objects.filter(pk=invited.pk).update(id=INVITATION)
     return made
 
 
@@ -119,6 +123,8 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
         "versions": ("version", versions[kind][1]),
         "labels": ("name", "stable"),
         "deliveries": ("delivery", DELIVERY),
+        "members": ("username", "vera"),
+        "invitations": ("invitation", INVITATION),
     }
     return dict(below.get(part, ("id", resource)) for part in re.findall(r"(\w+)/{}", route))
 
@@ -156,6 +162,10 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/releases/{}"): {"title": "Winter"},
         ("POST", "/releases/{}/publish"): {},
         ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
+        ("POST", "/workspaces"): {"id": "new", "name": "New"},
+        ("PATCH", "/workspaces/{}"): {"name": "Acme & Sons"},
+        ("PUT", "/workspaces/{}/members/{}"): {"role": "editor"},
+        ("POST", "/workspaces/{}/invitations"): {"username": "ida", "role": "viewer"},
         ("PUT", "/workspaces/{}/review-policy"): {"required": 1, "bypass": "nobody"},
         ("PATCH", "/reviews/{}"): {"reviewers": ["paula", "vera"]},
         ("POST", "/reviews/{}/verdicts"): {"versionId": _version_under_review(), "verdict": "approve"},

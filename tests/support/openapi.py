@@ -92,6 +92,18 @@ ROUTES = [
     "GET /feedback",
     "POST /feedback",
     "GET /feedback/summary",
+    "GET /me",
+    "GET /workspaces",
+    "POST /workspaces",
+    "GET /workspaces/{}",
+    "PATCH /workspaces/{}",
+    "DELETE /workspaces/{}",
+    "GET /workspaces/{}/members",
+    "PUT /workspaces/{}/members/{}",
+    "DELETE /workspaces/{}/members/{}",
+    "GET /workspaces/{}/invitations",
+    "POST /workspaces/{}/invitations",
+    "DELETE /workspaces/{}/invitations/{}",
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -115,6 +127,8 @@ CREATING = [
     "POST /rollouts",
     "POST /usage",
     "POST /feedback",
+    "POST /workspaces",
+    "POST /workspaces/{}/invitations",
 ]
 """Of these the routes that make something with an address."""
 

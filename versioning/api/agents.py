@@ -22,7 +22,7 @@ from versioning.api.schemas.agents import (
 )
 from versioning.api.schemas.base import Json
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Action, Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
@@ -90,6 +90,7 @@ class PreviewViewSet(EditorViewSet):
     """Instructions that are not saved."""
 
     subject = "instruction"
+    actions = {"preview": Action.READ}
     requests = {"preview": Preview}
     responses = {"preview": PreviewAnswer}
 

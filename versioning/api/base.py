@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from itertools import groupby
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Final, cast
 
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
@@ -28,11 +29,23 @@ from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
 from versioning.api.similar_answers import Make, Template
-from versioning.domain.access import Caller
+from versioning.domain.access import Action, Caller
 from versioning.domain.errors import NotFound
+from versioning.domain.registering import require_callable
 from versioning.serving.followed_log import Dependency
 
 Parameters = tuple[OpenApiParameter, ...]
+
+_confirmations: Final[list[Callable[[HttpRequest], object]]] = []
+
+
+def register_confirmation(check: Callable[[HttpRequest], object]) -> None:
+    """Ask this before a person who is signed in, without a key, administers through the API.
+
+    It raises if the person has to confirm first who they are.
+    """
+    require_callable(check, by="EditorApp.confirms")
+    _confirmations.append(check)
 
 
 class EditorViewSet(ViewSet):
@@ -56,6 +69,9 @@ class EditorViewSet(ViewSet):
 
     subject: ClassVar[str]
     """The subject of the operations, in the singular."""
+    actions: ClassVar[Mapping[str, Action | None]] = {}
+    """What an API key has to be allowed for an action of the view, if that is neither `read` for a GET nor
+    `write` for everything else. None: nothing."""
     query: ClassVar[Mapping[str, Parameters]] = {}
     header_parameters: ClassVar[Mapping[str, Parameters]] = {}
     """The headers that an action reads in addition to the common ones."""
@@ -71,10 +87,16 @@ class EditorViewSet(ViewSet):
     """The parts of the URLs that have an unusual meaning."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check the method, then authenticate, then check the query parameters."""
+        """Check the method, then authenticate, then check the limits of the key and the query parameters."""
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request, *args, **kwargs)
         super().initial(request, *args, **kwargs)
+        needed = self.action_of(self.action, request.method or "")
+        if needed is not None:
+            self.caller.require_action(needed)
+        if needed is Action.ADMIN and self.caller.key_prefix is None:
+            for check in _confirmations:
+                check(request._request)  # noqa: SLF001  what Django's sessions know
         raw = request.META.get("QUERY_STRING", "")
         parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
 
@@ -93,6 +115,12 @@ class EditorViewSet(ViewSet):
         if ids.problem(kwargs.get("id", "any")):
             raise NotFound
         return super().http_method_not_allowed(request, *args, **kwargs)
+
+    @classmethod
+    def action_of(cls, action: str, method: str) -> Action | None:
+        """Return what a key has to be allowed for an action of the view; None for nothing."""
+        usual = Action.READ if method.upper() in SAFE_METHODS else Action.WRITE
+        return cls.actions.get(action, usual)
 
     @classmethod
     def query_parameters(cls, action: str) -> Parameters:

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from versioning.api.base import EditorViewSet
 from versioning.api.schemas.locks import LockAnswer, LockCreate
 from versioning.conf import get_editor
+from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
@@ -18,6 +19,7 @@ class LockViewSet(EditorViewSet):
     """Locks, which are not stored."""
 
     subject = "lock"
+    actions = {"create": Action.READ}
     requests = {"create": LockCreate}
     responses = {"create": LockAnswer}
     errors = {"create": (404,)}

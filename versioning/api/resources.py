@@ -25,6 +25,7 @@ from versioning.api.schemas.publish_options import (
 from versioning.api.schemas.records import Clone, split
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
+from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
@@ -64,6 +65,10 @@ class ResourceViewSet(EditorViewSet):
     kind: ClassVar[ResourceKind]
     filters: ClassVar[type[ResourceFilter]] = ResourceFilter
     created = frozenset({"create", "clone", "add_version", "restore"})
+    actions = {
+        **dict.fromkeys(("export", "favorite", "unfavorite"), Action.READ),
+        **dict.fromkeys(("activate", "unpublish", "set_label", "remove_label", "destroy"), Action.PUBLISH),
+    }
     guarded = frozenset(
         {
             "add_version",

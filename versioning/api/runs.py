@@ -18,6 +18,7 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.schemas.runs import Run, RunAnswer
 from versioning.conf import get_framework
+from versioning.domain.access import Action
 from versioning.domain.selectors import PUBLISHED
 from versioning.models import connections
 from versioning.runtime import EventStream, RequestContext
@@ -44,6 +45,7 @@ class RunViewSet(EditorViewSet):
     """Running agents."""
 
     subject = "agent"
+    actions = dict.fromkeys(("generate", "stream"), Action.RUN)
     content_negotiation_class = AnyAccept
     query = dict.fromkeys(("generate", "stream"), (*parameters.SELECTOR, parameters.CONTEXT))
     requests = {"generate": Run, "stream": Run}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
 
-from versioning.domain.errors import Forbidden, Message
+from versioning.domain.errors import Forbidden, KeyScope, Message
 
 
 class Role(StrEnum):
@@ -58,6 +58,20 @@ LEAST_ROLE: Mapping[Right, Role] = {
 }
 
 
+class Action(StrEnum):
+    """Something that an API key can be limited to, whatever the role of its owner."""
+
+    READ = "read"
+    """What is published, and what the role may read."""
+    RUN = "run"
+    WRITE = "write"
+    """Save, comment, review."""
+    PUBLISH = "publish"
+    ADMIN = "admin"
+    DIRECTORY = "directory"
+    """Accounts, by SCIM. No key may do this unless it says so."""
+
+
 class Via(StrEnum):
     """How a change was made, as the log records it."""
 
@@ -70,8 +84,8 @@ class Via(StrEnum):
     """An override file was changed by hand or through Git."""
 
 
-Rights = tuple[Role | None, frozenset[tuple[str, Role]]]
-"""The role in all workspaces, and the roles by workspace."""
+Rights = tuple[Role | None, frozenset[tuple[str, Role]], frozenset[Action] | None, str]
+"""The role in all workspaces, the roles by workspace, and the limits of a key: its actions and its prefix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +106,10 @@ class Caller:
     everywhere: Role | None = None
     key_prefix: str | None = None
     key_workspace: str | None = None
+    actions: frozenset[Action] | None = None
+    """All that an API key may do; None stands for everything that the role allows."""
+    id_prefix: str = ""
+    """An API key reaches only resources whose id begins like this."""
     via: Via = Via.PYTHON
     read_again: Callable[[], Caller] | None = field(default=None, compare=False, repr=False)
     """Returns the caller with the rights that are stored now; raises `Unauthorized` if it may not call any
@@ -102,7 +120,7 @@ class Caller:
     @property
     def rights(self) -> Rights:
         """The caller's rights, without the identity. Equal for all callers with the same rights."""
-        return self.everywhere, frozenset(self.roles.items())
+        return self.everywhere, frozenset(self.roles.items()), self.actions, self.id_prefix
 
     @property
     def has_role(self) -> bool:
@@ -118,6 +136,29 @@ class Caller:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
         if not self.may(right, workspace_id):
             raise Forbidden(right.refused(workspace_id))
+
+    def may_act(self, action: Action) -> bool:
+        """Return whether the key may do this at all; only keys are limited, besides the directory."""
+        return action is not Action.DIRECTORY if self.actions is None else action in self.actions
+
+    def require_action(self, action: Action) -> None:
+        """Raise `KeyScope` unless the key may do this at all."""
+        if not self.may_act(action):
+            raise KeyScope(action.value)
+
+    def require_publish(self, workspace_id: str) -> None:
+        """Raise `Forbidden` without the right to publish, `KeyScope` for a key that may not publish."""
+        self.require(Right.PUBLISH, workspace_id)
+        self.require_action(Action.PUBLISH)
+
+    def covers(self, resource_id: str) -> bool:
+        """Return whether a resource with this id is within the limits of the key."""
+        return resource_id.startswith(self.id_prefix)
+
+    def require_covered(self, resource_id: str) -> None:
+        """Raise `KeyScope` for an id outside the limits of the key."""
+        if not self.covers(resource_id):
+            raise KeyScope(Action.WRITE.value, id_prefix=self.id_prefix)
 
     def scope(self, right: Right) -> frozenset[str] | None:
         """Return the workspaces in which the caller has the right; None stands for all of them."""

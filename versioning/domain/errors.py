@@ -23,6 +23,7 @@ __all__ = [
     "InUse",
     "Invalid",
     "Issue",
+    "KeyScope",
     "Message",
     "NoInstructions",
     "NotFound",
@@ -100,6 +101,28 @@ class Forbidden(VersioningError):
     """The caller may read the resource but lacks the right for this action."""
 
     code = "forbidden"
+
+
+class KeyScope(Forbidden):
+    """The API key is limited to other actions, or to other ids."""
+
+    code = "key_scope"
+
+    def __init__(self, action: str, *, id_prefix: str = "") -> None:
+        if id_prefix:
+            message = Message(
+                "This key is limited to ids that begin with {prefix!r}, so it may not do this: {action}.",
+                prefix=id_prefix,
+                action=action,
+            )
+        else:
+            message = Message("This key is limited to other actions than this: {action}.", action=action)
+        super().__init__(message)
+        self.action = action
+
+    def details(self) -> dict[str, Any]:
+        """Return the action that the request needs."""
+        return {"action": self.action}
 
 
 class Conflict(VersioningError):

@@ -42,7 +42,7 @@ class Registry:
         return {
             agent_id: agent
             for agent_id, agent in self.agents.items()
-            if member or agent.visibility == "public"
+            if (member or agent.visibility == "public") and caller.covers(agent_id)
         }
 
     def tools_of(self, agent_id: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from editor_client.shared.configurations import merged_metadata, message_or
 from editor_client.shared.tags import tags_of
 from pydantic.alias_generators import to_camel
 
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.domain.events import Target
@@ -163,7 +163,7 @@ def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: C
     row: Any = resource
     if row.visibility == visibility:
         return False
-    by.require(Right.PUBLISH, resource.workspace_id)
+    by.require_publish(resource.workspace_id)
     row.visibility = visibility
     resource.touch()
     return True
@@ -182,5 +182,5 @@ def visibility_of_new(
     if not resources.kind.has_visibility or asked not in Visibility.values:
         raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
     if asked == Visibility.PUBLIC:
-        by.require(Right.PUBLISH, workspace_id)
+        by.require_publish(workspace_id)
     return {"visibility": asked}

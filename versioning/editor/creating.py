@@ -16,7 +16,7 @@ from editor_client.shared.configurations import (
     message_or,
 )
 
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Action, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
@@ -57,6 +57,7 @@ def create(
     options, named = gate.split_options(named)
     ownership, changes = resources.ownership, merged_fields(fields, named)
     resource_id = id_of_new(id, changes)
+    by.require_covered(resource_id)
     if ownership.hides(resource_id, by):
         _workspace_for(by, workspace)
         raise _taken(resource_id)
@@ -158,8 +159,8 @@ def _publishes_new(
     if asked is None and resources.ownership.defines(resource_id) is not None:
         return False
     if asked:
-        by.require(Right.PUBLISH, workspace_id)
+        by.require_publish(workspace_id)
     if asked is not None:
         return asked
-    publishes = resources.kind.publishes_at_once and by.may(Right.PUBLISH, workspace_id)
-    return publishes and not gate.drafts_by_default(workspace_id)
+    may_publish = by.may(Right.PUBLISH, workspace_id) and by.may_act(Action.PUBLISH)
+    return resources.kind.publishes_at_once and may_publish and not gate.drafts_by_default(workspace_id)

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Caller
 from versioning.domain.errors import Forbidden, VersioningError
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.registry import Registry
@@ -225,7 +225,7 @@ def check(request: PublishRequest, code: Registry) -> bool:
     gain grants.
     """
     resource, version = request.resource, request.version
-    request.caller.require(Right.PUBLISH, resource.workspace_id)  # before locking
+    request.caller.require_publish(resource.workspace_id)  # before locking
     keep_targets(type(resource), version.config)  # before it is found out what they are
     grants = request.grants(code)
     if request.is_live_already and not grants:
@@ -253,7 +253,7 @@ def _steps(request: PublishRequest) -> list[Then]:
 
 def _without_right(request: PublishRequest) -> VersioningError | None:
     try:
-        request.caller.require(Right.PUBLISH, request.resource.workspace_id)
+        request.caller.require_publish(request.resource.workspace_id)
     except VersioningError as error:
         return error
     return None

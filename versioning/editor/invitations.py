@@ -8,11 +8,14 @@ sign in. So neither an account created in advance nor a leaked link is enough fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+MAX_MAIL: Final = 254
+
+
 @dataclass(frozen=True, kw_only=True)
 class PendingInvitation:
     """An invitation as the admins of the workspace see it."""
@@ -44,6 +51,12 @@ class PendingInvitation:
     """Whether there is an account with that name, whose owner then has to sign in to accept."""
     is_acceptable: bool
     """Whether the link still works: it has not expired, and the inviter is still an admin."""
+
+    @property
+    def inviter(self) -> str | None:
+        """The username of whoever made the link; None for the application."""
+        by = self.invitation.invited_by
+        return None if by is None else by.get_username()
 
 
 class Invitations:
@@ -70,12 +83,12 @@ class Invitations:
 
     @retry_on_conflict
     def invite(
-        self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
+        self, workspace_id: str, username: str, role: Role, *, mail: str = "", by: Who = APPLICATION
     ) -> tuple[Invitation, str]:
         """Invite a person; return the invitation and the secret of its link, which is not stored.
 
-        Raises `Invalid` for a name that no account can have or that resembles an existing one, for a
-        member, for a deactivated account, and if an invitation is already pending.
+        Raises `Invalid` for a name that no account can have or that resembles an existing one, for what is
+        no mail address, for a member, for a deactivated account, and if an invitation is already pending.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
@@ -89,7 +102,7 @@ class Invitations:
                 raise Invalid.field("username", "belongs to an account that is switched off")
             if workspace.invitations.pending().filter(username=name).exists():
                 raise Invalid.field("username", "is already invited: make a new link in the list")
-            invitation = Invitation(workspace=workspace, username=name, role=role)
+            invitation = Invitation(workspace=workspace, username=name, role=role, mail=_checked_mail(mail))
             return invitation, invitation.issue(by)
 
     @retry_on_conflict
@@ -102,6 +115,17 @@ class Invitations:
         with self._workspaces.administering(workspace_id, by) as workspace:
             invitation = self._pending(workspace, username)
             return invitation, invitation.issue(by)
+
+    @retry_on_conflict
+    def withdraw_by_id(self, workspace_id: str, invitation_id: str, *, by: Who = APPLICATION) -> None:
+        """Withdraw a pending invitation by its id; raises `NotFound` if there is none."""
+        by = caller_of(by)
+        with self._workspaces.administering(workspace_id, by) as workspace:
+            number = int(invitation_id) if _NUMBER.fullmatch(invitation_id) else 0
+            found = workspace.invitations.pending().select_for_update().filter(pk=number).first()
+            if found is None:
+                raise NotFound
+            withdraw(found, by)
 
     @retry_on_conflict
     def withdraw(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> None:
@@ -191,3 +215,16 @@ class Invitations:
         if found is None:
             raise NotFound
         return found
+
+
+def _checked_mail(mail: str) -> str:
+    """Return a mail address, or nothing; raises `Invalid` for anything else."""
+    if not mail:
+        return ""
+    try:
+        validate_email(mail)
+    except ValidationError:
+        raise Invalid.field("mail", "must be a mail address") from None
+    if len(mail) > MAX_MAIL:
+        raise Invalid.field("mail", Message("is longer than {limit} characters", limit=MAX_MAIL))
+    return mail

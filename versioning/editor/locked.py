@@ -43,6 +43,10 @@ def serve_locked(
     locked, and `Invalid` if it takes too much to evaluate.
     """
     by, evaluation = caller_of(by), Evaluation.of(context or {})
+    outside = [one for one in lock.agents if not by.covers(one)]
+    blocks_outside = [one for one in lock.prompt_blocks if not by.covers(one)]
+    if outside or blocks_outside:
+        raise LockBroken(agents=outside, prompt_blocks=blocks_outside)
     pin = lock.agents.get(agent_id)
     candidate = None if pin is None else _candidate(resources, agent_id, pin, by, as_part=as_part)
     if pin is None or candidate is None or canonical.digest(candidate.config) != pin.digest:

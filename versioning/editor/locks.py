@@ -150,6 +150,8 @@ class _Maker:
                     blocks[block_id] = block
         blocks |= self._blocks
         self._refuse_too_many(len(agents) + len(blocks))
+        if not all(map(self._by.covers, (*agents, *blocks))):
+            raise NotFound
         return Lock(
             agents={agent_id: one.pin for agent_id, one in agents.items()},
             prompt_blocks={block_id: one.pin for block_id, one in blocks.items()},

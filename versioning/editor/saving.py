@@ -97,7 +97,7 @@ def edit(
         return first
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
         if publish:
-            by.require(Right.PUBLISH, resource.workspace_id)
+            by.require_publish(resource.workspace_id)
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
         message = message_or(default_message, message)
@@ -133,7 +133,7 @@ def edit_live(
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
-        by.require(Right.PUBLISH, resource.workspace_id)
+        by.require_publish(resource.workspace_id)
         live, draft = _live_and_draft(resources, resource)
         config = _edited(resources, resource_id, live, changes)
         message = message_or(EDIT_MESSAGE, message)

@@ -213,7 +213,8 @@ def candidate_for(
     else:
         rows = resources.all.select_related("active_version", "latest_version")
         granted = rows.filter(pk=agent_id, uuid=identity).first()
-        if granted is None or (selector.status is Status.PUBLISHED and granted.active_id is None):
+        is_published = selector.status is Status.PUBLISHED
+        if granted is None or (granted.active_id is None if is_published else not by.covers(agent_id)):
             raise NotFound
         row = granted
     chosen = chooses([row]) if selector.status is Status.PUBLISHED else {}
@@ -233,6 +234,8 @@ def _code_candidate(
     if identity is None and agent_id not in code.readable_by(by):
         raise NotFound
     if identity not in {None, IN_CODE}:
+        raise NotFound
+    if selector.status is not Status.PUBLISHED and not by.covers(agent_id):
         raise NotFound
     agent = code.agents[agent_id]
     found = selected_override(resources, agent, selector, by, chooses=chooses)

@@ -11,18 +11,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import ids
 from editor_client.shared.configurations import check_id, id_of_new
 
-from versioning.domain.access import APPLICATION, Caller, Right, Role
-from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
+from versioning.domain.access import APPLICATION, Action, Caller, Right, Role
+from versioning.domain.errors import (
+    Conflict,
+    Forbidden,
+    IdTaken,
+    Invalid,
+    KeyScope,
+    Message,
+    NotFound,
+)
+from versioning.domain.kinds import KINDS
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, name_of
 from versioning.models.querysets import within
+from versioning.models.versioned import model_of
+from versioning.models.workspaces import OWNED
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -30,14 +42,21 @@ if TYPE_CHECKING:
 MAX_NAME: Final = 200
 
 
+class LastAdmin(Conflict):
+    """Nobody would administer the workspace any more."""
+
+    code = "last_admin"
+
+    def __init__(self) -> None:
+        super().__init__("The last admin of a workspace stays: make somebody else an admin first.")
+
+
 class Workspaces:
     """What admins do with their workspaces."""
 
-    def list(self, *, by: Who = APPLICATION) -> QuerySet[Workspace]:
-        """Return the workspaces that the caller administers, by name."""
-        scope = caller_of(by).scope(Right.ADMINISTER)
-        found = Workspace.objects.order_by("name", "id")
-        return found if scope is None else found.filter(pk__in=scope)
+    def list(self, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> QuerySet[Workspace]:
+        """Return the workspaces in which the caller has the right, by name."""
+        return workspaces_with(right, by=by).order_by("name", "id")
 
     def find(self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> Workspace:
         """Return a workspace; raises `NotFound` for strangers, `Forbidden` for members without the right."""
@@ -76,18 +95,44 @@ class Workspaces:
             Workspace.objects.rename(workspace, _checked_name(name), by=by)
             return workspace
 
+    @retry_on_conflict
+    def delete(self, workspace_id: str, *, by: Who = APPLICATION) -> None:
+        """Delete a workspace, with its members, invitations and keys; only superusers may.
+
+        Raises `Conflict` with the code `not_empty` while something else belongs to it.
+        """
+        by = caller_of(by)
+        with events.transaction():
+            self.find(workspace_id, by=by)
+            if by.everywhere is not Role.ADMIN:
+                raise Forbidden("Only superusers may delete workspaces.")
+            require_whole(by)
+            workspace = Workspace.objects.select_for_update().get(pk=workspace_id)
+            owned = _what_belongs_to(workspace)
+            if owned:
+                message = Message("This workspace is not empty, it has {owned}.", owned=", ".join(owned))
+                raise Conflict(message, code="not_empty")
+            for membership in workspace.memberships.select_related("user"):
+                Membership.objects.end(membership, by=by)
+            for key in ApiKey.objects.filter(workspace=workspace, revoked_at=None).select_related("owner"):
+                key.revoke(by=by)
+            workspace.deleted_by = by
+            workspace.delete()
+
     # Members
 
-    def members(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[Membership]:
-        """Return the members with their accounts, by name."""
-        workspace = self.find(workspace_id, by=by)
+    def members(
+        self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION
+    ) -> QuerySet[Membership]:
+        """Return the members with their accounts, by name; callers need the right."""
+        workspace = self.find(workspace_id, right=right, by=by)
         return workspace.memberships.select_related("user").order_by(name_of("user"))
 
     @retry_on_conflict
     def change_role(
         self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
     ) -> Membership:
-        """Change the role of a member; raises `NotFound` if there is none, `Invalid` for the last admin."""
+        """Change the role of a member; raises `NotFound` if there is none, and `LastAdmin`."""
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
             member = self._member(workspace, username)
@@ -99,7 +144,7 @@ class Workspaces:
         """End a membership, and withdraw an invitation that could renew it.
 
         Keys of that person no longer reach the workspace. Raises `NotFound` if the person is not a member,
-        and `Invalid` for the last admin.
+        and `LastAdmin`.
         """
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
@@ -111,9 +156,8 @@ class Workspaces:
     ) -> Role | None:
         """Set the role of an account, member or not, without an invitation; None ends the membership.
 
-        Returns the previous role. Raises `NotFound` for an unknown workspace or account, and `Invalid` for
-        the last admin. Only superusers and the application may call this; admins of a workspace have to
-        invite.
+        Returns the previous role. Raises `NotFound` for an unknown workspace or account, and `LastAdmin`.
+        Only superusers and the application may call this; admins of a workspace have to invite.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
@@ -209,9 +253,13 @@ class Workspaces:
 
     @contextmanager
     def administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:
-        """Lock the workspace, so that two admins cannot remove each other, and yield it."""
+        """Lock the workspace, so that two admins cannot remove each other, and yield it.
+
+        Raises `KeyScope` for a key that may not administer, or is limited to some ids.
+        """
         with events.transaction():
             self.find(workspace_id, by=by)
+            require_whole(by)
             workspace = Workspace.objects.locked().get(pk=workspace_id)
             if by.read_again is not None:
                 # The check before the commit exempts admins who change their own rights.
@@ -223,6 +271,24 @@ class Workspaces:
         if found is None:
             raise NotFound
         return found
+
+
+def require_whole(by: Caller) -> None:
+    """Raise `KeyScope` for a key that may not administer, or may do so for resources with some ids only."""
+    by.require_action(Action.ADMIN)
+    if by.id_prefix:
+        raise KeyScope(Action.ADMIN.value, id_prefix=by.id_prefix)
+
+
+def _what_belongs_to(workspace: Workspace) -> list[str]:
+    """Return what keeps a workspace from being deleted, in the plural."""
+    found = [
+        str(model._meta.verbose_name_plural)
+        for model in (*map(model_of, KINDS), *OWNED)
+        if model._default_manager.filter(workspace=workspace).exists()
+    ]
+    is_of_code = workspace.pk == settings.EDITOR_CODE_WORKSPACE
+    return [*found, "the agents that code defines"] if is_of_code else found
 
 
 def withdraw(invitation: Invitation, by: Caller) -> None:
@@ -256,14 +322,10 @@ def _checked_name(name: str) -> str:
 
 
 def _refuse_last_admin(workspace: Workspace, member: Membership) -> None:
-    """Raise `Invalid` if the workspace would be left without an admin who can sign in."""
+    """Raise `LastAdmin` if the workspace would be left without an admin who can sign in."""
     others = workspace.memberships.filter(role=Role.ADMIN, user__is_active=True).exclude(pk=member.pk)
     if member.role == Role.ADMIN and not others.exists():
-        raise Invalid.field(
-            "role",
-            "is the last admin of this workspace: make somebody else an admin first",
-            code="last_admin",
-        )
+        raise LastAdmin
 
 
 def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspace]:

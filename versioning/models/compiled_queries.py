@@ -145,7 +145,8 @@ class QueriesForCallers(Generic[Q]):
 
     def get(self, caller: Caller, code: Registry, asked: Hashable, compile_query: Callable[[], Q]) -> Q:
         """Return the query for this caller; `compile_query` makes a missing one."""
-        question = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), code.workspace_id, asked)
+        rights = (caller.scope(Right.READ), caller.scope(Right.READ_DRAFTS), caller.id_prefix)
+        question = (*rights, code.workspace_id, asked)
         in_code = code.agents  # they decide who may read overrides, and are only replaced as a whole
         held = self._held.get(question)
         if held is None or held[0] is not in_code:

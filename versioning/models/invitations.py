@@ -53,6 +53,8 @@ class Invitation(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
     username = models.CharField(max_length=MAX_NAME)
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
+    mail = models.EmailField(blank=True, default="", db_default="")
+    """Where the link is sent, if the inviter knows and the installation sends mail."""
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import datetime
 import hashlib
 import secrets
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from versioning.domain.access import APPLICATION, Caller, Role, Via
+from versioning.domain.access import APPLICATION, Action, Caller, Role, Via
 from versioning.domain.errors import Invalid, Message, Unauthorized
 from versioning.models import events
 from versioning.models.compiled_queries import OneByKey
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 PREFIX_LENGTH = 11
+KeyState = Literal["active", "expired", "revoked", "ownerInactive"]
 UNUSABLE = Message("This API key is unknown, expired or revoked.")
+MAX_ID_PREFIX = 200
 LAST_USED_STEP = datetime.timedelta(minutes=1)
 
 
@@ -39,13 +42,16 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         name: str = "",
         workspace: Workspace | None = None,
         role: Role | None = None,
+        actions: Iterable[Action] | None = None,
+        id_prefix: str = "",
         expires_at: datetime.datetime | None = None,
         by: Caller = APPLICATION,
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which cannot be shown again.
 
-        Without a workspace it reaches all workspaces of the owner; `role` limits its rights there. Raises
-        `Invalid` if the owner has no role in the workspace, or a lower one.
+        Without a workspace it reaches all workspaces of the owner; `role` limits its rights there, `actions`
+        what it may do at all, `id_prefix` the resources that exist for it. Raises `Invalid` if the owner has
+        no role in the workspace, or a lower one.
         """
         if workspace is not None:
             owned = caller_for(owner)
@@ -67,6 +73,8 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             digest=digest_of(text),
             workspace=workspace,
             role=role,
+            actions=None if actions is None else [one.value for one in Action if one in set(actions)],
+            id_prefix=id_prefix,
             expires_at=expires_at,
         )
         key.record("created", by=by)
@@ -110,6 +118,10 @@ class ApiKey(models.Model):
         Workspace, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     role = models.CharField(max_length=16, choices=ROLE_CHOICES, null=True, blank=True)  # noqa: DJ001  null = the owner's
+    actions = models.JSONField(null=True, blank=True)
+    """All that it may do; null = what the role allows."""
+    id_prefix = models.CharField(max_length=MAX_ID_PREFIX, blank=True, default="", db_default="")
+    """The only resources that exist for it; empty = all."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -138,9 +150,7 @@ class ApiKey(models.Model):
     @property
     def usable(self) -> bool:
         """Whether the key can be used now."""
-        now = timezone.now()
-        expired = self.expires_at is not None and self.expires_at <= now
-        return self.revoked_at is None and not expired and self.owner.is_active
+        return self.state == "active"
 
     def caller(self) -> Caller:
         """Return the caller for this key: its owner, limited to the key's workspace and role."""
@@ -148,6 +158,8 @@ class ApiKey(models.Model):
             caller_for(self.owner, Via.API),
             workspace_id=self.workspace_id,
             role=Role(self.role) if self.role else None,
+            actions=None if self.actions is None else frozenset(map(Action, self.actions)),
+            id_prefix=self.id_prefix,
             key_prefix=self.prefix,
             read_again=partial(_caller_now, self.pk),
             rights_position=self.rights_position,
@@ -163,6 +175,15 @@ class ApiKey(models.Model):
             ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
             self.last_used_at = now
         return self.last_used_at
+
+    @property
+    def state(self) -> KeyState:
+        """Whether the key can be used now, and if not, why."""
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= timezone.now():
+            return "expired"
+        return "active" if self.owner.is_active else "ownerInactive"
 
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
@@ -182,7 +203,13 @@ class ApiKey(models.Model):
             owner=self.owner.get_username(),
             name=self.name,
             role=self.role,
+            **{name: value for name, value in self.limits.items() if value},
         )
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The actions and the prefix that it is limited to, by their JSON names."""
+        return {"actions": self.actions, "idPrefix": self.id_prefix or None}
 
 
 def _caller_now(key_id: int) -> Caller:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any, Self, TypeVar
 
 from django.db import connections, models
-from django.db.models import Case, Exists, F, OuterRef, Q, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, StrIndex
+from django.db.models.lookups import Exact
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.kinds import ResourceKind
@@ -22,6 +23,16 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
     """Return the condition that a workspace is in a caller's scope; None stands for all workspaces."""
     # An empty Q would vanish from a disjunction instead of making it true.
     return ~Q(pk__in=[]) if workspaces is None else Q(**{f"{field}__in": workspaces})
+
+
+def begins(text: Any, sought: Any) -> Q:
+    """Return the condition that one text begins with another exactly; SQLite's LIKE would ignore case."""
+    return Q(Exact(StrIndex(text, sought), 1))
+
+
+def covered_by(caller: Caller, field: str = "pk") -> Q:
+    """Return the condition that an id is within the limits of the caller's key."""
+    return begins(F(field), Value(caller.id_prefix)) if caller.id_prefix else ~Q(pk__in=[])
 
 
 class VersionedQuerySet(models.QuerySet[R], ABC):
@@ -38,8 +49,9 @@ class VersionedQuerySet(models.QuerySet[R], ABC):
         resources with a released label of this name count too, published or not. Call `readable_by`, which
         knows the condition.
         """
+        rows = self.filter(covered_by(caller)) if caller.id_prefix else self.all()
         if caller.scope(Right.READ_DRAFTS) is None:
-            return self.all()
+            return rows
         live = Q(active_version__isnull=False)
         if label is not None:
             labels: Any = self.model._meta.get_field("labels").related_model
@@ -49,11 +61,12 @@ class VersionedQuerySet(models.QuerySet[R], ABC):
         if public is not None:
             published_to_caller |= public
         drafts = within("workspace_id", caller.scope(Right.READ_DRAFTS))
-        return self.filter(drafts | (live & published_to_caller))
+        return rows.filter(drafts | (live & published_to_caller))
 
     def drafts_readable_by(self, caller: Caller) -> Self:
         """Filter by resources whose drafts and history the caller may read."""
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        rows = self.filter(covered_by(caller)) if caller.id_prefix else self
+        return rows.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
 
     def seen_by(self, caller: Caller, *, draft: Combinable, published: Combinable) -> Combinable:
         """Return an expression: `draft` where the caller may read drafts, `published` elsewhere.

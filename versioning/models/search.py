@@ -63,11 +63,6 @@ def contains(text: Any, sought: Any) -> Q:
     return Q(GreaterThan(StrIndex(text, sought), 0))
 
 
-def begins(text: Any, sought: Any) -> Q:
-    """Return the condition that one text begins with another exactly."""
-    return Q(Exact(StrIndex(text, sought), 1))
-
-
 def equals(text: Any, sought: Any) -> Q:
     """Return the condition that one text is another exactly."""
     return Q(Exact(text, sought))

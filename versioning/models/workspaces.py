@@ -19,6 +19,16 @@ from versioning.models.statements import prepared_cursor, table_of
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
+
+class Origin(models.TextChoices):
+    """What made a person a member."""
+
+    MANUAL = "manual"
+    """An invitation, or an admin who has changed the role since."""
+    DIRECTORY = "directory"
+    """The groups of the company's directory, which may take it back."""
+
+
 ROLE_CHOICES = [(role.value, role.value) for role in Role]
 
 
@@ -55,6 +65,9 @@ class Workspace(models.Model):
     name = models.TextField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    deleted_by: Caller = APPLICATION
+    """Who deletes it."""
+
     objects = WorkspaceManager()
 
     class Meta:
@@ -71,6 +84,17 @@ class Workspace(models.Model):
         events.record(f"workspace.{what}", by=by, workspace_id=self.pk, **detail)
 
 
+OWNED: list[type[models.Model]] = []
+"""The models whose rows keep their workspace from being deleted, besides the kinds of resources."""
+
+
+def register_owned(model: type[models.Model]) -> None:
+    """Keep workspaces from being deleted while rows of this model belong to them, by `workspace`."""
+    if not hasattr(model, "_meta"):
+        raise TypeError(f"keeps_workspaces takes models, and {model!r} is none")
+    OWNED.append(model)
+
+
 class MembershipManager(models.Manager["Membership"]):
     """Changes of memberships; each is logged."""
 
@@ -82,16 +106,21 @@ class MembershipManager(models.Manager["Membership"]):
         role: Role,
         *,
         by: Caller = APPLICATION,
-        detail: Mapping[str, str] | None = None,
+        origin: Origin = Origin.MANUAL,
+        detail: Mapping[str, Any] | None = None,
     ) -> Membership:
         """Give the user the role in the workspace, replacing any other.
 
-        `detail` is added to the entry in the log.
+        `origin` says who looks after the membership from now on; `detail` is added to the entry in the log.
         """
         held = self.select_for_update().filter(user=user, workspace=workspace).first()
-        if held is not None and held.role == role:
+        if held is not None and (held.role, held.origin) == (role, origin):
             return held
-        membership, _ = self.update_or_create(user=user, workspace=workspace, defaults={"role": role})
+        given = {"role": role, "origin": origin}
+        membership, _ = self.update_or_create(user=user, workspace=workspace, defaults=given)
+        if held is not None and held.role == role:
+            events.touch()
+            return membership
         membership.record(by, before=held.role if held else None, after=role.value, detail=detail)
         return membership
 
@@ -126,6 +155,9 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16, choices=ROLE_CHOICES)
+    origin = models.CharField(max_length=16, choices=Origin, default=Origin.MANUAL, db_default=Origin.MANUAL)
+    since = models.DateTimeField(null=True, default=timezone.now, editable=False)
+    """Null for memberships from before this was stored."""
 
     ended_by: Caller = APPLICATION
     """Who deletes it; None if the account was deleted."""
@@ -149,7 +181,7 @@ class Membership(models.Model):
         *,
         before: str | None,
         after: str | None,
-        detail: Mapping[str, str] | None = None,
+        detail: Mapping[str, Any] | None = None,
     ) -> None:
         """Record a change of the role; None stands for no membership."""
         what = "added" if before is None else "roleChanged" if after is not None else "removed"
@@ -167,7 +199,7 @@ def record_end_of_membership(instance: Membership, **_signal: Any) -> None:
 def record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
     """Record that a workspace is deleted."""
     with events.transaction():
-        instance.record("deleted", APPLICATION, name=instance.name)
+        instance.record("deleted", instance.deleted_by, name=instance.name)
 
 
 def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:

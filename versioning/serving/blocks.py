@@ -137,7 +137,7 @@ def _selected(
 
 def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
     """Return the version that a selector names; None if there is none that the caller may read."""
-    if not one.by.may(Right.READ, block.workspace_id):
+    if not one.by.may(Right.READ, block.workspace_id) or not one.by.covers(block.pk):
         return None
     with suppress(NotFound, Forbidden):
         return select(block, one.selector, one.by).version

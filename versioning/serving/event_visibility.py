@@ -12,7 +12,7 @@ from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
 from versioning.models import Event, VersionedResource, Visibility
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 from versioning.models.versioned import model_of
 
 
@@ -28,8 +28,14 @@ def is_visible_to(caller: Caller, code: Registry) -> Q:
     about drafts: everyone who may read drafts in the workspace. Events about members, keys and policies: its
     admins. If the id now belongs to another resource: members of the workspace only. Each reader sees a
     change of a block once: readers of the block as its own event, others as an event of the agent that they
-    read.
+    read. A key that is limited to some ids sees the events about these resources only.
     """
+    if caller.id_prefix:
+        return ~Q(resource_kind="") & covered_by(caller, "resource_id") & _is_visible_to(caller, code)
+    return _is_visible_to(caller, code)
+
+
+def _is_visible_to(caller: Caller, code: Registry) -> Q:
     home = {right: caller.scope(right) for right in Right}
     if home[Right.ADMINISTER] is None:
         return Q(hidden_from="")

@@ -96,8 +96,9 @@ def _read(row: ApiKey) -> KnownKey:
 
 def rights_digest(caller: Caller, *person: int | None) -> bytes:
     """Return a digest of a caller's rights, and of the person if given."""
-    roles = sorted(caller.roles.items())
-    return blake2b(repr((caller.everywhere, roles, *person)).encode(), digest_size=_DIGEST_BYTES).digest()
+    roles, actions = sorted(caller.roles.items()), caller.actions and sorted(caller.actions)
+    rights = (caller.everywhere, roles, actions, caller.id_prefix, *person)
+    return blake2b(repr(rights).encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 keys: Final = FollowedKeys()

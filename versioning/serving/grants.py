@@ -190,6 +190,6 @@ def _readable(
     readable = {
         target_id: one.identity
         for target_id, one in targets.get(references, {}).items()
-        if target_id not in in_code and by.may(Right.READ, one.workspace_id)
+        if target_id not in in_code and by.may(Right.READ, one.workspace_id) and by.covers(target_id)
     }
     return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})

@@ -49,5 +49,5 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
 def _is_readable(version: PromptBlockVersion, lock: Lock, by: Caller, *, as_part: bool) -> bool:
     block = version.resource
     if block.pk in lock.terms.draft_blocks and block.active_id != version.version_id:
-        return by.may(Right.READ_DRAFTS, block.workspace_id)
-    return as_part or by.may(Right.READ, block.workspace_id)
+        return by.may(Right.READ_DRAFTS, block.workspace_id) and by.covers(block.pk)
+    return as_part or (by.may(Right.READ, block.workspace_id) and by.covers(block.pk))

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
 from versioning.api.schemas.common import ErrorAnswer
+from versioning.domain.access import Action
 
 _ERRORS = {
     400: "The request is invalid; `issues` names every problem.",
@@ -83,6 +84,11 @@ class DeclaringView(Protocol):
     errors: ClassVar[Mapping[str, tuple[int, ...]]]
 
     @classmethod
+    def action_of(cls, action: str, method: str) -> Action | None:
+        """Return what a key has to be allowed for an action; None for nothing."""
+        ...
+
+    @classmethod
     def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]:
         """Return the query parameters of an action."""
         ...
@@ -105,6 +111,11 @@ class EditorSchema(AutoSchema):
         """Return the id of the operation, such as `restore_stored_agent`."""
         name = _OPERATIONS.get(self.action, f"{self.action}_{{}}")
         return name.format(self.editor_view.subject.lower().replace(" ", "_"))
+
+    def get_extensions(self) -> dict[str, Any]:
+        """Return what a key has to be allowed for this operation."""
+        needed = self.editor_view.action_of(self.action, self.method)
+        return {} if needed is None else {"x-key-action": needed.value}
 
     def get_tags(self) -> list[str]:
         """Return the tag, by which operations are grouped by subject."""

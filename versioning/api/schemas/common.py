@@ -17,6 +17,7 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
 ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+Action = TypeAliasType("Action", Literal["read", "run", "write", "publish", "admin", "directory"])
 _SLUGS = tuple(KINDS_BY_SLUG)
 ResourceKind = TypeAliasType("ResourceKind", Literal[_SLUGS])  # type: ignore[valid-type]
 RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
@@ -116,6 +117,7 @@ class _ErrorAnswer(ResponseSchema):
     problems: list[ProblemAnswer] = []
     per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
     limit: Annotated[int, Field(description="The same, of events.")] = 0
+    action: Annotated[Action | None, Field(description="What the key would have to be allowed.")] = None
     oldest: Annotated[int, Field(description="The position after which the log is complete.")] = 0
     newest: Annotated[int, Field(description="The position at which the log ends.")] = 0
     detail: Annotated[

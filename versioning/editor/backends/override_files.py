@@ -218,6 +218,8 @@ class OverrideFiles:
         return with_authors(self.rows.overrides).select_related("author")
 
     def _is_readable(self, override: Agent, by: Caller, *, label: str | None = None) -> bool:
+        if not by.covers(override.pk):
+            return False
         if by.may(Right.READ_DRAFTS, self.code.workspace_id):
             return True
         if override.pk not in self.code.readable_by(by):

@@ -91,7 +91,7 @@ class Rows(Generic[R]):
         """
         with suppress(NotFound):
             resource = one_of(self._lock(for_deletion=for_deletion), resource_id)
-            if by.may(Right.READ_DRAFTS, resource.workspace_id):
+            if by.may(Right.READ_DRAFTS, resource.workspace_id) and by.covers(resource_id):
                 return resource
         return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
 

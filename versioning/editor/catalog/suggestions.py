@@ -14,7 +14,8 @@ from versioning.domain.overrides import CodeAgent
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.criteria import named
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, entry_of_code
-from versioning.models.search import MAX_LENGTH, begins, contains, equals
+from versioning.models.querysets import begins
+from versioning.models.search import MAX_LENGTH, contains, equals
 
 
 @dataclass(frozen=True, kw_only=True)

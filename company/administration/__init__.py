@@ -1,0 +1,1 @@
+"""Administration over REST: workspaces, members, invitations, keys, and who the caller is."""

@@ -1,0 +1,149 @@
+"""The JSON objects of administration."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
+from versioning.api.schemas.common import Action, PageOf
+from versioning.domain.config import NotBlank
+from versioning.editor.workspaces import MAX_NAME
+
+Role = TypeAliasType("Role", Literal["viewer", "editor", "publisher", "admin"])
+
+# Enforced by the verbs, for the studio too.
+_NAME = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_NAME})]
+_ACTIONS = Annotated[
+    list[Action] | None,
+    Field(description="All that the key may do; null for everything that its role allows."),
+]
+_ID_PREFIX = Annotated[
+    str | None,
+    Field(description="The key reaches only resources whose id begins like this; null for all."),
+]
+
+
+class WorkspaceCreate(RequestSchema):
+    """A new workspace."""
+
+    id: Annotated[NotBlank, Field(description="By default made of the name.")] = ""
+    name: _NAME
+
+
+class WorkspaceUpdate(RequestSchema):
+    """Another name of a workspace."""
+
+    name: _NAME
+
+
+class WorkspaceAnswer(ResponseSchema):
+    """A workspace, and the caller's role in it."""
+
+    id: Annotated[str, Source("workspace.pk")]
+    name: Annotated[str, Source("workspace.name")]
+    created_at: Annotated[Time, Source("workspace.created_at")]
+    role: Role
+
+
+class WorkspacePage(PageOf):
+    """The workspaces that the caller is a member of; for superusers all."""
+
+    workspaces: Annotated[list[WorkspaceAnswer], Source("items")]
+
+
+class RoleOfMember(RequestSchema):
+    """The role of a member."""
+
+    role: Role
+
+
+class MemberAnswer(ResponseSchema):
+    """A member of a workspace."""
+
+    username: Annotated[str, Source(lambda member: member.membership.user.get_username())]
+    display_name: str
+    role: Annotated[Role, Source("membership.role")]
+    origin: Annotated[
+        Literal["manual", "directory"],
+        Source("membership.origin"),
+        Field(description="`directory`: the groups of the company's directory look after it."),
+    ]
+    service: Annotated[bool, Field(description="Whether it is a service account, not a person.")]
+    last_sign_in_at: Annotated[TimeOrNull, Field(description="For admins; null for other callers.")]
+    since: Annotated[TimeOrNull, Source("membership.since")]
+
+
+class MemberPage(PageOf):
+    """The members of a workspace, by username."""
+
+    members: Annotated[list[MemberAnswer], Source("items")]
+
+
+class InvitationCreate(RequestSchema):
+    """Whom to invite."""
+
+    username: NotBlank
+    role: Role
+    mail: Annotated[
+        str | None, Field(description="The person's mail address.", json_schema_extra={"format": "email"})
+    ] = None
+
+
+class InvitationAnswer(ResponseSchema):
+    """An invitation that is not accepted yet."""
+
+    id: Annotated[str, Source(lambda state: str(state.invitation.pk))]
+    username: Annotated[str, Source("invitation.username")]
+    role: Annotated[Role, Source("invitation.role")]
+    mail: Annotated[str | None, Source(lambda state: state.invitation.mail or None)]
+    invited_by: Annotated[str | None, Source("inviter")]
+    created_at: Annotated[Time, Source("invitation.created_at")]
+    expires_at: Annotated[Time, Source("invitation.expires_at")]
+    has_account: Annotated[
+        bool, Field(description="Whether there is an account with this name, whose owner has to sign in.")
+    ]
+    is_acceptable: Annotated[
+        bool, Field(description="Whether its link works: it is not too old, and the inviter still an admin.")
+    ]
+
+
+class InvitationCreated(InvitationAnswer):
+    """A new invitation, with the link to accept it, which is not shown again."""
+
+    url: Annotated[str, Field(json_schema_extra={"format": "uri"})]
+
+
+class InvitationList(ResponseSchema):
+    """The invitations to a workspace that are not accepted yet, by username."""
+
+    invitations: Annotated[list[InvitationAnswer], Source(list)]
+
+
+class RoleInWorkspace(ResponseSchema):
+    """A workspace that the caller is a member of."""
+
+    id: Annotated[str, Source(itemgetter(0))]
+    role: Annotated[Role, Source(itemgetter(1))]
+
+
+class KeyInUse(ResponseSchema):
+    """The key of the request, and its limits."""
+
+    prefix: str
+    actions: _ACTIONS
+    id_prefix: _ID_PREFIX
+    expires_at: TimeOrNull
+
+
+class Me(ResponseSchema):
+    """Who the caller is."""
+
+    username: str
+    display_name: str
+    superuser: bool
+    workspaces: list[RoleInWorkspace]
+    key: KeyInUse | None

@@ -1,0 +1,108 @@
+"""What callers see of workspaces, their members, and themselves."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from studio.people import display_name
+from versioning.domain.access import Action, Caller, Right, Role
+from versioning.domain.errors import Unauthorized
+from versioning.models import ApiKey, Membership, Workspace
+from versioning.models.accounts import accounts
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceOfCaller:
+    """A workspace, and the caller's role in it."""
+
+    workspace: Workspace
+    role: Role
+
+
+def as_seen(workspaces: Sequence[Workspace], caller: Caller) -> list[WorkspaceOfCaller]:
+    """Return workspaces of the caller with the caller's roles."""
+    return [WorkspaceOfCaller(workspace=one, role=role_in(one.pk, caller)) for one in workspaces]
+
+
+def role_in(workspace_id: str, caller: Caller) -> Role:
+    """Return the caller's role in a workspace that the caller may read."""
+    roles = {role for role in (caller.everywhere, caller.roles.get(workspace_id)) if role is not None}
+    return max(roles, key=lambda role: role.rank)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A membership as a member of the workspace sees it."""
+
+    membership: Membership
+    display_name: str
+    service: bool
+    last_sign_in_at: datetime.datetime | None
+
+
+def members_as_seen(memberships: Sequence[Membership], caller: Caller) -> list[Member]:
+    """Return members with their names; only admins learn when they have signed in."""
+    return [
+        Member(
+            membership=one,
+            display_name=display_name(one.user),
+            service=False,
+            last_sign_in_at=one.user.last_login if caller.may(Right.ADMINISTER, one.workspace_id) else None,
+        )
+        for one in memberships
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyOfCaller:
+    """The key of a request, and its limits."""
+
+    prefix: str
+    actions: list[Action] | None
+    id_prefix: str | None
+    expires_at: datetime.datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """Who a caller is."""
+
+    username: str
+    display_name: str
+    superuser: bool
+    workspaces: Sequence[tuple[str, Role]]
+    key: KeyOfCaller | None
+
+
+def identity_of(caller: Caller) -> Identity:
+    """Return who the caller is; raises `Unauthorized` for an account that is gone."""
+    user: User | None = accounts().filter(pk=caller.user_id).first()
+    if user is None:
+        raise Unauthorized("This account is gone.")
+    readable = caller.scope(Right.READ)
+    found = Workspace.objects.all() if readable is None else Workspace.objects.filter(pk__in=readable)
+    return Identity(
+        username=user.get_username(),
+        display_name=display_name(user),
+        superuser=user.is_superuser,
+        workspaces=[(pk, role_in(pk, caller)) for pk in found.order_by("pk").values_list("pk", flat=True)],
+        key=_key_of(caller),
+    )
+
+
+def _key_of(caller: Caller) -> KeyOfCaller | None:
+    if caller.key_prefix is None:
+        return None
+    key = ApiKey.objects.get(prefix=caller.key_prefix)
+    return KeyOfCaller(
+        prefix=key.prefix,
+        actions=key.actions,
+        id_prefix=key.id_prefix or None,
+        expires_at=key.expires_at,
+    )
