@@ -2,7 +2,9 @@
 
 That import takes a second of processor, more than most programs of a test need after it. One process imports
 the libraries, but no settings and nothing that reads them; a program is a fork of it with an environment, a
-folder and files. Where a test is about how Python starts a program, `subprocess` does it.
+folder and files. Another one has set up Django, too, which takes two thirds of a second more: its forks read
+the settings again, from their own environment. Where a test is about how Python starts a program, or what
+wrong settings do, `subprocess` or the first one does it.
 """
 
 from __future__ import annotations
@@ -21,14 +23,19 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import django
-from django.conf import settings
+from django.conf import empty, settings
+from django.db import connections
+from django.db.migrations.loader import MigrationLoader
+
+from versioning import conf
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
@@ -51,6 +58,14 @@ LIBRARIES = (
     "whitenoise.middleware",
     "yaml",
 )
+SET_UP = (
+    "django.core.management.commands.shell",
+    "editor_project.management.commands.serve",
+    "editor_project.urls",
+)
+"""What the server that has set up Django imports, too."""
+_ONCE = ("DJANGO_SETTINGS_MODULE", "EDITOR_API_PREFIX")
+"""Variables that are read when Django is set up, and not again: forks must have the same ones."""
 _MAX_REQUEST = 1_000_000
 
 
@@ -93,11 +108,11 @@ def start(
     stdin: IO[Any] | None = None,
     stdout: IO[Any] | None = None,
     stderr: IO[Any] | None = None,
-    server: Server | None = None,
+    is_set_up: bool = False,
 ) -> Program:
     """Start `python ARGS…`, a file, `-m` and a module or `-c` and a program, in a separate session.
 
-    It is a fork of `server`, or of the one that has read no settings.
+    With `is_set_up` it begins in a process in which Django is set up for its environment.
     """
     mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its, Path(os.devnull).open("r+b") as nothing:
@@ -105,8 +120,8 @@ def start(
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         request = json.dumps({"args": args, "env": dict(env), "cwd": str(cwd), "limits": limits}).encode()
         assert len(request) < _MAX_REQUEST
-        requests = (server or _server()).requests
-        socket.send_fds(requests, [request], [*(file.fileno() for file in files), its.fileno()])
+        server = _server(_identity(env)) if is_set_up else _server()
+        socket.send_fds(server.requests, [request], [*(file.fileno() for file in files), its.fileno()])
     return Program(args, int(mine.recv(64)), mine)
 
 
@@ -115,11 +130,11 @@ def run(
     env: Mapping[str, str],
     cwd: Path = ROOT,
     timeout: float = 120,
-    server: Server | None = None,
+    is_set_up: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python ARGS…` to its end, as `subprocess.run` does with its output captured."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        status = start(*args, env=env, cwd=cwd, stdout=out, stderr=errors, server=server).wait(timeout)
+        status = start(*args, env=env, cwd=cwd, stdout=out, stderr=errors, is_set_up=is_set_up).wait(timeout)
         printed = []
         for file in (out, errors):
             file.seek(0)
@@ -140,37 +155,35 @@ class Server:
         self.process.wait()
 
 
+def _identity(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the variables for which Django is set up; of the database, only which kind it is."""
+    kind = environment["DATABASE_URL"].partition(":")[0]
+    read = {name: environment[name] for name in _ONCE if name in environment}
+    return tuple({**read, "DATABASE_URL": f"{kind}://user:secret@host/none", "SECRET_KEY": "none"}.items())
+
+
 @cache
-def _server() -> Server:
-    mine, its = _connection()
-    with its:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_server", str(its.fileno())],
-            cwd=ROOT,
-            pass_fds=[its.fileno()],
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+def _server(variables: tuple[tuple[str, str], ...] | None = None) -> Server:
+    """Return the server without settings, or a fork of it that has set up Django with these variables."""
+    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_REQUEST)
+    process: subprocess.Popen[bytes] | Program
+    if variables is None:
+        with its:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.fork_server", str(its.fileno())],
+                cwd=ROOT,
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+    else:
+        own = {"PATH": os.environ.get("PATH", os.defpath), **dict(variables)}
+        with its, its.makefile("rwb", buffering=0) as stdin:
+            process = start("-m", "tests.support.fork_server", "0", "set up", env=own, stdin=stdin)
     server = Server(process, mine)
     atexit.register(server.end)
     return server
-
-
-def set_up(environment: Mapping[str, str]) -> Server:
-    """Return a server that has set up Django with an environment, for many programs with the same one.
-
-    Setting up takes a program half a second. The server is a fork of the one without settings.
-    """
-    mine, its = _connection()
-    with its, its.makefile("rwb", buffering=0) as stdin:
-        program = start("-m", "tests.support.fork_server", "0", "set up", env=environment, stdin=stdin)
-    return Server(program, mine)
-
-
-def _connection() -> tuple[socket.socket, socket.socket]:
-    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    mine.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_REQUEST)
-    return mine, its
 
 
 # In the process of the server
@@ -184,6 +197,9 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
     if sets_up:
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
         django.setup()
+        for name in (*SET_UP, settings.ROOT_URLCONF):
+            import_module(name)
+        MigrationLoader(None)
     assert threading.active_count() == 1, "a fork would lack the other threads"
     gc.collect()
     gc.freeze()
@@ -196,7 +212,6 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
         if not os.fork():
             requests.close()
             _supervise(json.loads(request), files)
-            return
         for file in files:
             os.close(file)
 
@@ -210,14 +225,13 @@ def _reap() -> None:
         return
 
 
-def _supervise(request: dict[str, Any], files: list[int]) -> None:
+def _supervise(request: dict[str, Any], files: list[int]) -> NoReturn:
     """Start the program, tell its process id and then its status."""
     news = socket.socket(fileno=files[3])
     program = os.fork()
     if not program:
         news.close()
         _become(request, files[:3])
-        return
     for file in files[:3]:
         os.close(file)
     news.send(str(program).encode())
@@ -228,8 +242,8 @@ def _supervise(request: dict[str, Any], files: list[int]) -> None:
         os._exit(0)
 
 
-def _become(request: dict[str, Any], files: list[int]) -> None:
-    """Be the program, until it returns or exits."""
+def _become(request: dict[str, Any], files: list[int]) -> NoReturn:
+    """Be the program, until it ends."""
     os.setsid()
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -238,18 +252,54 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, tuple(request["limits"]))
     os.environ.clear()
     os.environ.update(request["env"])
-    first, *rest = request["args"]
+    if settings.configured:
+        _read_settings()
+    status = _run(*request["args"])
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for the threads, as an interpreter does
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(status)  # to take all the modules apart would take longer than most programs
+
+
+def _run(first: str, *rest: str) -> int:
+    """Run what `python FIRST REST…` runs, and return its status."""
     begins = Path.cwd() if first in {"-c", "-m"} else Path(first).resolve().parent
     sys.path[0:1] = [str(begins), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    if first == "-c":
-        sys.argv = ["-c", *rest[1:]]
-        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
-    elif first == "-m":
-        sys.argv = rest
-        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv = [first, *rest]
-        runpy.run_path(first, run_name="__main__")
+    try:
+        if first == "-c":
+            sys.argv = ["-c", *rest[1:]]
+            exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+        elif first == "-m":
+            sys.argv = [*rest]
+            runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = [first, *rest]
+            runpy.run_path(first, run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return (end.code or 0) & 0xFF
+        print(end.code, file=sys.stderr)  # noqa: T201  as an interpreter does
+        return 1
+    except BaseException:  # noqa: BLE001  the program's, whatever it is
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _read_settings() -> None:
+    """Read the settings again, as every process does at first; nothing has used them since."""
+    for name in {settings.SETTINGS_MODULE, "editor_project.settings"}:
+        sys.modules.pop(name, None)
+    settings._wrapped = empty
+    for setting in (*conf.SETTINGS, *conf.declared()):
+        conf.apply_default(setting)
+    connections._settings = None
+    connections.__dict__.pop("settings", None)
+    for alias in connections:
+        with suppress(AttributeError):
+            del connections[alias]
 
 
 if __name__ == "__main__":

@@ -38,8 +38,6 @@ class Service:
     key: str = ""
     command: str = "serve"
     process: fork_server.Program | subprocess.Popen[bytes] | None = field(default=None, repr=False)
-    commands: int = field(default=0, repr=False)
-    set_up: tuple[dict[str, str], fork_server.Server] | None = field(default=None, repr=False)
 
     @property
     def log(self) -> str:
@@ -48,24 +46,9 @@ class Service:
 
     def manage(self, *arguments: str) -> str:
         """Run a management command on the service's database and return its output."""
-        done = fork_server.run("manage.py", *arguments, env=self.environment, server=self._set_up())
+        done = fork_server.run("manage.py", *arguments, env=self.environment, is_set_up=True)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
-
-    def _set_up(self) -> fork_server.Server | None:
-        """Return the fork server of commands, used from the third one on: setting up Django is slow."""
-        self.commands += 1
-        if self.set_up and self.set_up[0] != self.environment:
-            self._forget()
-        if self.commands > 2 and self.process and not self.set_up:
-            self.set_up = (dict(self.environment), fork_server.set_up(self.environment))
-        return self.set_up[1] if self.set_up else None
-
-    def _forget(self) -> None:
-        """End the fork server of commands."""
-        if self.set_up:
-            self.set_up[1].end()
-            self.set_up = None
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
@@ -84,7 +67,7 @@ class Service:
 
     def started(self, command: list[str], log: IO[bytes]) -> fork_server.Program | subprocess.Popen[bytes]:
         """Start a program that writes into a log."""
-        return fork_server.start(*command, env=self.environment, stdout=log, stderr=log)
+        return fork_server.start(*command, env=self.environment, stdout=log, stderr=log, is_set_up=True)
 
     def kill(self) -> None:
         """End the server and its workers at once, as a power failure would."""
@@ -94,7 +77,6 @@ class Service:
 
     def stop(self) -> None:
         """Ask the server to end, as a deployment does."""
-        self._forget()
         assert self.process is not None
         if self.process.poll() is None:
             self.process.terminate()
