@@ -135,17 +135,17 @@ def names_its_kinds(item: pytest.Item) -> bool:
 
 
 def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, run the tests marked `database`, and the first of each other module with a database.
+    """On PostgreSQL, run the tests marked `database`, and of each other module the first with a database.
 
-    The exceptions: tests of the client see no database, and test_hostile_pages, which is marked, opens every
-    page of the studio.
+    The exceptions: a server has no other code on PostgreSQL, and test_hostile_pages, which is marked, opens
+    every page of the studio.
     """
     chosen, left_out = [], []
     begun: set[Path] = set()
     for item in items:
         is_first = item.path not in begun and has_a_database(item)
         is_marked = item.get_closest_marker("database") is not None
-        is_needed = is_marked or (is_first and item.path.parent.name not in {"client", "studio"})
+        is_needed = is_marked or (is_first and item.path.parent.name != "studio")
         if is_needed:
             begun.add(item.path)
         (chosen if is_needed else left_out).append(item)
@@ -154,10 +154,10 @@ def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Ite
 
 
 def has_a_database(item: pytest.Item) -> bool:
-    """Say whether a test has a database, in this process or behind a server of its own."""
+    """Say whether a test has a database in this process."""
     fixtures: list[str] = getattr(item, "fixturenames", [])
-    return item.get_closest_marker("django_db") is not None or any(
-        name in {"db", "transactional_db"} or "service" in name for name in fixtures
+    return item.get_closest_marker("django_db") is not None or not {"db", "transactional_db"}.isdisjoint(
+        fixtures
     )
 
 

@@ -32,7 +32,7 @@ def started(service: Service, address: str, *command: str) -> Iterator[Service]:
     log = service.folder / f"{command[0]}.log"
     with log.open("ab") as output:
         process = fork_server.start(
-            "manage.py", *command, env=service.environment, stdout=output, stderr=output
+            "manage.py", *command, env=service.environment, stdout=output, stderr=output, is_set_up=True
         )
     wait_for(int(address.rpartition(":")[2]), process, log)
     try:
@@ -197,5 +197,7 @@ def test_an_impossible_number_of_streams_is_refused_at_the_start(
     live_service: Service, command: tuple[str, ...], environment: dict[str, str], sentence: str
 ) -> None:
     bind = ("--bind", f"127.0.0.1:{free_port()}")
-    done = fork_server.run("manage.py", *command, *bind, env=live_service.environment | environment)
+    done = fork_server.run(
+        "manage.py", *command, *bind, env=live_service.environment | environment, is_set_up=True
+    )
     assert done.returncode != 0 and sentence in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,10 +16,11 @@ from typing import Any
 import pytest
 
 from delivery.webhooks.jobs import THREADS
+from tests.support import fork_server
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import OK, Answer, Message, Receiver, receiving
 from tests.support.remote import connected
-from tests.support.service import ROOT, Service, running_service
+from tests.support.service import Service, running_service
 from tests.support.webhooks import deliveries, make_webhook, path, verify
 
 pytestmark = pytest.mark.database
@@ -88,23 +88,21 @@ def eventually(holds: Callable[[], object], seconds: float = 60) -> None:
 
 
 @contextmanager
-def worker(service: Service, log: Path, how: str = "plain") -> Iterator[subprocess.Popen[bytes]]:
+def worker(service: Service, log: Path, how: str = "plain") -> Iterator[fork_server.Program]:
     """Run a worker until the end of the block, or until it is killed."""
-    environment = {**service.environment, "DJANGO_SETTINGS_MODULE": "editor_project.settings"}
+    command, environment = ("-c", WORKER, how), service.environment
     with log.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, how], cwd=ROOT, env=environment, stdout=file, stderr=file
-        )
+        process = fork_server.start(*command, env=environment, stdout=file, stderr=file, is_set_up=True)
     try:
         eventually(lambda: "ready" in log.read_text())
         yield process
     finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
+        process.terminate()
         try:
             process.wait(30)
-        finally:
-            process.kill()
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            raise
 
 
 def all_delivered(api: Api, webhook: dict[str, Any], number: int) -> bool:

@@ -110,6 +110,7 @@ def restore(old: Installation, new: Installation) -> None:
     new.service.start()
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("resource_id", BUSY)
 def test_a_back_up_contains_every_save_acknowledged_before(
     restored_service: Restored, resource_id: str

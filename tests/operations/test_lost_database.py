@@ -160,7 +160,9 @@ def test_a_worker_waits_for_the_database_and_continues(service: Served, lose: Lo
     log = tmp_path / "worker.log"
     with log.open("wb") as output:
         environment = service.installation.service.environment
-        worker = fork_server.start("manage.py", "work", env=environment, stdout=output, stderr=output)
+        worker = fork_server.start(
+            "manage.py", "work", env=environment, stdout=output, stderr=output, is_set_up=True
+        )
     try:
         back = datetime.datetime.now(datetime.UTC)
         while not signs():

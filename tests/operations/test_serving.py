@@ -31,7 +31,7 @@ LINUX = pytest.mark.skipif(
 
 def refused(service: Service, bind: str) -> str:
     """Start another `serve` on an address, which must exit, and return its one-sentence error."""
-    done = fork_server.run("manage.py", "serve", "--bind", bind, env=service.environment)
+    done = fork_server.run("manage.py", "serve", "--bind", bind, env=service.environment, is_set_up=True)
     assert (done.returncode, done.stdout) == (1, "")
     [sentence] = done.stderr.splitlines()
     return sentence

@@ -196,14 +196,16 @@ def test_a_killed_migration_is_repeated_completely_the_next_time(empty_service: 
     for word in WORDS_OF_STATEMENTS:
         program = KILLED_MIGRATION.format(word=word)
         shell = ("manage.py", "shell", "--no-imports", "-c", program)
-        done = fork_server.run(*shell, env=service.environment)
+        done = fork_server.run(*shell, env=service.environment, is_set_up=True)
         assert done.returncode == -signal.SIGKILL, done.stderr
     assert empty_service.python(SET_UP).startswith("ek_")
 
 
 def test_a_server_without_tables_names_the_command_to_run(empty_service: Installation) -> None:
     bind = empty_service.service.url.removeprefix("http://")
-    done = fork_server.run("manage.py", "serve", "--bind", bind, env=empty_service.service.environment)
+    done = fork_server.run(
+        "manage.py", "serve", "--bind", bind, env=empty_service.service.environment, is_set_up=True
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == ["CommandError: The database lacks migrations: run manage.py migrate."]
 

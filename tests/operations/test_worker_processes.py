@@ -75,7 +75,9 @@ class Process:
     def __init__(self, environment: dict[str, str], output: Path, *arguments: object) -> None:
         self.output = output
         with output.open("wb") as file:
-            self.process = fork_server.start(*map(str, arguments), env=environment, stdout=file, stderr=file)
+            self.process = fork_server.start(
+                *map(str, arguments), env=environment, stdout=file, stderr=file, is_set_up=True
+            )
         self.begun.append(self.process)
 
     @property
@@ -102,7 +104,7 @@ def nothing_left() -> Iterator[None]:
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of processes with their own database."""
     with new_database(tmp_path / "live.sqlite3", template_database().url) as database_url:
-        yield environment_of(database_url, DJANGO_SETTINGS_MODULE="editor_project.settings")
+        yield environment_of(database_url)
 
 
 def manage(environment: dict[str, str], program: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from tests.support.pages import PAGES, RUN, Block, to_run
 from tests.support.reader import NPM_CLIENT, Reader, reader
-from tests.support.service import ROOT, Service, running_service
+from tests.support.service import ROOT, Service, environment_of, running_service
 
 ELSEWHERE = {"administration.md", "deployment.md"}
 """What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
@@ -66,7 +65,7 @@ def test_the_readme_can_be_followed_in_the_plainest_shell(tmp_path: Path) -> Non
 def follower(tmp_path: Path) -> Iterator[Reader]:
     """A person who follows a page, without a service."""
     service = Service(
-        url="http://127.0.0.1:9", environment={**os.environ, "SECRET_KEY": "x"}, folder=tmp_path
+        url="http://127.0.0.1:9", environment=environment_of("sqlite://:memory:"), folder=tmp_path
     )
     with reader(tmp_path / "checkout", service, "ek_key") as found:
         yield found

@@ -93,7 +93,9 @@ def outcome(rows: list[dict[str, Any]]) -> tuple[set[str], float]:
 def worker(service: Service, log: Path) -> fork_server.Program:
     """Start a worker, and wait until it works."""
     with log.open("wb") as file:
-        program = fork_server.start("manage.py", "work", env=service.environment, stdout=file, stderr=file)
+        program = fork_server.start(
+            "manage.py", "work", env=service.environment, stdout=file, stderr=file, is_set_up=True
+        )
     deadline = time.monotonic() + 60
     while "the worker has begun" not in log.read_text():
         assert time.monotonic() < deadline, log.read_text()
@@ -176,7 +178,10 @@ def test_a_concurrent_change_takes_effect_either_before_or_after_the_run(
         made = [schedule(api, KINDS[one % 2], f"{act.__name__}-{one}") for one in range(turns)]
     ids = [one["id"] for one in made]
     moment = time.time() + 2
-    begun += [fork_server.start("-c", RUN_AT, str(moment), env=service.environment) for _ in range(2)]
+    begun += [
+        fork_server.start("-c", RUN_AT, str(moment), env=service.environment, is_set_up=True)
+        for _ in range(2)
+    ]
     shell(service, COME, seconds=moment - time.time() - 0.5, ids=ids)
 
     def job(api: RemoteApi, one: int) -> Answer:

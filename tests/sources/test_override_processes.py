@@ -61,7 +61,7 @@ class Publisher:
         self.output, its_output = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw", strict=True))
         with its_input, its_output:
             self.process = fork_server.start(
-                "-c", program, *arguments, env=environment, stdin=its_input, stdout=its_output
+                "-c", program, *arguments, env=environment, stdin=its_input, stdout=its_output, is_set_up=True
             )
 
     def end(self) -> int:

@@ -64,7 +64,7 @@ SET_UP = (
     "editor_project.urls",
 )
 """What the server that has set up Django imports, too."""
-_ONCE = ("DJANGO_SETTINGS_MODULE", "EDITOR_API_PREFIX")
+_ONCE = ("DJANGO_SETTINGS_MODULE", "EDITOR_API_PREFIX", "PYTHONPATH")
 """Variables that are read when Django is set up, and not again: forks must have the same ones."""
 _MAX_REQUEST = 1_000_000
 
@@ -158,7 +158,8 @@ class Server:
 def _identity(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the variables for which Django is set up; of the database, only which kind it is."""
     kind = environment["DATABASE_URL"].partition(":")[0]
-    read = {name: environment[name] for name in _ONCE if name in environment}
+    given = {name: environment[name] for name in _ONCE if name in environment}
+    read = {"DJANGO_SETTINGS_MODULE": "editor_project.settings", **given}
     return tuple({**read, "DATABASE_URL": f"{kind}://user:secret@host/none", "SECRET_KEY": "none"}.items())
 
 
@@ -186,6 +187,27 @@ def _server(variables: tuple[tuple[str, str], ...] | None = None) -> Server:
     return server
 
 
+def virtual_environment(folder: Path, environment: Mapping[str, str]) -> tuple[dict[str, str], int]:
+    """Make a folder like that of this Python, whose programs are forks, too: `forked_python`.
+
+    Return the variables that they need besides `environment`, and a file that they have to inherit.
+    """
+    (folder / "bin").mkdir(parents=True)
+    for program in Path(sys.prefix, "bin").iterdir():
+        (folder / "bin" / program.name).symlink_to(program)
+    text = Path(__file__).with_name("forked_python.py").read_text()
+    python = folder / "bin/python"
+    python.unlink()
+    python.write_text(
+        f"#!{sys.executable} -IS\n" + text.replace('REAL = "python"', f"REAL = {sys.executable!r}")
+    )
+    python.chmod(0o755)
+    number = _server(_identity(environment)).requests.fileno()
+    same = {name: environment.get(name) for name in _ONCE}
+    same["DATABASE_URL"] = environment["DATABASE_URL"].partition(":")[0]
+    return {"FORK_SERVER": json.dumps([number, same])}, number
+
+
 # In the process of the server
 
 
@@ -195,7 +217,6 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
         import_module(name)
     assert not settings.configured, "some library has read the settings of nobody"
     if sets_up:
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
         django.setup()
         for name in (*SET_UP, settings.ROOT_URLCONF):
             import_module(name)
@@ -235,11 +256,14 @@ def _supervise(request: dict[str, Any], files: list[int]) -> NoReturn:
     for file in files[:3]:
         os.close(file)
     news.send(str(program).encode())
+    if hasattr(os, "pidfd_open"):
+        ended = os.pidfd_open(program)
+        if ended not in select.select([ended, news], [], [])[0]:  # nobody waits for the program any more
+            os.killpg(program, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
-    try:
+    with suppress(OSError):
         news.send(str(status).encode())
-    finally:
-        os._exit(0)
+    os._exit(0)
 
 
 def _become(request: dict[str, Any], files: list[int]) -> NoReturn:
@@ -290,6 +314,7 @@ def _run(first: str, *rest: str) -> int:
 
 def _read_settings() -> None:
     """Read the settings again, as every process does at first; nothing has used them since."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")  # as manage.py does
     for name in {settings.SETTINGS_MODULE, "editor_project.settings"}:
         sys.modules.pop(name, None)
     settings._wrapped = empty

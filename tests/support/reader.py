@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support import fork_server
 from tests.support.pages import Block
 from tests.support.ports import free_port
 from tests.support.service import ROOT, Service
@@ -37,26 +38,27 @@ for line in sys.stdin:
 """
 
 
-def checkout(folder: Path, secret: str) -> Path:
-    """Make a folder that looks like a checkout in which `make run` has been, and return it."""
+def checkout(folder: Path, secret: str) -> None:
+    """Make a folder that looks like a checkout in which `make run` has been, but for its `.venv`."""
     folder.mkdir()
     for entry in ROOT.iterdir():
         if entry.name not in NOT_IN_A_CHECKOUT:
             (folder / entry.name).symlink_to(entry)
-    (folder / ".venv").symlink_to(sys.prefix)
     (folder / "var").mkdir()
     (folder / "var/secret_key").write_text(secret)
-    return folder
 
 
 class Session:
     """A program that is given one block after the other, and keeps their state."""
 
-    def __init__(self, command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: list[str], folder: Path, environment: Mapping[str, str], inherited: int
+    ) -> None:
         self._process = subprocess.Popen(
             command,
             cwd=folder,
             env=environment,
+            pass_fds=[inherited],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -155,18 +157,20 @@ def reader(folder: Path, service: Service, key: str, shell: str = "sh") -> Itera
         "/var/cache/my-application": str(folder / "var/cache"),
         "timeout=2": "timeout=60",  # this machine may have other work
     }
+    checkout(folder, service.environment["SECRET_KEY"])
+    added, inherited = fork_server.virtual_environment(folder / ".venv", service.environment)
     environment = {
         **service.environment,
+        **added,
         **IDENTITY,
         "HOME": str(folder / "var"),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(folder / ".venv/bin"), os.environ["PATH"]]),
         "PYTHONUNBUFFERED": "1",
         "KEY": key,
         "API": f"{service.url}/api",
     }
-    checkout(folder, service.environment["SECRET_KEY"])
     sessions = [
-        Session([*command], folder, environment)
+        Session([*command], folder, environment, inherited)
         for command in ([shell, "-e"], [sys.executable, "-c", _INTERPRETER])
     ]
     try:

@@ -95,7 +95,7 @@ def served_asynchronously(service: Service) -> Iterator[str]:
     command = ["-m", "granian", "--interface", "asgi", "--log-level", "error"]
     command += ["--host", "127.0.0.1", "--port", port, "editor_project.asgi:application"]
     with (service.folder / "asgi.log").open("wb") as log:
-        process = fork_server.start(*command, env=service.environment, stdout=log, stderr=log)
+        process = fork_server.start(*command, env=service.environment, stdout=log, stderr=log, is_set_up=True)
     try:
         _wait_for(address, process)
         yield address
