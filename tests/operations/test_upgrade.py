@@ -223,7 +223,7 @@ def test_readiness_follows_tables_that_are_dropped_and_created_again(
 ) -> None:
     with connected(used_service, "") as probe:
         probe.prefix = ""
-        used_service.manage("migrate", APP, "zero", "--verbosity", "0", "--skip-checks")
+        used_service.manage("migrate", "experiments", "zero", "--verbosity", "0", "--skip-checks")
         assert (probe.get("/readyz").code, probe.get("/healthz").status) == ("not_migrated", 200)
         used_service.manage("migrate", "--verbosity", "0", "--skip-checks")
         assert probe.get("/readyz").status == 200
