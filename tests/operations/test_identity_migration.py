@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import transaction
 from django.db.migrations.state import StateApps
 from django.utils import timezone
+
+from tests.support import migrating
 
 pytestmark = pytest.mark.database
 
@@ -20,17 +21,10 @@ AFTER = [("versioning", "0002_identity")]
 NOW = timezone.now()
 
 
-def migrate(targets: list[tuple[str, str]]) -> StateApps:
-    executor = MigrationExecutor(connection)
-    executor.migrate(targets)
-    return MigrationExecutor(connection).loader.project_state(targets).apps
-
-
 @pytest.fixture
 def first_release(transactional_db: None) -> Iterator[StateApps]:
-    latest = MigrationExecutor(connection).loader.graph.leaf_nodes()
-    yield migrate(BEFORE)
-    migrate(latest)
+    with migrating.earlier_release(BEFORE) as apps:
+        yield apps
 
 
 def stored(
@@ -81,7 +75,7 @@ def test_earlier_publications_get_grants_within_their_workspace_only(first_relea
         }.items():
             for target in targets:
                 apps.get_model("versioning", model).objects.create(version_id=version_id, target_id=target)
-    apps = migrate(AFTER)
+    apps = migrating.migrate(AFTER)
 
     def granted(model: str, lead: str) -> dict[str, uuid.UUID]:
         rows = apps.get_model("versioning", model).objects.filter(version__resource_id=lead)

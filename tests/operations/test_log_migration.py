@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import transaction
 from django.db.migrations.state import StateApps
 from django.utils import timezone
 
+from tests.support import migrating
 from versioning.domain.access import APPLICATION
 from versioning.models import events
 
@@ -23,20 +23,10 @@ START = timezone.now() - datetime.timedelta(days=1)
 ONE, TWO, GONE = (str(uuid.uuid4()) for _ in range(3))
 
 
-def migrate(targets: list[tuple[str, str]]) -> StateApps:
-    executor = MigrationExecutor(connection)
-    executor.migrate(targets)
-    return MigrationExecutor(connection).loader.project_state(targets).apps
-
-
-def latest() -> list[tuple[str, str]]:
-    return list(MigrationExecutor(connection).loader.graph.leaf_nodes())
-
-
 @pytest.fixture
 def earlier_release(transactional_db: None) -> Iterator[StateApps]:
-    yield migrate(BEFORE)
-    migrate(latest())
+    with migrating.earlier_release(BEFORE) as apps:
+        yield apps
 
 
 def entry(action: str, target: str, before: str = "", after: str = "", **detail: Any) -> dict[str, Any]:
@@ -111,7 +101,7 @@ def test_every_entry_becomes_an_event_in_order_and_an_entry_again_when_reversed(
     joined = entry("role", "first") | {"detail": {"from": None, "to": "viewer"}}
     old.create(at=START - datetime.timedelta(days=1), actor="", **joined)
 
-    migrate(latest())
+    migrating.migrate()
 
     first, *found = events.entries(0)
     assert (first.type, first.detail) == ("member.added", {"username": "first", "from": None, "to": "viewer"})
@@ -147,7 +137,7 @@ def test_every_entry_becomes_an_event_in_order_and_an_entry_again_when_reversed(
         events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["policy"])
     assert events.entries(0)[-1].position == reached + 2
 
-    former = migrate(BEFORE).get_model("versioning", "AuditEntry").objects
+    former = migrating.migrate(BEFORE).get_model("versioning", "AuditEntry").objects
     names = ("action", "target", "from_version", "to_version", "detail")
     back = list(former.order_by("at", "pk").values(*names))
     assert back[0] == joined

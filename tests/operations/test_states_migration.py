@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import transaction
 from django.db.migrations.state import StateApps
 from django.utils import timezone
 
+from tests.support import migrating
 from versioning.models import Agent, Favorite, PromptBlock
 
 pytestmark = pytest.mark.database
@@ -22,17 +22,10 @@ PUBLISHED_AT = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 BEFORE = [("versioning", "0010_rights_position")]
 
 
-def migrate(targets: list[tuple[str, str]]) -> StateApps:
-    executor = MigrationExecutor(connection)
-    executor.migrate(targets)
-    return MigrationExecutor(connection).loader.project_state(targets).apps
-
-
 @pytest.fixture
 def earlier_release(transactional_db: None) -> Iterator[StateApps]:
-    latest = MigrationExecutor(connection).loader.graph.leaf_nodes()
-    yield migrate(BEFORE)
-    migrate(latest)
+    with migrating.earlier_release(BEFORE) as apps:
+        yield apps
 
 
 def store(
@@ -63,7 +56,7 @@ def store(
 def test_earlier_favorites_become_favorite_agents(earlier_release: StateApps) -> None:
     user = earlier_release.get_model("auth", "User").objects.create(username="vera")
     earlier_release.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
-    migrate([("versioning", "0011_favorites_of_both_kinds")])
+    migrating.migrate([("versioning", "0011_favorites_of_both_kinds")])
     assert list(Favorite.objects.values_list("kind", "resource_id", "user__username")) == [
         ("agent", "team/writer", "vera")
     ]
@@ -103,7 +96,7 @@ def test_new_columns_are_filled_from_stored_data(
             audience="readers",
         )
 
-    migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
+    migrating.migrate()
 
     resources = {one.pk: one for one in model.objects.select_related("latest_version")}
     assert {name: one.was_ever_published for name, one in resources.items()} == {

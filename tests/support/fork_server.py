@@ -1,7 +1,7 @@
 """A fork server: starts programs of the project without importing Django and the model library each time.
 
 That import takes a second of processor, more than most programs of a test need after it. One process imports
-the libraries, but no settings and nothing that reads them; a program is a fork of it with an environment, a
+the libraries, but no settings and nothing of the editor; a program is a fork of it with an environment, a
 folder and files. Another one has set up Django, too, which takes two thirds of a second more: its forks read
 the settings again, from their own environment. Where a test is about how Python starts a program, or what
 wrong settings do, `subprocess` or the first one does it.
@@ -35,8 +35,6 @@ from django.conf import empty, settings
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 
-from versioning import conf
-
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
     "django.contrib.admin",
@@ -48,13 +46,12 @@ LIBRARIES = (
     "jsonschema",
     "openai",
     "psycopg_pool",
+    "pydantic_ai",
     "pydantic_ai.models.openai",
+    "regex",
     "requests",
     "rest_framework",
     "structlog",
-    "versioning.domain.config",
-    "versioning.runtime",
-    "versioning.sources.histories",
     "whitenoise.middleware",
     "yaml",
 )
@@ -314,6 +311,8 @@ def _run(first: str, *rest: str) -> int:
 
 def _read_settings() -> None:
     """Read the settings again, as every process does at first; nothing has used them since."""
+    from versioning import conf  # noqa: PLC0415  a project may have another copy installed
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")  # as manage.py does
     for name in {settings.SETTINGS_MODULE, "editor_project.settings"}:
         sys.modules.pop(name, None)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from tests.support import fork_server
 from tests.support.pages import commands
 from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT
@@ -32,14 +31,7 @@ class Project:
 
     def run(self, *command: str) -> str:
         """Run a command there and return its output."""
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = fork_server.run(*command, env=self.environment, cwd=self.folder)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -52,13 +44,9 @@ class Project:
         """Serve it with Django's own server, and yield its host and port."""
         port, log = free_port(), self.folder / "server.log"
         with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "manage.py", "runserver", "--noreload", f"127.0.0.1:{port}"],
-                cwd=self.folder,
-                env=self.environment,
-                stdout=output,
-                stderr=output,
-            )
+            command = ("manage.py", "runserver", "--noreload", f"127.0.0.1:{port}")
+            files = {"stdout": output, "stderr": output}
+            process = fork_server.start(*command, env=self.environment, cwd=self.folder, **files)
         try:
             wait_for(port, process, log)
             yield f"http://127.0.0.1:{port}"
