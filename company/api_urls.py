@@ -6,13 +6,17 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
-from company.administration import api
+from company.administration import api, keys
 from versioning.api.base import EditorViewSet
 
 _WORKSPACE: Final = "workspaces/(?P<id>[^/]+)"
 _USERNAME: Final = "(?P<username>[^/]+)"
 _ROUTES: Final[tuple[tuple[str, type[EditorViewSet], dict[str, Any]], ...]] = (
     ("me", api.MeViewSet, {"get": "retrieve"}),
+    ("keys", keys.KeyViewSet, {"get": "list", "post": "create"}),
+    ("keys/(?P<prefix>[^/]+)", keys.KeyViewSet, {"delete": "destroy"}),
+    ("service-accounts", keys.ServiceAccountViewSet, {"get": "list", "post": "create"}),
+    (f"service-accounts/{_USERNAME}", keys.ServiceAccountViewSet, {"delete": "destroy"}),
     ("workspaces", api.WorkspaceViewSet, {"get": "list", "post": "create"}),
     (_WORKSPACE, api.WorkspaceViewSet, {"get": "retrieve", "patch": "update", "delete": "destroy"}),
     (f"{_WORKSPACE}/members", api.MemberViewSet, {"get": "list"}),

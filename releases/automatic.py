@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from releases.models import Release
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Action, Caller, Right
 from versioning.domain.errors import Forbidden
 from versioning.domain.registering import require_instance
 
@@ -46,7 +46,8 @@ def items_changed(release: Release, by: Caller) -> None:
 def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     """Return the draft releases among these that the caller may change and delete now."""
     saved = [one for one in releases if by.may(Right.SAVE, one.workspace_id)]
-    asked = {one.pk for one in saved if not by.may(Right.PUBLISH, one.workspace_id)}
+    publishes = by.may_act(Action.PUBLISH)
+    asked = {one.pk for one in saved if not (publishes and by.may(Right.PUBLISH, one.workspace_id))}
     automatic = {pk for one in _registered for pk in one.among(asked)} if asked else set()
     return [one for one in saved if one.pk not in automatic]
 
@@ -55,6 +56,7 @@ def require_right_to_change(release: Release, by: Caller) -> None:
     """Raise `Forbidden` unless the caller may change and delete a locked release."""
     by.require(Right.SAVE, release.workspace_id)
     if not changeable([release], by):
+        by.require_action(Action.PUBLISH)
         raise Forbidden(
             "This release is scheduled to go live as it is: only somebody who may publish can change or "
             "delete it."

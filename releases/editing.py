@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from releases.automatic import items_changed, require_right_to_change
 from releases.models import Release, ReleaseItem
-from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
+from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, ReleaseQuerySet, State
 from releases.pinning import Items, pinned, refuse_too_many
 from releases.rules import ReleaseChanged
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -222,8 +222,8 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
     release.record("created", by, **more)
 
 
-def _found(rows: QuerySet[Release], release_id: str, by: Caller, right: Right) -> Release:
-    found = rows.filter(pk=uuid_of(release_id)).first()
+def _found(rows: ReleaseQuerySet, release_id: str, by: Caller, right: Right) -> Release:
+    found = rows.covered_by(by).filter(pk=uuid_of(release_id)).first()
     if found is None or not by.may(Right.READ, found.workspace_id):
         raise NotFound
     by.require(Right.READ_DRAFTS, found.workspace_id)

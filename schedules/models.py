@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Min
 from django.utils import timezone
 
+from releases.models import Release
 from schedules.refusals import Problem
 from schedules.times import When
 from versioning.domain.access import Caller
@@ -21,6 +22,7 @@ from versioning.domain.events import Reach, Target
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
+from versioning.models.querysets import covered_by
 
 SHOWN_FOR: Final = datetime.timedelta(days=7)
 """How long pages show failures."""
@@ -130,6 +132,14 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def with_pairs(self) -> Self:
         """Select each with the schedule that ends its pair."""
         return self.select_related("followed_by")
+
+    def covered_by(self, caller: Caller) -> Self:
+        """Filter by the schedules of what is within the limits of the caller's key."""
+        if not caller.id_prefix:
+            return self
+        releases = Release.objects.covered_by(caller).values("pk")
+        of_resource = models.Q(release_id=None) & covered_by(caller, "resource_id")
+        return self.filter(of_resource | models.Q(release_id__in=releases))
 
     def about(self, resource: Target) -> Self:
         """Filter by resource."""

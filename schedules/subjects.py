@@ -86,7 +86,7 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
     """
     with events.transaction():
         events.acts(by)
-        release = Release.objects.locked().filter(pk=uuid_of(release_id)).first()
+        release = Release.objects.covered_by(by).locked().filter(pk=uuid_of(release_id)).first()
         if release is None or not by.may(Right.READ, release.workspace_id):
             raise NotFound
         by.require(Right.PUBLISH, release.workspace_id)

@@ -106,7 +106,8 @@ def list_readable(
     by: Who = APPLICATION,
 ) -> ScheduleQuerySet:
     """Return the schedules that the caller may read; all arguments narrow the list."""
-    found = Schedule.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
+    by = caller_of(by)
+    found = Schedule.objects.covered_by(by).filter(within("workspace", by.scope(Right.READ_DRAFTS)))
     narrowed = {
         "kind": kind,
         "resource_id": resource_id,
@@ -125,6 +126,8 @@ def refuse_unreadable(schedules: Verbs, schedule: Schedule, by: Caller) -> None:
     Raises `Forbidden` if the caller may read the resource, or a release's workspace, and `NotFound`
     otherwise.
     """
+    if not Schedule.objects.covered_by(by).filter(pk=schedule.pk).exists():
+        raise NotFound
     if by.may(Right.READ_DRAFTS, schedule.workspace_id):
         return
     if schedule.release_id is None:

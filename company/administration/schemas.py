@@ -123,6 +123,78 @@ class InvitationList(ResponseSchema):
     invitations: Annotated[list[InvitationAnswer], Source(list)]
 
 
+class KeyCreate(RequestSchema):
+    """A new key; what is left out is that of the key with which the request is made."""
+
+    name: _NAME
+    workspace_id: Annotated[
+        NotBlank | None, Field(description="The only workspace that it reaches; null for all of the owner's.")
+    ] = None
+    role: Annotated[Role | None, Field(description="Its role there at most; null for the owner's.")] = None
+    actions: _ACTIONS = None
+    id_prefix: _ID_PREFIX = None
+    expires_at: Annotated[
+        str | None,
+        Field(description="Null for never.", json_schema_extra={"format": "date-time"}),
+    ] = None
+    owner: Annotated[NotBlank | None, Field(description="A service account; null for the caller.")] = None
+
+
+class KeyAnswer(ResponseSchema):
+    """An API key, without its secret."""
+
+    prefix: str
+    name: str
+    owner: Annotated[str, Source(lambda key: key.owner.get_username())]
+    workspace_id: str | None
+    role: Annotated[Role | None, Source(lambda key: key.role or None)]
+    actions: _ACTIONS
+    id_prefix: Annotated[_ID_PREFIX, Source(lambda key: key.id_prefix or None)]
+    created_at: Time
+    expires_at: TimeOrNull
+    last_used_at: Annotated[
+        TimeOrNull,
+        Source(lambda key: key.last_used_at and key.last_used_at.replace(minute=0, second=0, microsecond=0)),
+        Field(description="To the hour."),
+    ]
+    state: Literal["active", "expired", "revoked", "ownerInactive"]
+
+
+class KeyCreated(KeyAnswer):
+    """A new key with its secret, which is not shown again."""
+
+    key: str
+
+
+class KeyPage(PageOf):
+    """The caller's keys, and those of the workspaces that the caller administers, newest first."""
+
+    keys: Annotated[list[KeyAnswer], Source("items")]
+
+
+class ServiceAccountCreate(RequestSchema):
+    """A new service account."""
+
+    username: NotBlank
+    workspace_id: NotBlank
+    role: Role
+
+
+class ServiceAccountAnswer(ResponseSchema):
+    """An account for programs: it has no password, and is a member of one workspace."""
+
+    username: Annotated[str, Source(lambda member: member.user.get_username())]
+    workspace_id: str
+    role: Role
+    created_at: Annotated[TimeOrNull, Source("since")]
+
+
+class ServiceAccountPage(PageOf):
+    """The service accounts of the workspaces that the caller administers, by username."""
+
+    service_accounts: Annotated[list[ServiceAccountAnswer], Source("items")]
+
+
 class RoleInWorkspace(ResponseSchema):
     """A workspace that the caller is a member of."""
 

@@ -52,7 +52,7 @@ def members_as_seen(memberships: Sequence[Membership], caller: Caller) -> list[M
         Member(
             membership=one,
             display_name=display_name(one.user),
-            service=False,
+            service=one.is_service,
             last_sign_in_at=one.user.last_login if caller.may(Right.ADMINISTER, one.workspace_id) else None,
         )
         for one in memberships

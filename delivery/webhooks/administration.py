@@ -31,6 +31,7 @@ from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.models.querysets import covered_by
 
 MAX_DESCRIPTION: Final = 500
 MAX_EVENT_TYPES: Final = 100
@@ -103,7 +104,7 @@ def listed(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
     """
     caller = caller_of(by)
     scope = caller.scope(Right.ADMINISTER)
-    found = Webhook.objects.all()
+    found = Webhook.objects.filter(covered_by(caller, "id_prefix"))
     if workspace_id is not None:
         if not caller.may(Right.READ, workspace_id):
             return found.none()
@@ -117,6 +118,8 @@ def find(webhook_id: str, *, by: Who) -> Webhook:
     caller = caller_of(by)
     webhook = Webhook.objects.filter(pk=uuid_of(webhook_id)).first()
     if webhook is None or not caller.may(Right.READ, webhook.workspace_id):
+        raise NotFound
+    if not caller.covers(webhook.id_prefix):
         raise NotFound
     caller.require(Right.ADMINISTER, webhook.workspace_id)
     return webhook

@@ -12,7 +12,7 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.models import Workspace, events
 from versioning.models.followers import Follower
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -45,7 +45,14 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
 
     def readable_by(self, caller: Caller) -> Self:
         """Filter by the releases of workspaces whose drafts the caller may read."""
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return self.covered_by(caller).filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+
+    def covered_by(self, caller: Caller) -> Self:
+        """Filter by the releases that hold nothing outside the limits of the caller's key."""
+        if not caller.id_prefix:
+            return self
+        of_release = ReleaseItem.objects.filter(release=models.OuterRef("pk"))
+        return self.exclude(models.Exists(of_release.exclude(covered_by(caller, "resource_id"))))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""

@@ -19,7 +19,7 @@ from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.models.followers import RESOURCES, Follower
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 from versioning.verbs import Verbs
 
 MOVED: Final = (
@@ -160,6 +160,7 @@ class Comments(Verbs):
         """Return the condition for comments on resources whose drafts the caller may read."""
         condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
         in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))
+        condition &= covered_by(caller, "resource_id")
         return condition & (~Q(identity=IN_CODE) | in_code)
 
 

@@ -10,7 +10,7 @@ from review.reviews.subjects import readable
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Message
 from versioning.editor.resources import Who, caller_of
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 from versioning.verbs import Verbs
 
 ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "closed_at"}
@@ -38,7 +38,9 @@ def list_readable(
     All arguments filter the list: `reviewer` by a requested reviewer, `author` by the requester. Raises
     `Invalid` for a state that does not exist.
     """
-    found = Review.objects.filter(within("workspace", caller_of(by).scope(Right.READ_DRAFTS)))
+    by = caller_of(by)
+    found = Review.objects.filter(within("workspace", by.scope(Right.READ_DRAFTS)))
+    found = found.filter(covered_by(by, "resource_id"))
     narrowed = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
     found = found.filter(**{name: value for name, value in narrowed.items() if value is not None})
     for column, person in (("reviewers", reviewer), ("author", author)):

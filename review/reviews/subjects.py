@@ -36,7 +36,7 @@ def readable(reviews: Verbs, review_id: str, by: Caller) -> Review:
     may read the resource but not its drafts.
     """
     review = Review.objects.filter(pk=uuid_of(review_id)).first()
-    if review is None:
+    if review is None or not by.covers(review.resource_id):
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
         collection = reviews.editor.collection(KINDS_BY_SLUG[review.kind])

@@ -23,7 +23,7 @@ from studio.workspaces.forms import add_errors
 from studio.workspaces.roles import CHOICES, role_name
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
-from versioning.editor.workspaces import may_revoke
+from versioning.editor.keys import may_revoke
 from versioning.models import ApiKey, Workspace
 
 PER_PAGE: Final = 50
@@ -93,9 +93,10 @@ class KeysPage(WorkspacePage):
         form = KeyForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
+        self.verbs.find(self.workspace_id, by=self.caller)
         try:
-            key, text = self.verbs.issue_key(
-                self.workspace_id,
+            key, text = self.editor.key.issue(
+                workspace_id=self.workspace_id,
                 name=form.cleaned_data["name"],
                 role=Role(form.cleaned_data["role"]),
                 expires_at=form.expires_at,
@@ -114,7 +115,7 @@ class KeysPage(WorkspacePage):
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the list with the form to create a key."""
-        reaching = self.verbs.keys(self.workspace_id, by=self.caller)
+        reaching = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
         page: Page[ApiKey] = Paginator(reaching.filter(workspace=self.workspace_id), PER_PAGE).get_page(
             self.request.GET.get("page")
         )
@@ -144,10 +145,10 @@ class UnlimitedKeysPage(AdministrationPage):
         scope = self.caller.scope(Right.ADMINISTER)
         if scope is not None and not scope:
             raise Forbidden(_("You may not administer any workspace."))
-        found = self.verbs.unlimited_keys(by=self.caller)
+        found = self.editor.key.unlimited(by=self.caller)
         page: Page[ApiKey] = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         keys = list(page.object_list)
-        reach, now = self.verbs.reach(keys, by=self.caller), timezone.now()
+        reach, now = self.editor.key.reach(keys, by=self.caller), timezone.now()
         return self.page(
             "studio/workspaces/unlimited_keys.html",
             title=_("Keys that reach several workspaces"),
@@ -167,7 +168,7 @@ class RevokePage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
         """Ask for confirmation."""
-        found = self.verbs.keys(self.workspace_id, by=self.caller)
+        found = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
         key = next((key for key in found if key.prefix == prefix), None)
         if key is None:
             raise NotFound
@@ -180,7 +181,7 @@ class RevokePage(WorkspacePage):
 
     def post(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
         """Revoke the key, and show the list."""
-        key = self.verbs.revoke_key(self.workspace_id, prefix, by=self.caller)
+        key = self.editor.key.revoke(prefix, by=self.caller)
         return self.go(self._list_of(key), _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"})
 
     def _list_of(self, key: ApiKey) -> str:

@@ -70,6 +70,8 @@ CONFLICTING = [
     "PATCH /rollouts/{}",
     "POST /rollouts/{}/stop",
     "POST /rollouts/{}/complete",
+    "POST /service-accounts",
+    "DELETE /service-accounts/{}",
     "POST /workspaces",
     "DELETE /workspaces/{}",
     "PUT /workspaces/{}/members/{}",

@@ -7,6 +7,7 @@ whole table of roles and rights is in tests/domain/test_access.py.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -17,9 +18,11 @@ from django.db import transaction
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
 from tests.support.honest_requests import BESIDES_RESOURCES, existing, honest, make_one_of_everything
-from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, of_both_kinds
+from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, of_both_kinds, operations
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
+from versioning.api.openapi.document import document
+from versioning.domain.access import Action
 from versioning.models import Event
 
 MEMBERS = ["vera", "edgar", "paula", "alice"]
@@ -29,6 +32,7 @@ LISTS = [
     *of_both_kinds(["GET /stored/{kind}"]),
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
     *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces"],
+    *["GET /keys", "GET /service-accounts"],
 ]
 """Whoever asks gets a page, with what he may read."""
 
@@ -36,7 +40,7 @@ LISTS = [
 WEAKEST = {
     "vera": [
         *[*LISTS, "POST /stored/agents/preview-instructions", "GET /workspaces/{}/review-policy"],
-        *["GET /rollouts/{}", "POST /usage", "POST /feedback", "GET /me"],
+        *["GET /rollouts/{}", "POST /usage", "POST /feedback", "GET /me", "POST /keys"],
         *["GET /workspaces/{}", "GET /workspaces/{}/members"],
     ],
     "edgar": [
@@ -85,7 +89,8 @@ WEAKEST = {
         *["GET /webhooks/{}/deliveries", "POST /webhooks/{}/deliveries/{}/replay"],
         *["PATCH /workspaces/{}", "PUT /workspaces/{}/members/{}", "DELETE /workspaces/{}/members/{}"],
         *["GET /workspaces/{}/invitations", "POST /workspaces/{}/invitations"],
-        *["DELETE /workspaces/{}/invitations/{}"],
+        *["DELETE /workspaces/{}/invitations/{}", "DELETE /keys/{}"],
+        *["POST /service-accounts", "DELETE /service-accounts/{}"],
         *["PATCH /comments/{}", "DELETE /comments/{}"],  # she wrote it, and only the author may edit it
     ],
 }
@@ -100,6 +105,7 @@ NO_PLACE |= {"GET /me"}
 ELSEWHERE = {"writer": "missing", "calm": "none", "shared": "absent", "acme": "nowhere"}
 
 World = dict[Kind, list[str]]
+ScopedKeys = dict[tuple[str, Action], str]
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +178,55 @@ def test_lists_show_nothing_to_non_members(cast: Cast, versions: World, route: s
     for stranger in (cast.charlie, key_of("wanda", workspace="elsewhere")):
         text = json.dumps(ask(stranger, route, versions).body)
         assert not [one for one in (*renamed(versions), "reviewed") if f'"{one}"' in text]
+
+
+ACTIONS = [action for action in Action if action is not Action.DIRECTORY]
+OF_ACTION = {
+    Action.READ: "POST .*/(preview-instructions|export|locks)$|.* /stored/.*/favorite$|GET .*",
+    Action.RUN: "POST .*/(generate|stream|usage|feedback)$",
+    Action.PUBLISH: "POST .*/(activate|unpublish|publish)$|.*/labels/{}$|DELETE /stored/[^/]+/{}$|"
+    ".* /(schedules|rollouts)(/.*)?$",
+    Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts)(/.*)?$",
+    Action.WRITE: ".*",
+}
+"""The operations of each action, in order: the first that matches counts, and GET comes before all."""
+
+
+def needed_for(route: str) -> str | None:
+    """Return the action that a key needs for a route, as the contract has it."""
+    if route == "GET /me":
+        return None
+    return next(action.value for action, pattern in OF_ACTION.items() if re.match(pattern, route))
+
+
+@pytest.fixture(scope="module")
+def scoped_keys(versions: World, stored_once: Callable[[], AbstractContextManager[None]]) -> ScopedKeys:
+    """A key of each member for each action alone."""
+    with stored_once():
+        return {(who, action): key_of(who, actions=[action]).key for who in MEMBERS for action in ACTIONS}
+
+
+@pytest.mark.parametrize("route", [route for route, _ in ROWS])
+def test_a_key_may_do_what_its_role_and_its_actions_allow(
+    cast: Cast, versions: World, scoped_keys: ScopedKeys, route: str
+) -> None:
+    needed = needed_for(route)
+    for who in MEMBERS:
+        allowed = ask(getattr(cast, who), route, versions).status
+        for action in ACTIONS:
+            answer = ask(Api(scoped_keys[who, action]), route, versions)
+            if needed in {None, action}:
+                assert answer.status == allowed, (who, action, answer.body)
+            else:
+                assert is_refusal(answer, 403, "key_scope"), (who, action)
+                assert answer.body["action"] == needed
+
+
+def test_the_document_says_which_action_each_route_needs() -> None:
+    described = operations(document())
+    assert {route: one.get("x-key-action") for route, one in described.items()} == {
+        route: needed_for(route) for route in ROUTES
+    }
 
 
 def test_every_route_is_in_the_table() -> None:

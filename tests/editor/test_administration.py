@@ -16,6 +16,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Workspaces
+from versioning.editor.keys import Keys
 from versioning.editor.workspaces import LastAdmin
 from versioning.models import ApiKey, Event, Membership, Workspace, caller_for
 
@@ -29,6 +30,10 @@ def caller(name: str) -> Caller:
 
 def workspaces() -> Workspaces:
     return get_editor().workspace
+
+
+def keys() -> Keys:
+    return get_editor().key
 
 
 def role_of(name: str, workspace_id: str = "acme") -> Role | None:
@@ -46,9 +51,8 @@ ACTIONS: list[Callable[[Caller], object]] = [
     lambda by: workspaces().change_role("acme", by.username or "", Role.ADMIN, by=by),
     lambda by: workspaces().change_role("acme", "alice", Role.VIEWER, by=by),
     lambda by: workspaces().remove("acme", "vera", by=by),
-    lambda by: workspaces().keys("acme", by=by),
-    lambda by: workspaces().issue_key("acme", name="k", role=Role.VIEWER, by=by),
-    lambda by: workspaces().revoke_key("acme", key_prefix("alice"), by=by),
+    lambda by: keys().of_workspace("acme", by=by),
+    lambda by: workspaces().create_service_account("acme", "ci", Role.VIEWER, by=by),
 ]
 
 
@@ -140,7 +144,7 @@ def test_the_last_admin_can_be_neither_removed_nor_demoted() -> None:
 
 def test_keys_of_a_removed_member_read_nothing_from_the_next_request(cast: Cast) -> None:
     AGENTS.make(cast.alice)
-    _, text = workspaces().issue_key("acme", name="script", role=Role.EDITOR, by=caller("alice"))
+    _, text = keys().issue(workspace_id="acme", name="script", role=Role.EDITOR, by=caller("alice"))
     give_role("paula", "acme", "admin")
     workspaces().remove("acme", "edgar", by=caller("paula"))
     workspaces().remove("acme", "alice", by=caller("paula"))
@@ -159,7 +163,7 @@ def test_the_role_of_a_non_member_cannot_be_changed() -> None:
 
 def test_a_key_is_limited_to_the_workspace_and_the_role(cast: Cast) -> None:
     AGENTS.make(cast.alice)
-    key, text = workspaces().issue_key("acme", name=" CI ", role=Role.EDITOR, by=caller("alice"))
+    key, text = keys().issue(workspace_id="acme", name=" CI ", role=Role.EDITOR, by=caller("alice"))
     assert (key.name, key.workspace_id, key.role, key.owner.username) == ("CI", "acme", "editor", "alice")
     draft = Api(text).patch(AGENTS.url("writer"), {"name": "Renamed"})
     assert draft.status == 200
@@ -171,46 +175,48 @@ def test_a_key_needs_a_name_an_owner_and_a_future_expiry() -> None:
     for name, days, field in ((" ", 1, "name"), ("two\nlines", 1, "name"), ("CI", -1, "expiresAt")):
         ends = timezone.now() + datetime.timedelta(days=days)
         with pytest.raises(Invalid) as refusal:
-            workspaces().issue_key("acme", name=name, role=Role.VIEWER, expires_at=ends, by=caller("alice"))
+            keys().issue(
+                workspace_id="acme", name=name, role=Role.VIEWER, expires_at=ends, by=caller("alice")
+            )
         assert problem_of(refusal) == field
     with pytest.raises(Forbidden):
-        workspaces().issue_key("acme", name="CI", role=Role.VIEWER)
+        keys().issue(workspace_id="acme", name="CI", role=Role.VIEWER)
     assert ApiKey.objects.count() == keys
 
 
 def test_a_superuser_creates_a_key_for_a_workspace_without_membership(cast: Cast) -> None:
     AGENTS.make(cast.alice)
-    _, text = workspaces().issue_key("acme", name="CI", role=Role.EDITOR, by=caller("root"))
+    _, text = keys().issue(workspace_id="acme", name="CI", role=Role.EDITOR, by=caller("root"))
     assert Api(text).get(AGENTS.url("writer"), status="draft").status == 200
 
 
 def test_a_workspace_lists_its_own_keys_and_unlimited_keys_of_its_members() -> None:
-    mine, _ = workspaces().issue_key("acme", name="CI", role=Role.VIEWER, by=caller("alice"))
-    workspaces().issue_key("elsewhere", name="other", role=Role.VIEWER, by=caller("charlie"))
-    owners = [key.owner.username for key in workspaces().keys("acme", by=caller("alice"))]
+    mine, _ = keys().issue(workspace_id="acme", name="CI", role=Role.VIEWER, by=caller("alice"))
+    keys().issue(workspace_id="elsewhere", name="other", role=Role.VIEWER, by=caller("charlie"))
+    owners = [key.owner.username for key in keys().of_workspace("acme", by=caller("alice"))]
     assert sorted(owners) == ["alice", "alice", "edgar", "paula", "vera"]
-    assert mine in workspaces().keys("acme", by=caller("alice"))
+    assert mine in keys().of_workspace("acme", by=caller("alice"))
 
 
 def test_an_admin_revokes_the_keys_of_the_workspace_of_any_owner(cast: Cast) -> None:
     give_role("paula", "acme", "admin")
-    key, text = workspaces().issue_key("acme", name="CI", role=Role.VIEWER, by=caller("paula"))
-    workspaces().revoke_key("acme", key.prefix, by=caller("alice"))
+    key, text = keys().issue(workspace_id="acme", name="CI", role=Role.VIEWER, by=caller("paula"))
+    keys().revoke(key.prefix, by=caller("alice"))
     assert Api(text).get(AGENTS.path).status == 401
     assert [event.type for event in Event.objects.order_by("position")][-2:] == ["key.created", "key.revoked"]
 
 
 def test_an_unlimited_key_is_revoked_only_by_its_owner_or_a_superuser(cast: Cast) -> None:
     with pytest.raises(Forbidden):
-        workspaces().revoke_key("acme", key_prefix("vera"), by=caller("alice"))
+        keys().revoke(key_prefix("vera"), by=caller("alice"))
     assert cast.vera.get(AGENTS.path).status == 200
-    workspaces().revoke_key("acme", key_prefix("alice"), by=caller("alice"))
-    workspaces().revoke_key("acme", key_prefix("vera"), by=caller("root"))
+    keys().revoke(key_prefix("alice"), by=caller("alice"))
+    keys().revoke(key_prefix("vera"), by=caller("root"))
     assert [api.get(AGENTS.path).status for api in (cast.alice, cast.vera)] == [401, 401]
 
 
 def test_a_key_of_another_workspace_is_not_found() -> None:
-    other, _ = workspaces().issue_key("elsewhere", name="other", role=Role.VIEWER, by=caller("charlie"))
+    other, _ = keys().issue(workspace_id="elsewhere", name="other", role=Role.VIEWER, by=caller("charlie"))
     for prefix in (other.prefix, "ek_unknown", "a\0b"):
         with pytest.raises(NotFound):
-            workspaces().revoke_key("acme", prefix, by=caller("alice"))
+            keys().revoke(prefix, by=caller("alice"))

@@ -18,20 +18,22 @@ from tests.support.rollouts import arm, started
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from versioning.conf import get_editor
 from versioning.domain.access import Role
-from versioning.models import Agent, Invitation, PromptBlock
+from versioning.models import Agent, ApiKey, Invitation, PromptBlock
 
 WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
 INVITATION = "7001"
+KEY = "ek_robot-00"
 
 
 def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     """Fill the workspace `acme` of the cast, and return the versions of its agent and its block `writer`.
 
     These are three each, oldest first, of which the first has a label and none is published. There is a
-    webhook too, with a delivery, an invitation, a review of an agent that edgar has saved, a comment, two
-    releases, a schedule, and the published agents `calm` and `shared` with drafts; one runs on a share.
+    webhook too, with a delivery, an invitation, a service account with a key, a review of an agent that edgar
+    has saved, a comment, two releases, a schedule, and the published agents `calm` and `shared` with drafts;
+    one runs on a share.
     """
     webhook = WebhookFactory(pk=WEBHOOK, workspace_id="acme")
     DeliveryFactory(pk=DELIVERY, webhook=webhook)
@@ -49,6 +51,9 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     start_rollout(Api(keys["alice"]))
     invited, _ = get_editor().invitation.invite("acme", "ivan", Role.VIEWER, by=alice)
     Invitation.objects.filter(pk=invited.pk).update(id=INVITATION)
+    get_editor().workspace.create_service_account("acme", "robot", Role.EDITOR, by=alice)
+    made_key, _ = get_editor().key.issue(name="robot", owner="robot", by=alice)
+    ApiKey.objects.filter(pk=made_key.pk).update(prefix=KEY)
     return made
 
 
@@ -124,9 +129,11 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
         "labels": ("name", "stable"),
         "deliveries": ("delivery", DELIVERY),
         "members": ("username", "vera"),
+        "service-accounts": ("username", "robot"),
+        "keys": ("prefix", KEY),
         "invitations": ("invitation", INVITATION),
     }
-    return dict(below.get(part, ("id", resource)) for part in re.findall(r"(\w+)/{}", route))
+    return dict(below.get(part, ("id", resource)) for part in re.findall(r"([\w-]+)/{}", route))
 
 
 def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
@@ -162,6 +169,8 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/releases/{}"): {"title": "Winter"},
         ("POST", "/releases/{}/publish"): {},
         ("POST", "/reviews"): {"resource": {"kind": "agent", "id": "writer"}, "reviewers": ["paula"]},
+        ("POST", "/keys"): {"name": "CI", "workspaceId": "acme", "role": "viewer"},
+        ("POST", "/service-accounts"): {"username": "ci", "workspaceId": "acme", "role": "viewer"},
         ("POST", "/workspaces"): {"id": "new", "name": "New"},
         ("PATCH", "/workspaces/{}"): {"name": "Acme & Sons"},
         ("PUT", "/workspaces/{}/members/{}"): {"role": "editor"},

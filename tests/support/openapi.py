@@ -93,6 +93,12 @@ ROUTES = [
     "POST /feedback",
     "GET /feedback/summary",
     "GET /me",
+    "GET /keys",
+    "POST /keys",
+    "DELETE /keys/{}",
+    "GET /service-accounts",
+    "POST /service-accounts",
+    "DELETE /service-accounts/{}",
     "GET /workspaces",
     "POST /workspaces",
     "GET /workspaces/{}",
@@ -129,6 +135,8 @@ CREATING = [
     "POST /feedback",
     "POST /workspaces",
     "POST /workspaces/{}/invitations",
+    "POST /keys",
+    "POST /service-accounts",
 ]
 """Of these the routes that make something with an address."""
 

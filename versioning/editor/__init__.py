@@ -37,6 +37,7 @@ from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, collection_of, prompts_of
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
+from versioning.editor.keys import Keys
 from versioning.editor.locks import make_lock
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
@@ -66,8 +67,8 @@ V = TypeVar("V")
 class Editor:
     """The public Python interface: one collection of verbs for each kind of resource.
 
-    `agent` and `prompt` hold the verbs of the two kinds, `workspace` administers workspaces, members and
-    keys, and `invitation` lets people become members.
+    `agent` and `prompt` hold the verbs of the two kinds, `workspace` administers workspaces and members,
+    `key` API keys, and `invitation` lets people become members.
 
     `source` says where overrides of code-defined agents live: in the `database`, or as files under Git with
     `code`. The default is the setting `EDITOR_SOURCE`.
@@ -86,6 +87,7 @@ class Editor:
         self.prompt = prompts_of(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
+        self.key = Keys(self.workspace)
         self.event = EventLog(self.code)
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 

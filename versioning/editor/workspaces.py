@@ -1,19 +1,18 @@
-"""Administration: workspaces, their members and API keys.
+"""Administration: workspaces and their members.
 
 Every verb requires the right to administer the workspace. Only admins have it, and admin is the highest role,
-so people cannot raise their own role, or create a key with more rights than they have.
+so people cannot raise their own role.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
-from django.utils import timezone
+from django.db import IntegrityError, transaction
+from django.db.models import Count, QuerySet
 from editor_client.shared import ids
 from editor_client.shared.configurations import check_id, id_of_new
 
@@ -31,7 +30,7 @@ from versioning.domain.kinds import KINDS
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
-from versioning.models.accounts import account, accounts, name_of
+from versioning.models.accounts import account, accounts, checked_new_name, name_of, new_account
 from versioning.models.querysets import within
 from versioning.models.versioned import model_of
 from versioning.models.workspaces import OWNED
@@ -77,10 +76,10 @@ class Workspaces:
         if by.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers may create workspaces.")
         given = workspace_id or None
-        workspace_id = id_of_new(given, {"name": _checked_name(name)})
+        workspace_id = id_of_new(given, {"name": checked_name(name)})
         check_id(workspace_id, given=given)
         with events.transaction():
-            workspace, is_new = Workspace.objects.make(workspace_id, _checked_name(name), by=by)
+            workspace, is_new = Workspace.objects.make(workspace_id, checked_name(name), by=by)
             if not is_new:
                 raise IdTaken(Message("The id {id!r} is taken.", id=workspace_id))
             if by.user_id is not None:
@@ -92,7 +91,7 @@ class Workspaces:
         """Rename a workspace; its id stays the same."""
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
-            Workspace.objects.rename(workspace, _checked_name(name), by=by)
+            Workspace.objects.rename(workspace, checked_name(name), by=by)
             return workspace
 
     @retry_on_conflict
@@ -113,7 +112,7 @@ class Workspaces:
                 message = Message("This workspace is not empty, it has {owned}.", owned=", ".join(owned))
                 raise Conflict(message, code="not_empty")
             for membership in workspace.memberships.select_related("user"):
-                Membership.objects.end(membership, by=by)
+                _end(membership, by)
             for key in ApiKey.objects.filter(workspace=workspace, revoked_at=None).select_related("owner"):
                 key.revoke(by=by)
             workspace.deleted_by = by
@@ -179,77 +178,46 @@ class Workspaces:
             for invitation in workspace.invitations.pending().filter(username=user.get_username()):
                 withdraw(invitation, by)
             if member is not None:
-                Membership.objects.end(member, by=by)
+                _end(member, by)
         return Role(member.role) if member is not None else None
 
-    # API keys
+    # Service accounts
 
-    def keys(self, workspace_id: str, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
-        """Return the keys that reach a workspace: its own, and its members' unlimited keys."""
-        workspace = self.find(workspace_id, by=by)
-        everywhere = Q(workspace=None, owner__in=workspace.memberships.values("user"))
-        return _newest_first(ApiKey.objects.filter(Q(workspace=workspace) | everywhere))
-
-    def unlimited_keys(self, *, by: Who = APPLICATION) -> QuerySet[ApiKey]:
-        """Return unlimited keys of members of workspaces that the caller administers, without duplicates."""
-        by = caller_of(by)
-        members = Membership.objects.filter(within("workspace", by.scope(Right.ADMINISTER)))
-        return _newest_first(ApiKey.objects.filter(workspace=None, owner__in=members.values("user")))
-
-    def reach(self, keys: Sequence[ApiKey], *, by: Who = APPLICATION) -> Mapping[int, Sequence[Workspace]]:
-        """Return, by key, the workspaces that unlimited keys reach, as far as the caller administers them.
-
-        Others are not named: only their own admins may learn about a person's membership. Takes one query.
-        """
-        members = Membership.objects.filter(
-            within("workspace", caller_of(by).scope(Right.ADMINISTER)),
-            user__in={key.owner_id for key in keys},
-        )
-        found: dict[Any, Any] = {}
-        for member in members.select_related("workspace").order_by("workspace__name", "workspace_id"):
-            found.setdefault(member.user_id, []).append(member.workspace)
-        return {key.pk: found.get(key.owner_id, []) for key in keys}
+    def service_accounts(self, *, by: Who = APPLICATION) -> QuerySet[Membership]:
+        """Return the memberships of the service accounts that the caller administers, by name."""
+        found = Membership.objects.filter(is_service=True).select_related("user")
+        in_scope = within("workspace", caller_of(by).scope(Right.ADMINISTER))
+        return found.filter(in_scope).order_by(name_of("user"))
 
     @retry_on_conflict
-    def issue_key(
-        self,
-        workspace_id: str,
-        *,
-        name: str,
-        role: Role,
-        expires_at: datetime.datetime | None = None,
-        by: Who = APPLICATION,
-    ) -> tuple[ApiKey, str]:
-        """Create a key of the caller for this workspace only; return it with its secret.
+    def create_service_account(
+        self, workspace_id: str, username: str, role: Role, *, by: Who = APPLICATION
+    ) -> Membership:
+        """Create an account for programs, which has no password, as a member of one workspace.
 
-        Raises `Invalid` without a name or if it would have expired already, and `Forbidden` if the caller is
-        not a person.
+        Raises `Invalid` for a name that no account can have, and `IdTaken` for one that is taken.
         """
         by = caller_of(by)
         with self.administering(workspace_id, by) as workspace:
-            if by.user_id is None:
-                raise Forbidden("An API key belongs to a person.")
-            owner = accounts().get(pk=by.user_id)
-            if expires_at is not None and expires_at <= timezone.now():
-                raise Invalid.field("expiresAt", "must lie in the future")
-            return ApiKey.objects.issue(
-                owner, name=_checked_name(name), workspace=workspace, role=role, expires_at=expires_at, by=by
+            taken = IdTaken(Message("The user name {name!r} is taken.", name=username))
+            if account(username) is not None:
+                raise taken
+            try:
+                with transaction.atomic():
+                    user = new_account(checked_new_name(username))
+            except IntegrityError:  # created by another request
+                raise taken from None
+            return Membership.objects.grant(
+                user, workspace, role, by=by, is_service=True, detail={"service": True}
             )
 
-    @retry_on_conflict
-    def revoke_key(self, workspace_id: str, prefix: str, *, by: Who = APPLICATION) -> ApiKey:
-        """Revoke a key; only its owner can revoke one that reaches beyond this workspace."""
+    def delete_service_account(self, username: str, *, by: Who = APPLICATION) -> None:
+        """Switch a service account off for good, with its keys; raises `NotFound`."""
         by = caller_of(by)
-        with self.administering(workspace_id, by):
-            key = next((key for key in self.keys(workspace_id, by=by) if key.prefix == prefix), None)
-            if key is None:
-                raise NotFound
-            if not may_revoke(key, by):
-                raise Forbidden(
-                    "This key reaches other workspaces too; only its owner or a superuser can revoke it."
-                )
-            key.revoke(by=by)
-            return key
+        member = self.service_accounts(by=by).filter(user=account(username)).first()
+        if member is None:
+            raise NotFound
+        self.remove(member.workspace_id, username, by=by)
 
     @contextmanager
     def administering(self, workspace_id: str, by: Caller) -> Iterator[Workspace]:
@@ -291,21 +259,20 @@ def _what_belongs_to(workspace: Workspace) -> list[str]:
     return [*found, "the agents that code defines"] if is_of_code else found
 
 
+def _end(membership: Membership, by: Caller) -> None:
+    """End a membership; a service account, which has no other, is switched off with it."""
+    Membership.objects.end(membership, by=by)
+    if membership.is_service:
+        for key in ApiKey.objects.filter(owner=membership.user, revoked_at=None):
+            key.revoke(by=by)
+        membership.user.is_active = False
+        membership.user.save(update_fields=["is_active"])
+
+
 def withdraw(invitation: Invitation, by: Caller) -> None:
     """Withdraw an invitation: its link no longer works, and the log records it."""
     invitation.record("withdrawn", by)
     invitation.delete()
-
-
-def may_revoke(key: ApiKey, by: Caller) -> bool:
-    """Return whether the caller may revoke a key, wherever it reaches."""
-    if key.workspace_id is not None:
-        return by.may(Right.ADMINISTER, key.workspace_id)
-    return by.everywhere is Role.ADMIN or key.owner_id == by.user_id
-
-
-def _newest_first(keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-    return keys.select_related("owner").order_by("-created_at", "-pk")
 
 
 def _is_member(by: Caller, workspace_id: str) -> bool:
@@ -313,7 +280,8 @@ def _is_member(by: Caller, workspace_id: str) -> bool:
     return ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return the name of a workspace or a key without white space at its ends; raises `Invalid`."""
     name = name.strip()
     if not name or not name.isprintable() or len(name) > MAX_NAME:
         problem = Message("must be a line of at most {limit} visible characters", limit=MAX_NAME)
@@ -323,7 +291,8 @@ def _checked_name(name: str) -> str:
 
 def _refuse_last_admin(workspace: Workspace, member: Membership) -> None:
     """Raise `LastAdmin` if the workspace would be left without an admin who can sign in."""
-    others = workspace.memberships.filter(role=Role.ADMIN, user__is_active=True).exclude(pk=member.pk)
+    others = workspace.memberships.filter(role=Role.ADMIN, user__is_active=True, is_service=False)
+    others = others.exclude(pk=member.pk)
     if member.role == Role.ADMIN and not others.exists():
         raise LastAdmin
 

@@ -27,7 +27,9 @@ from versioning.models.log import LogPosition
 from versioning.models.versioned import MODELS
 from versioning.models.workspaces import Membership, Workspace
 
-_OF_KEYS: Final = ("owner", "workspace", "role", "digest", "expires_at", "revoked_at")
+_OF_KEYS: Final = (
+    *("owner", "workspace", "role", "digest", "expires_at", "revoked_at", "actions", "id_prefix"),
+)
 
 _CHANGE: Final = re.compile(r"(UPDATE|DELETE FROM|INSERT(?: OR \w+)? INTO) (\S+)")
 _CHANGES_OF_TABLES: Final = ("CREATE TABLE", "ALTER TABLE", "DROP TABLE")

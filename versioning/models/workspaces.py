@@ -107,17 +107,22 @@ class MembershipManager(models.Manager["Membership"]):
         *,
         by: Caller = APPLICATION,
         origin: Origin = Origin.MANUAL,
+        is_service: bool = False,
         detail: Mapping[str, Any] | None = None,
     ) -> Membership:
         """Give the user the role in the workspace, replacing any other.
 
-        `origin` says who looks after the membership from now on; `detail` is added to the entry in the log.
+        `origin` says who looks after the membership from now on; `is_service` marks a new one of a service
+        account; `detail` is added to the entry in the log.
         """
         held = self.select_for_update().filter(user=user, workspace=workspace).first()
         if held is not None and (held.role, held.origin) == (role, origin):
             return held
         given = {"role": role, "origin": origin}
-        membership, _ = self.update_or_create(user=user, workspace=workspace, defaults=given)
+        made = {**given, "is_service": is_service}
+        membership, _ = self.update_or_create(
+            user=user, workspace=workspace, defaults=given, create_defaults=made
+        )
         if held is not None and held.role == role:
             events.touch()
             return membership
@@ -158,6 +163,8 @@ class Membership(models.Model):
     origin = models.CharField(max_length=16, choices=Origin, default=Origin.MANUAL, db_default=Origin.MANUAL)
     since = models.DateTimeField(null=True, default=timezone.now, editable=False)
     """Null for memberships from before this was stored."""
+    is_service = models.BooleanField(default=False, db_default=False)
+    """Whether the account is a service account, which is a member of this workspace only."""
 
     ended_by: Caller = APPLICATION
     """Who deletes it; None if the account was deleted."""
