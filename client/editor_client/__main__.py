@@ -1,4 +1,4 @@
-"""The command line: `python -m editor_client get | pull | push | diff | events | lock`.
+"""The command line: `editor get | pull | push | diff | events | lock`, and the groups of commands.
 
 Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` found differences; 2 for an error,
 with the reason on standard error.
@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from editor_client import administration_commands
+from editor_client.administration_commands import ME
+from editor_client.command_groups import Group, add_command
 from editor_client.errors import EditorError
 from editor_client.folder import Folder, FolderError
 from editor_client.log import After, EventFilters, LogEvent
@@ -23,6 +26,8 @@ from editor_client.shared import canonical
 from editor_client.sync import Client
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
+GROUPS: tuple[Group, ...] = (*administration_commands.GROUPS,)
+"""The commands with subcommands."""
 FILTERS = ("type", "kind", "id", "workspace_id", "actor")
 BEYOND_THE_END = 10**18
 SELECTOR = ("status", "version_id", "label", "release")
@@ -173,13 +178,14 @@ def _code(work: PullPush) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m editor_client",
-        description="Agents and prompt blocks of an editor, as files; and what happens to them.",
+        prog="editor",
+        description="Agents and prompt blocks of an editor, as files; what happens to them; administration.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_server(parser, os.environ)
-    commands = parser.add_subparsers(required=True, metavar="get | pull | push | diff | events | lock")
+    names = ["get", "pull", "push", "diff", "events", "lock", ME.name, *(group.name for group in GROUPS)]
+    commands = parser.add_subparsers(required=True, metavar=" | ".join(names))
 
     get = commands.add_parser("get", help="print one agent or prompt block as JSON")
     get.add_argument("kind", choices=("agent", "stored-agent", "prompt-block"))
@@ -215,6 +221,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
     for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
+    add_command(commands, ME, lambda command: _add_server(command, {}))
+    for group in GROUPS:
+        group.add_to(commands, lambda command: _add_server(command, {}))
     return parser
 
 

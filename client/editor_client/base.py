@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_a
 
 import httpx
 
+from editor_client.administration import AdministrationMethods
 from editor_client.agents import Agent, AgentMethods
 from editor_client.cache import Scope
 from editor_client.calls import Answer, Call, Request
@@ -51,6 +52,7 @@ class BaseClient(
     ScheduleMethods,
     UsageMethods,
     CommentMethods,
+    AdministrationMethods,
     Generic[Http],
 ):
     """The methods of a client, and its settings.

@@ -6,6 +6,7 @@ import re
 from inspect import signature
 
 from editor_client import AsyncClient, Client
+from editor_client.administration import Workspace
 from editor_client.agents import Agent
 from editor_client.base import BaseClient
 from editor_client.comments import Comment
@@ -23,7 +24,7 @@ GUIDE = (ROOT / "docs/client.md").read_text()
 
 KINDS = [
     *(Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock),
-    *(Webhook, Release, Review, Schedule, Comment),
+    *(Webhook, Release, Review, Schedule, Comment, Workspace),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from editor_client import (
+    administration,
     comments,
     log,
     records,
@@ -111,6 +112,24 @@ RESULTS: dict[str, Any] = {
     "GET /comments/{}": comments.CommentRecord,
     "PATCH /comments/{}": comments.CommentRecord,
     "DELETE /comments/{}": Success,
+    "GET /me": administration.Identity,
+    "GET /workspaces": administration.WorkspacePage,
+    "POST /workspaces": administration.WorkspaceRecord,
+    "GET /workspaces/{}": administration.WorkspaceRecord,
+    "PATCH /workspaces/{}": administration.WorkspaceRecord,
+    "DELETE /workspaces/{}": Success,
+    "GET /workspaces/{}/members": administration.MemberPage,
+    "PUT /workspaces/{}/members/{}": administration.Member,
+    "DELETE /workspaces/{}/members/{}": Success,
+    "GET /workspaces/{}/invitations": administration.InvitationList,
+    "POST /workspaces/{}/invitations": administration.NewInvitation,
+    "DELETE /workspaces/{}/invitations/{}": Success,
+    "GET /keys": administration.KeyPage,
+    "POST /keys": administration.NewKey,
+    "DELETE /keys/{}": Success,
+    "GET /service-accounts": administration.ServiceAccountPage,
+    "POST /service-accounts": administration.ServiceAccount,
+    "DELETE /service-accounts/{}": Success,
 }
 WITHOUT_A_RESULT = {
     "GET /events/stream",

@@ -171,7 +171,7 @@ def test_a_key_is_limited_to_the_workspace_and_the_role(cast: Cast) -> None:
 
 
 def test_a_key_needs_a_name_an_owner_and_a_future_expiry() -> None:
-    keys = ApiKey.objects.count()
+    before = ApiKey.objects.count()
     for name, days, field in ((" ", 1, "name"), ("two\nlines", 1, "name"), ("CI", -1, "expiresAt")):
         ends = timezone.now() + datetime.timedelta(days=days)
         with pytest.raises(Invalid) as refusal:
@@ -181,7 +181,7 @@ def test_a_key_needs_a_name_an_owner_and_a_future_expiry() -> None:
         assert problem_of(refusal) == field
     with pytest.raises(Forbidden):
         keys().issue(workspace_id="acme", name="CI", role=Role.VIEWER)
-    assert ApiKey.objects.count() == keys
+    assert ApiKey.objects.count() == before
 
 
 def test_a_superuser_creates_a_key_for_a_workspace_without_membership(cast: Cast) -> None:
