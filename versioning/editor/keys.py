@@ -113,12 +113,12 @@ class Keys:
                 if limits.workspace_id not in {None, member.workspace_id}:
                     raise Invalid.field("workspaceId", "must be the workspace of the service account")
                 limits = limits.with_given(workspace_id=member.workspace_id)
-            limits.refuse_wrong(by)
-            if maker is not None:
-                limits.refuse_more_than(maker, by)
             workspace = None
             if limits.workspace_id is not None:
                 workspace = self._workspaces.find(limits.workspace_id, right=Right.READ, by=by)
+            limits.refuse_wrong(by)
+            if maker is not None:
+                limits.refuse_more_than(maker)
             return ApiKey.objects.issue(
                 user,
                 name=checked_name(name),
@@ -203,7 +203,7 @@ class _Limits:
             if self.workspace_id is not None or self.id_prefix is not None:
                 raise Invalid.field("actions", "cannot hold directory for a key with other limits")
 
-    def refuse_more_than(self, maker: ApiKey, by: Caller) -> None:
+    def refuse_more_than(self, maker: ApiKey) -> None:
         """Raise `KeyScope` if a key with these limits would be more than the one that makes it."""
         own = _Limits.of(maker)
         is_less = (
