@@ -113,6 +113,8 @@ class Keys:
                 if limits.workspace_id not in {None, member.workspace_id}:
                     raise Invalid.field("workspaceId", "must be the workspace of the service account")
                 limits = limits.with_given(workspace_id=member.workspace_id)
+                if role is LEFT_OUT and limits.role is not None:
+                    limits = limits.with_given(role=Role(member.role).at_most(limits.role))
             workspace = None
             if limits.workspace_id is not None:
                 workspace = self._workspaces.find(limits.workspace_id, right=Right.READ, by=by)
