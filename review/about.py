@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Self, TypeVar
+from functools import reduce
+from operator import or_
+from typing import Any, Self, TypeVar
 
 from django.db import models
+from django.db.models import Exists, OuterRef, Q
 
+from versioning.domain.access import Caller
 from versioning.domain.events import Target
+from versioning.domain.kinds import KINDS
+from versioning.domain.overrides import IN_CODE
+from versioning.models.versioned import model_of
 
 R = TypeVar("R", bound=models.Model)
 
@@ -34,3 +41,18 @@ class AboutResource(models.Model):
 
     class Meta:
         abstract = True
+
+
+def about_own_work(caller: Caller, *, kind: str = "kind", identity: str = "identity") -> Q:
+    """Return the condition that a row is about a resource whose newest version the person saved.
+
+    `kind` and `identity` are the names of its columns.
+    """
+
+    def of_kind(slug: str, rows: Any) -> Q:
+        own = rows.filter(latest_version__author=caller.user_id).order_by()
+        in_row = Q(Exists(own.filter(uuid=OuterRef(identity))))
+        override = Q(Exists(own.filter(pk=OuterRef("resource_id"))), **{identity: IN_CODE})
+        return Q(in_row | override, **{kind: slug})
+
+    return reduce(or_, (of_kind(one.slug, model_of(one)._default_manager.all()) for one in KINDS))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q
 
+from review.about import about_own_work
 from review.models import Comment, Review
 from versioning.domain.access import Caller, Right
 from versioning.editor.notifications import NotificationRule
@@ -20,8 +21,8 @@ def _of_reviews(caller: Caller) -> Q:
     """Return the condition that an event about a review or a comment concerns the person.
 
     Requests concern the named reviewers, or everyone who may publish if none are named. Verdicts and closing
-    concern the requester and the reviewers. Comments concern the requester of the open review, and people who
-    have commented on the resource themselves.
+    concern the requester and the reviewers. Comments concern the requester of the open review, people who
+    have commented on the resource themselves, and whoever saved its newest version.
     """
     known: Any = Review.objects.filter(
         kind=OuterRef("resource_kind"),
@@ -51,7 +52,8 @@ def _of_reviews(caller: Caller) -> Q:
         Q(type=_ASKING) & (asked | unaddressed | mine)
         | Q(type__in=_SAID) & (mine | asked)
         | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
-        | Q(type__in=_COMMENTED) & (mine | Q(Exists(spoken)))
+        | Q(type__in=_COMMENTED)
+        & (mine | Q(Exists(spoken)) | about_own_work(caller, kind="resource_kind", identity="resource_uuid"))
     )
 
 

@@ -14,7 +14,9 @@ from django.db import models
 from django.utils import timezone
 from editor_client.shared import canonical
 
+from versioning.domain.access import Right, roles_with
 from versioning.domain.zones import MAX_NAME
+from versioning.models import Membership
 
 PRESENT: Final = datetime.timedelta(minutes=2)
 """How long a person counts as present after the last sign of an open page."""
@@ -151,8 +153,18 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
     """Queries for open edit pages."""
 
     def of_others(self, user_id: Any, **resource: Any) -> Self:
-        """Filter by resource, without this person, whoever came first at the front, with the accounts."""
-        others = self.filter(seen_at__gt=timezone.now() - PRESENT, **resource).exclude(user_id=user_id)
+        """Filter by resource, without this person, whoever came first at the front, with the accounts.
+
+        People who may not save there any more do not count.
+        """
+        members = Membership.objects.filter(
+            user=models.OuterRef("user"),
+            workspace=models.OuterRef("workspace_id"),
+            role__in=roles_with(Right.SAVE),
+        )
+        may_save = models.Q(user__is_superuser=True) | models.Exists(members)
+        others = self.filter(may_save, user__is_active=True, seen_at__gt=timezone.now() - PRESENT, **resource)
+        others = others.exclude(user_id=user_id)
         return others.select_related("user").order_by("since", "pk")
 
     def note(self, user_id: Any, **resource: Any) -> None:

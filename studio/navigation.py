@@ -65,8 +65,9 @@ class Row:
 
     @property
     def waiting_in_menu(self) -> int:
-        """The sum of the counts in the menu."""
-        return sum(link.count for link in self.more)
+        """The number beside the name of the menu: of the page that it is called like, or of all in it."""
+        current = self.current_in_menu
+        return current.count if current else sum(link.count for link in self.more)
 
     def __bool__(self) -> bool:
         return bool(self.shown)

@@ -169,12 +169,19 @@ def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) 
 
 
 def _comparable(name: str) -> str:
+    """Return a name for comparisons, as people would take it for another."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _is_like_another(name: str, username: str) -> bool:
     """Return whether a display name could be taken for the user name of somebody else: it is one word."""
     return " " not in name and _comparable(name) != _comparable(username)
+
+
+def reserved_names() -> set[str]:
+    """Return what pages in the current language call the reader and the application, in small letters."""
+    said = [*(_you("", place) for place in Place), _("The application"), _("the application")]
+    return {name for one in said if (name := _comparable(one.strip()))}
 
 
 def _you(name: str, place: Place) -> str:

@@ -67,7 +67,9 @@ def start(
             raise Invalid.field("resource", "has no active version, which all others get")
         versions = _versions_of(resource, found)
         for version in {one.version_id: one for one in versions}.values():
-            request = gate.PublishRequest(resource=resource, version=version, caller=by, options=given)
+            request = gate.PublishRequest(
+                resource=resource, version=version, caller=by, options=given, keeps_active=True
+            )
             gate.check(request, rollouts.editor.code)
         about = target(resource)
         rollout = Rollout(

@@ -61,6 +61,7 @@ class OneRollout(ResourcePage):
         rollout = self.rollout
         is_running, may_publish = rollout.state == State.RUNNING, self.may(Right.PUBLISH)
         arms = rollout.placed_arms
+        numbers = numbers_of(rollout, self.found.active_id, self.caller)
         return self.page(
             "experiments/rollout.html",
             title=_("On a share of the requests"),
@@ -68,7 +69,8 @@ class OneRollout(ResourcePage):
             **{
                 "rollout": rollout,
                 "is_running": is_running,
-                "numbers": numbers_of(rollout, self.found.active_id, self.caller),
+                "numbers": numbers,
+                "has_intervals": any(one.has_intervals for one in numbers),
                 "arms_in_words": arms_in_words(arms),
                 "may_change": is_running and may_publish,
                 "weights_form": WeightsForm(arms=arms) if is_running and may_publish else None,

@@ -53,6 +53,12 @@ class Numbers:
     feedback: Sequence[FeedbackCounts] = field(default_factory=tuple)
     chart: Chart | None = None
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether a rate is given with its interval, because it is of enough runs or feedback."""
+        rates = [self.errors, *(rate for one in self.feedback for _word, rate in one.shares)]
+        return any(rate is not None and not rate.is_of_few for rate in rates)
+
 
 def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[Numbers]:
     """Return the numbers of the arms and then of the live version, since the start of the rollout.

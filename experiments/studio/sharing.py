@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from experiments.rollouts.ending import running_of
+from experiments.rollouts.models import Rollout
 from experiments.rollouts.verbs import Rollouts
 from experiments.studio.forms import PER_CENT, ShareForm, percent
 from experiments.studio.links import of_rollout, of_rollouts
@@ -26,14 +27,18 @@ class SharePage(ResourcePage):
     tab = "history"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form."""
+        """Show the form, with the key of the last rollout in the workspace."""
         self.require(Right.PUBLISH)
-        return self.show(self.version(request.GET.get("version")), ShareForm())
+        last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
+        form = ShareForm(initial={"key": last.bucket_by} if last else None)
+        return self.show(self.version(request.GET.get("version")), form)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Start it; after an error, show the form again."""
         self.require(Right.PUBLISH)
         version, form = self.version(request.POST.get("version")), ShareForm(request.POST)
+        if version.version_id == self.found.active_id:
+            return self.show(version, form, status=409)
         if not form.is_valid():
             return self.show(version, form, status=400)
         try:
@@ -77,15 +82,16 @@ class SharePage(ResourcePage):
             "live_title": title_of(live) if live else "",
             "running_address": of_rollouts(self.kind, self.resource_id) if running_of(self.found) else "",
             "is_file": self.found.pointers is not None,
+            "is_live": version.version_id == self.found.active_id,
         }
-        context["is_possible"] = bool(live) and not context["running_address"] and not context["is_file"]
+        reasons_against = ("running_address", "is_file", "is_live")
+        context["is_possible"] = bool(live) and not any(context[reason] for reason in reasons_against)
         return self.page(
             "experiments/share.html",
             title=_("Try %(version)s on a share of the requests") % {"version": reference_to(version)},
             status=status,
             form=form,
             version=version,
-            is_live=version.version_id == self.found.active_id,
             obstacle=obstacle_to(self.found, version, self.caller),
             panels=self.panels("share", version),
             back_address=f"{self.address('publish')}?version={version.version_id}",

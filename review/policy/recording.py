@@ -28,7 +28,7 @@ def named_by_request(request: gate.PublishRequest) -> frozenset[Named]:
 
 
 def record_publication(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
-    """Record that a configuration is published, and end the open review of exactly that configuration.
+    """Record that a configuration is published, and end the open review if this makes its version active.
 
     The former is written together with the end of the transaction, which saves a round trip to PostgreSQL.
     """
@@ -41,7 +41,8 @@ def record_publication(request: gate.PublishRequest, target: Target, requirement
             events.at_end(partial(_store, target, version.digest, version.number, named))
     if pointers is not None and pointers.active is not None and pointers.active.read_only:
         record_file(target, pointers.active)
-    if requirement.review_id is not None and requirement.reviewed == version.digest:
+    is_reviewed = requirement.review_id is not None and requirement.reviewed == version.digest
+    if is_reviewed and not request.keeps_active:
         Review.objects.went_live(target, version.digest)
 
 

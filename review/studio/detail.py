@@ -179,8 +179,8 @@ class ReviewPage(DifferencesPage):
         return not self.is_over and self.may(Right.SAVE)
 
     def again(self, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
-        """Show the page again, with a message."""
-        return self.go(self.own(), message, level=level)
+        """Show the page again, with a message; the keyboard goes on from the heading of the review."""
+        return self.go(f"{self.own()}#review-title", message, level=level)
 
 
 class VerdictPage(ReviewPage):
@@ -191,6 +191,8 @@ class VerdictPage(ReviewPage):
     def post(self, request: HttpRequest, resource: str, review: str) -> HttpResponse:
         """Give the verdict on the version that the person has seen."""
         verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
+        if verdict == VerdictValue.REQUEST_CHANGES and not body.strip():
+            return self.show(status=400, typed=body, problems=[_("Say what should change.")])
         messages_by_verdict = {
             VerdictValue.APPROVE: _("You approved it."),
             VerdictValue.REQUEST_CHANGES: _("You asked for changes."),

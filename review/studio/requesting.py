@@ -21,7 +21,7 @@ from studio.translation import translated
 from studio.versions import reference_to
 from studio.workspaces.people import people_address
 from studio.workspaces.roles import role_name
-from versioning.domain.access import LEAST_ROLE, Right, Role
+from versioning.domain.access import Right, roles_with
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Membership
@@ -47,10 +47,10 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     They are the chosen members and the first others who may read drafts, those who may approve first. With
     more members than that, others are found by their names.
     """
-    name, approving = name_of("user"), _roles_with(Right.PUBLISH)
+    name, approving = name_of("user"), roles_with(Right.PUBLISH)
     chosen = [stored for one in chosen if (stored := normalized(one)) is not None]
     members = Membership.objects.filter(
-        workspace=workspace_id, role__in=_roles_with(Right.READ_DRAFTS), user__is_active=True
+        workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), user__is_active=True
     ).exclude(**{name: but or ""})
     rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
     most = MAX_PEOPLE + len(chosen)
@@ -68,10 +68,6 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
         "people": sorted(found[:most], key=lambda one: not one.may_approve),
         "people_address": people_address(workspace_id) if len(found) > most else "",
     }
-
-
-def _roles_with(right: Right) -> list[str]:
-    return [role.value for role in Role if role.rank >= LEAST_ROLE[right].rank]
 
 
 def reviewers_in(given: QueryDict) -> list[str]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
 from studio.dates import current_zone
+from studio.workspaces.base import address
 from studio.workspaces.listing import ListingPage
 from versioning.models import WorkerHeartbeat
 
@@ -21,6 +23,8 @@ WEEK: Final = datetime.timedelta(days=7)
 LIST: Final = "list"
 MAX_IN_CELL: Final = 5
 """How many entries the grid shows per day; the list shows all."""
+MAX_IN_PAST: Final = 2
+"""How many of a day that is over."""
 _MONTH: Final = re.compile(r"(20\d{2})-(0[1-9]|1[0-2])")
 
 
@@ -31,6 +35,7 @@ class Day:
     date: datetime.date
     entries: list[Entry] = field(default_factory=list)
     is_today: bool = False
+    is_past: bool = False
     is_outside: bool = False
     """Whether it belongs to the previous or next month."""
     list_address: str = ""
@@ -39,12 +44,12 @@ class Day:
     @property
     def first_entries(self) -> list[Entry]:
         """The entries on the grid."""
-        return self.entries[:MAX_IN_CELL]
+        return self.entries[: MAX_IN_PAST if self.is_past else MAX_IN_CELL]
 
     @property
     def others(self) -> int:
         """How many entries the grid leaves out."""
-        return max(len(self.entries) - MAX_IN_CELL, 0)
+        return len(self.entries) - len(self.first_entries)
 
     @property
     def anchor(self) -> str:
@@ -119,7 +124,19 @@ class CalendarPage(ListingPage):
         found, more = entries_of(workspace_id, _period(first, last), self.caller, workspaces=names)
         week = Period(begin=now, end=now + WEEK)
         soon, more_soon = entries_of(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
-        days = by_day(found)
+        entries = by_day(found)
+        days = [
+            Day(
+                date=day,
+                entries=entries.get(day, []),
+                is_today=day == now.date(),
+                is_past=day < now.date(),
+                is_outside=day.month != month.first.month,
+                list_address=self._query(Month(day.replace(day=1)), as_list=True),
+            )
+            for day in days_between(first, last)
+        ]
+        is_current = month == Month.read("", now.date())
         return self.page(
             "schedules/calendar.html",
             title=_("Calendar"),
@@ -131,16 +148,11 @@ class CalendarPage(ListingPage):
             as_list=as_list,
             more=more,
             has_any=bool(found),
-            days=[
-                Day(
-                    date=day,
-                    entries=days.get(day, []),
-                    is_today=day == now.date(),
-                    is_outside=day.month != month.first.month,
-                    list_address=self._query(Month(day.replace(day=1)), as_list=True),
-                )
-                for day in days_between(first, last)
-            ],
+            days=days,
+            is_current=is_current,
+            shown_days=[day for day in days if day.entries and not (is_current and day.is_past)],
+            past_days=[day for day in reversed(days) if day.entries and is_current and day.is_past],
+            activity_address=self._activity(workspace_id),
             weekdays=[
                 # Translators: a weekday in short, as PHP's date() formats it
                 date_format(datetime.date(2024, 1, number), _("D"))
@@ -153,6 +165,9 @@ class CalendarPage(ListingPage):
             kept=_query_of(month, as_list=as_list),
             next=request.get_full_path(),
         )
+
+    def _activity(self, workspace_id: str | None) -> str:
+        return address("activity", workspace_id) if workspace_id else reverse("studio:activity")
 
     def _query(self, month: Month, *, as_list: bool) -> str:
         return f"?{self.query(**_query_of(month, as_list=as_list))}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
-from django.utils.html import format_html
+from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 
 from releases.models import Release
@@ -14,6 +15,7 @@ from schedules.models import Schedule
 from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.links import of_release
 from schedules.studio.plan import plan_of
+from schedules.studio.problems import judged, warnings_of
 from schedules.studio.wording import will_happen
 from schedules.studio.zones import twice
 from schedules.verbs import Schedules
@@ -58,17 +60,26 @@ class SchedulePage(ResourcePage):
         except Invalid as error:
             form.add(error)
             return self.show(version, form=form, status=400)
-        return self.back("history", _confirmation(made))
+        message, level = _confirmation(made)
+        if made.problems:
+            message = self.with_next_steps(message, self.found, version)
+        return self.back("history", message, level=level)
 
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
-        """Schedule it, expecting the version that is currently forecast to be live."""
+        """Schedule it, expecting the version that is currently forecast to be live.
+
+        Raises `Invalid` for a time and if the forecast says that this very version is live then.
+        """
         run_at = form.times.begin().run_at
+        expects = plan_of(self.found).live_at(run_at, self.found.active_id)
+        if expects == version.version_id and not form.ending:
+            raise Invalid.field("", "This version is live at that time already.", code="unchanged")
         return Schedules.current().create(
             self.kind.slug,
             self.resource_id,
             form.times,
             version_id=version.version_id,
-            expects=plan_of(self.found).live_at(run_at, self.found.active_id),
+            expects=expects,
             force=form.cleaned_data["force"],
             by=self.caller,
             **form.ending,
@@ -153,7 +164,8 @@ class ReleaseSchedulePage(WorkspacePage):
         except Conflict as error:  # it was just published
             form.add(Invalid.field("", error.message))
             return self.show(form, found, status=409)
-        return self.go(of_release(self.workspace_id, str(found.pk)), _confirmation(made))
+        message, level = _confirmation(made)
+        return self.go(of_release(self.workspace_id, str(found.pk)), message, level=level)
 
     def release(self, release_id: str) -> Release:
         """Return a release of this workspace; raises `NotFound`."""
@@ -187,6 +199,9 @@ def _choice(version: Snapshot) -> str:
     return f"{title_of(version)}: {message}" if message else title_of(version)
 
 
-def _confirmation(schedule: Schedule) -> str:
-    """Return the message about a new schedule; a strip on the next page shows its problems."""
-    return format_html("{} {}", will_happen(schedule), twice(schedule))
+def _confirmation(schedule: Schedule) -> tuple[str, int]:
+    """Return the message about a new schedule and its level; if it would fail, a warning that says why."""
+    judged([schedule])
+    level = messages.WARNING if schedule.problems else messages.SUCCESS
+    sentences = [will_happen(schedule), twice(schedule), *warnings_of(schedule)]
+    return format_html_join(" ", "{}", ([one] for one in sentences if one)), level

@@ -10,12 +10,15 @@ from django import forms
 from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studio.people import display_name
+from studio.people import display_name, reserved_names
+from studio.preferences.language import LANGUAGES
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
+from versioning.models.accounts import mixes_alphabets
 
 _FIELDS: Final = {
     "first_name": (gettext_lazy("First name"), "given-name"),
@@ -26,6 +29,10 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
 """The categories of characters that nobody sees, or that change the direction of the text behind them."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Those of them with which names in some scripts are spelt."""
+MAX_NAME: Final = 60
+"""The maximum length of a first or a last name, so that lines with names can be read."""
+_MARKS: Final = 3
+"""How many marks a letter carries at most: Vietnamese, Thai and Hebrew need so many."""
 
 
 @lru_cache
@@ -54,19 +61,42 @@ class NameForm(forms.Form):
             self.fields[name] = forms.CharField(
                 label=label,
                 required=False,
-                max_length=field.max_length,
+                max_length=min(field.max_length, MAX_NAME),
                 widget=forms.TextInput(attributes),
                 validators=[_check_readable],
             )
 
+    def clean(self) -> dict[str, Any]:
+        """Refuse what the studio calls the reader or the application."""
+        cleaned = super().clean() or {}
+        whole = " ".join(" ".join(filter(None, cleaned.values())).split())
+        if unicodedata.normalize("NFKC", whole).casefold() in _reserved_names():
+            self.add_error(name_fields()[0], _("The studio says this about somebody else."))
+        return cleaned
+
 
 def _check_readable(name: str) -> None:
-    """Raise `ValidationError` for a name that cannot be read, or that changes the text around it."""
+    """Raise `ValidationError` for a name that is no text to read, or that imitates another.
+
+    Such are names without letters, with characters that are invisible or change the text around them, with
+    heaps of marks, and words that mix alphabets whose letters look alike.
+    """
     is_readable = any(character.isalnum() for character in name)
-    if not is_readable or any(
-        unicodedata.category(one) in _INVISIBLE and one not in _JOINERS for one in name
-    ):
+    is_invisible = any(unicodedata.category(one) in _INVISIBLE and one not in _JOINERS for one in name)
+    kinds = "".join(unicodedata.category(one)[0] for one in unicodedata.normalize("NFD", name))
+    is_heaped = "M" * (_MARKS + 1) in kinds
+    if not is_readable or is_invisible or is_heaped or any(map(mixes_alphabets, name.split())):
         raise ValidationError(_("Use letters that everybody can read."))
+
+
+@lru_cache
+def _reserved_names() -> frozenset[str]:
+    """Return what the studio calls the reader and the application, in each of its languages."""
+    found: set[str] = set()
+    for language in LANGUAGES:
+        with translation.override(language):
+            found |= reserved_names()
+    return frozenset(found)
 
 
 class NamePage(StudioPage):

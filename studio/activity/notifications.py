@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from studio import extensions
-from studio.activity.lines import Line, lines_of
+from studio.activity.lines import lines_of
 from studio.auth import caller_of
 from studio.models import Preferences
 from studio.preferences.stored import preferences_of
@@ -16,6 +16,7 @@ from studio.views import StudioPage
 from studio.workspaces.names import names_of_several
 from versioning.conf import get_editor
 from versioning.editor import notifications
+from versioning.models import Event
 
 MOST: Final = 9
 """The largest number that the bell shows."""
@@ -28,10 +29,9 @@ def unread(request: HttpRequest) -> int:
     return notifications.unread(caller_of(request), get_editor().code, after=seen, limit=MOST + 1)
 
 
-def latest_news(request: HttpRequest, limit: int) -> list[Line]:
+def latest_news(request: HttpRequest, limit: int) -> list[Event]:
     """Return the latest events that concern the person, newest first."""
-    caller = caller_of(request)
-    return lines_of(list(notifications.news(caller, get_editor().code)[:limit]), caller)
+    return notifications.latest(caller_of(request), get_editor().code, limit)
 
 
 class NotificationsPage(StudioPage):
@@ -44,7 +44,7 @@ class NotificationsPage(StudioPage):
         """Show them, newest first; new ones are marked."""
         self.listen({})
         seen = preferences_of(request).seen_position
-        lines = latest_news(request, SHOWN)
+        lines = lines_of(latest_news(request, SHOWN), self.caller)
         is_seen = request.method == "GET" and "X-Live" not in request.headers
         if self.position != seen and is_seen:
             Preferences.objects.change(request.user.pk, seen_position=self.position)

@@ -5,7 +5,7 @@ For admins the same page is the audit log, because they also see members and key
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
 from studio.activity.forms import ActivityForm
-from studio.activity.lines import Line, lines_of
+from studio.activity.lines import lines_of
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
 from studio.workspaces.base import WorkspacePage
@@ -21,6 +21,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.events import Audience, types
 from versioning.domain.kinds import KINDS
 from versioning.editor import Editor
+from versioning.models import Event
 
 PER_PAGE: Final = 50
 MAX_DIGITS: Final = 18
@@ -28,9 +29,9 @@ END: Final = 10**MAX_DIGITS
 """A position after every event."""
 
 
-def latest(editor: Editor, caller: Caller, limit: int) -> list[Line]:
+def latest(editor: Editor, caller: Caller, limit: int) -> Sequence[Event]:
     """Return the latest events that the caller may see, newest first."""
-    return lines_of(editor.event.page(before=END, limit=limit, by=caller).events, caller)
+    return editor.event.page(before=END, limit=limit, by=caller).events
 
 
 class ActivityPage(StudioPage):

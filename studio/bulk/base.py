@@ -149,8 +149,8 @@ class ChosenPage(StudioPage, ABC):
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
         return self.page(
             self.ask_template,
-            title=self.question(len(offered)),
-            status=400 if error else 200,
+            title=self.question(len(offered)) if offered else _("Nothing can be done with these"),
+            status=400 if error else 200 if offered else 409,
             problems=reasons(error),
             forms=forms,
             is_divided=len(forms) > 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -62,6 +62,10 @@ class Sections:
     starred: Sequence[Line]
     starred_count: int
     """How many resources the person has starred and may read, up to one more than is shown."""
+
+    def without(self, addresses: Collection[str]) -> Sections:
+        """Return the same without those recent resources that the page links to already."""
+        return replace(self, recent=[line for line in self.recent if line.row.address not in addresses])
 
 
 def sections(waiting: Sequence[Key], opened: Sequence[Opened], newest: int, caller: Caller) -> Sections:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio import extensions
+from studio.activity.lines import lines_of
 from studio.activity.notifications import latest_news
 from studio.activity.views import latest
 from studio.home.introduction import introduction_of
@@ -36,6 +37,9 @@ class HomePage(StudioPage):
         caller, works = self.caller, any(kind.admin.has_add_permission(request) for kind in KINDS)
         catalogs = [kind.catalog(caller) for kind in KINDS]
         waiting = Waiting(catalogs, Whose.OTHERS, self.editor.cache) if works else None
+        news = latest_news(request, NEWS)
+        lines = lines_of([*news, *latest(self.editor, caller, SHOWN)], caller)
+        groups = extensions.for_you(caller)
         shown = sections(
             waiting.keys(0, WAITING) if waiting is not None else [],
             recently_opened(self.request),
@@ -46,12 +50,12 @@ class HomePage(StudioPage):
             "studio/home/home.html",
             title=_("Home"),
             counts={one.value: n for one, n in waiting.counts.items()} if waiting is not None else {},
-            groups=extensions.for_you(caller),
+            groups=groups,
             workspace_names=names_of_several(caller),
-            news=latest_news(request, NEWS),
+            news=lines[: len(news)],
             news_seen=preferences_of(request).seen_position,
-            sections=shown,
-            lines=latest(self.editor, caller, SHOWN),
+            sections=shown.without({task.address for group in groups for task in group.tasks}),
+            lines=lines[len(news) :],
             notices=extensions.notices(caller),
             introduction=introduction_of(caller),
             works=works,

@@ -128,6 +128,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             live=live,
             live_title=title_of(live) if live else "",
             is_live=version.version_id == resource.active_id,
+            goes_back=not resource.has_draft or resource.is_taken_down,
             is_latest=version.version_id == resource.latest_id,
             latest_title=title_of(resource.latest),
             before_title=title_of(live) if live else _("The code") if self.code_agent else _("Nothing live"),

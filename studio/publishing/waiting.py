@@ -56,6 +56,7 @@ class WaitingPage(StudioPage):
             groups=by_workspace(drafts, lambda draft: draft.resource.workspace_id, names),
             names_workspaces=len(names) > 1,
             may_publish=any(draft.may_publish for draft in drafts),
+            some_hindered=any(draft.hindrance for draft in drafts),
             publish_address=reverse("studio:publish_chosen"),
             further=extensions.chosen_actions(self.caller, ChosenOn.WAITING),
         )

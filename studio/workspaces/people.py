@@ -15,7 +15,7 @@ from django.urls import reverse
 from studio.limits import shortened
 from studio.views import StudioPage
 from studio.workspaces.roles import role_name
-from versioning.domain.access import LEAST_ROLE, Right, Role
+from versioning.domain.access import Right, roles_with
 from versioning.models import Membership
 from versioning.models.accounts import name_of
 from versioning.models.querysets import within
@@ -59,10 +59,7 @@ class PeoplePage(StudioPage):
     def _working_in(self, workspace_id: str) -> Any:
         """Return the memberships of those who may read drafts, as the person must be able to."""
         self.editor.workspace.find(workspace_id, right=Right.READ_DRAFTS, by=self.caller)
-        least = LEAST_ROLE[Right.READ_DRAFTS].rank
-        return Membership.objects.filter(
-            workspace=workspace_id, role__in=[role.value for role in Role if role.rank >= least]
-        )
+        return Membership.objects.filter(workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS))
 
     def _to_invite(self, workspace_id: str) -> Any:
         """Return the memberships elsewhere of people who are no members; only in workspaces in common."""

@@ -73,7 +73,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     assert cast.vera.post("/feedback", said).status == 201
     edgar = Window.of("edgar")
     page = edgar.get(rollout_page(AGENTS, made["id"]))
-    assert page.status == 200 and "Stop" not in page.text
+    assert page.status == 200 and "Stop" not in page.text and "In 95 of 100 cases" not in page.text
     for words in ("1 of 1: too few to tell", "0 of 1: too few to tell", "helpful", "<svg"):
         assert words in page.markup
     usage = edgar.get(page_of(AGENTS, "runs")).text
@@ -105,11 +105,17 @@ def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Ki
     kind.make(cast.alice, "fresh", autoPublish=False)
     paula = Window.of("paula")
     assert "Nothing is live" in paula.get(page_of(kind, "share", "fresh")).text
-    _, draft = with_draft(cast.alice, kind)
-    started(cast.paula, kind, arm(draft))
+    live, draft = with_draft(cast.alice, kind)
+    assert "everybody gets it already" in paula.get(page_of(kind, "share"), version=live).text
+    assert start(paula, kind, live).status == 409
+    started(cast.paula, kind, arm(draft), bucketBy="customer.id")
     assert "A rollout is already running here" in paula.get(page_of(kind, "share")).text
     assert start(paula, kind, draft).status == 409
     assert "is running" in paula.get(page_of(kind, "publish")).text
+    # The next form begins with the key of the last rollout.
+    kind.make(cast.alice, "next", autoPublish=True)
+    kind.save(cast.alice, "next", "two")
+    assert 'value="customer.id"' in paula.get(page_of(kind, "share", "next")).markup
 
 
 @pytest.mark.both_kinds

@@ -13,6 +13,7 @@ from tests.support.api import AGENTS, Api, Kind
 from tests.support.override_files import Folder, define
 from tests.support.people import give_role, key_of, person
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, read, reference, require_approvals, say
+from tests.support.rollouts import arm, started
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.models import Membership
@@ -166,6 +167,20 @@ def test_a_review_is_published_when_its_configuration_goes_live(cast: Cast, kind
     assert read(cast.edgar, review)["state"] == "published"
     kind.save(cast.edgar, text="three")
     assert ask(cast.edgar, kind)["baseVersionId"] is None
+
+
+def test_a_review_stays_open_while_its_version_runs_on_a_share(cast: Cast, kind: Kind) -> None:
+    require_approvals(1)
+    live = kind.make(cast.alice, autoPublish=False)["latestVersionId"]
+    approve(cast.paula, ask(cast.alice, kind))
+    kind.publish(cast.paula, "writer", live)
+    draft = kind.save(cast.edgar)["latestVersionId"]
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    rollout = started(cast.paula, kind, arm(draft, weight=500))
+    assert read(cast.edgar, review)["state"] == "approved"
+    assert cast.paula.post(f"/rollouts/{rollout['id']}/complete", {"arm": "new"}).status == 200
+    assert read(cast.edgar, review)["state"] == "published"
 
 
 def test_a_review_of_another_configuration_stays_open(cast: Cast, kind: Kind) -> None:

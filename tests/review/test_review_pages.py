@@ -79,8 +79,11 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     review = ask(cast.edgar, kind, reviewers=["paula"])
     paula, address = Window.of("paula"), review_page(kind, review)
     verdict = review_page(kind, review, "review_verdict")
+    silent = paula.post(verdict, version=draft, verdict="requestChanges", body=" ")
+    assert silent.status == 400 and "Say what should change." in silent.text
+    assert read(cast.edgar, review)["verdicts"] == []
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long")
-    assert sent.headers["Location"] == address
+    assert sent.headers["Location"] == f"{address}#review-title"
     seen = paula.get(address)
     assert "You asked for changes." in seen.text and "Changes requested" in seen.text
     assert "Needs one more approval. You asked for changes." in seen.text and "Too long" in seen.text
@@ -148,7 +151,8 @@ def test_every_page_about_a_draft_links_to_the_review(cast: Cast, kind: Kind, dr
     kind.save(cast.edgar, text="three")
     for page in (page_of(kind, "history"), page_of(kind, "compare"), editing):
         seen = edgar.get(page)
-        assert review_page(kind, review) in seen.links and "Review version 3 instead" in seen.text
+        assert review_page(kind, review) in seen.links
+        assert ("Review version 3 instead" in seen.text) is (page != editing)
     assert "Save and move the review" in edgar.get(editing).text
     assert edgar.get(asking).headers["Location"] == review_page(kind, review)
 
@@ -188,7 +192,8 @@ def test_drafts_in_lists_show_their_missing_approvals(cast: Cast, kind: Kind, dr
     waiting = alice.get("/studio/waiting/")
     assert "Needs one more approval." in waiting.text
     asked = alice.post("/studio/publish/", chosen=f"{reference(kind)['kind']}:writer:{draft}")
-    assert "Publish 0 drafts?" in asked.text and "Needs one more approval." in asked.text
+    assert asked.status == 409 and "Nothing can be done with these" in asked.text
+    assert "Needs one more approval." in asked.text
     approve(cast.paula, ask(cast.edgar, kind))
     assert "Needs one more" not in alice.get("/studio/waiting/").text
 

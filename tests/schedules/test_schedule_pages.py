@@ -96,6 +96,29 @@ def test_until_makes_a_pair_and_later_schedules_expect_its_versions(
     assert shown.count("As things stand it will fail") == 1
 
 
+def test_a_version_that_is_live_by_then_is_not_scheduled(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    paula = Window.of("paula")
+    refused = send(paula, kind, first, first)
+    assert refused.status == 400 and "This version is live at that time already." in refused.text
+    send(paula, kind, draft, first, local_time=local(24))
+    assert send(paula, kind, draft, first, local_time=local(48)).status == 400
+    # Something else is live by then.
+    assert send(paula, kind, first, first, local_time=local(48)).status == 302
+
+
+def test_scheduling_what_lacks_approvals_is_no_plain_success(
+    cast: Cast, kind: Kind, first: str, draft: str
+) -> None:
+    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    paula = Window.of("paula")
+    send(paula, kind, draft, first)
+    told = paula.get(page_of(kind, "history")).markup.partition('class="messages"')[2].partition("</div>")[0]
+    assert 'notice-warning"' in told and "As things stand it will fail." in told
+    assert f'href="{page_of(kind, "review_ask")}?version={draft}">Ask for review</a>' in told
+
+
 def test_a_form_with_an_outdated_live_version_is_shown_again(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:

@@ -14,7 +14,7 @@ from schedules.models import Schedule
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.people import give_role
-from tests.support.reviews import ask, require_approvals, say
+from tests.support.reviews import ask, reference, require_approvals, say
 from tests.support.window import Window, page_of
 
 HOME, BELL = "/studio/", "/studio/notifications/"
@@ -67,6 +67,26 @@ def test_requested_changes_come_first_with_who_asked_and_why(
     cast.edgar.patch(f"/reviews/{changed['id']}", {"versionId": "latest"})
     cast.edgar.patch(f"/reviews/{changed['id']}", {"state": "closed"})
     assert groups("edgar", page) == ["drafts"] and numbers("edgar") == {}
+
+
+@pytest.mark.parametrize("page", [HOME, BELL])
+def test_a_comment_waits_for_who_saved_the_newest_version_until_they_answer(
+    cast: Cast, kind: Kind, page: str
+) -> None:
+    version = kind.make(cast.edgar)["latestVersionId"]
+    about = {"resource": reference(kind), "versionId": version}
+    asked = cast.paula.post("/comments", {**about, "body": "Why so short?"}).body
+    told = group("edgar", "comments", page)
+    assert told.startswith("Comments for you · 1")
+    assert "Why so short? paula commented on version 1 just now" in told
+    assert "paula commented on version 1" in Window.of("edgar").get(BELL).text
+    for name in ("paula", "alice", "vera", "charlie"):  # who wrote it, who did nothing, who may not read it
+        assert group(name, "comments", page) == ""
+    cast.edgar.post("/comments", {**about, "body": "It is a draft.", "parent": asked["id"]})
+    assert group("edgar", "comments", page) == ""
+    assert "It is a draft. edgar commented on version 1" in group("paula", "comments", page)
+    assert cast.paula.patch(f"/comments/{asked['id']}", {"resolved": True}).status == 200
+    assert group("paula", "comments", page) == ""
 
 
 @pytest.mark.parametrize("page", [HOME, BELL])

@@ -67,6 +67,8 @@ def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: 
     kind = history
     kind.make(cast.alice, "other")
     window = Window.of("edgar")
+    assert "Writer" not in section("edgar", "recent")  # it is among their drafts, at the top
+    kind.publish(cast.alice, "writer", kind.versions(cast.alice)[0]["id"])
     assert re.findall(r"Writer .*? writer · (\w+)", section("edgar", "recent")) == ["edited"]
     for page in ("change", "history", "change"):
         window.get(page_of(kind, page, "other"))
@@ -123,7 +125,7 @@ def test_a_viewer_sees_live_versions_and_no_drafts_on_the_home_page(history: Kin
 
 
 def test_actions_on_a_deleted_resource_with_the_same_id_are_not_recent(cast: Cast, kind: Kind) -> None:
-    kind.make(cast.edgar)
+    kind.publish(cast.alice, "writer", kind.make(cast.edgar)["latestVersionId"])
     Window.of("paula").get(page_of(kind, "change"))
     assert "edited" in section("edgar", "recent") and "opened" in section("paula", "recent")
     assert cast.alice.delete(kind.url("writer"), if_match="*").status == 200
@@ -179,6 +181,33 @@ def test_an_unpublished_resource_waits_only_after_another_save(cast: Cast, kind:
     [line] = lines(paula.get(WAITING))
     assert "Version 2 , nothing is live at the moment" in line
     kind.save(cast.alice, text="best", autoPublish=True)
+    assert lines(paula.get(WAITING)) == []
+
+
+def test_a_version_replaced_by_an_older_one_does_not_wait(cast: Cast, kind: Kind) -> None:
+    first = kind.make(cast.alice, autoPublish=True)["latestVersionId"]
+    second = kind.save(cast.alice, text="worse", autoPublish=True)["latestVersionId"]
+    paula, history = Window.of("paula"), page_of(kind, "history")
+    asked = paula.get(page_of(kind, "publish"), version=first)
+    assert "This goes back to an older version. Version 2 stays in the history" in asked.text
+    kind.publish(cast.paula, "writer", first)
+    assert lines(paula.get(WAITING)) == []
+    listed = KINDS[kind].address("changelist")
+    assert "Writer" not in paula.get(listed, state="changed").text
+    seen = paula.get(history)
+    assert "Version 2 was live before, and nothing was saved since" in seen.text
+    assert page_of(kind, "discard") not in seen.links and "Unpublished" in seen.text
+    assert "goes back" not in paula.get(page_of(kind, "publish"), version=second).text
+    third = kind.save(cast.edgar, text="better")["latestVersionId"]
+    assert len(lines(paula.get(WAITING))) == 1
+    assert (
+        "Version 3 was saved after it, and stays a draft"
+        in paula.get(page_of(kind, "publish"), version=second).text
+    )
+    # Going back further, and the deletion of the draft, change nothing about that.
+    kind.publish(cast.paula, "writer", second)
+    kind.publish(cast.paula, "writer", first)
+    assert cast.alice.delete(kind.url("writer", "versions", third)).status == 200
     assert lines(paula.get(WAITING)) == []
 
 

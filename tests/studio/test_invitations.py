@@ -308,6 +308,7 @@ def test_a_refused_invitation_shows_the_reason_next_to_the_field(alice: Visitor)
         ("vera", "is already a member"),
         ("lena", "is already invited"),
         ("\uff4c\uff45\uff4e\uff41", "is already invited"),
+        ("Lena", "is already invited"),
         ("ALICE", "differs from the account alice in upper and lower case only"),
         ("Charlie", "differs from the account charlie in upper and lower case only"),
         ("\u0430lice", "mixes letters of alphabets that look alike"),

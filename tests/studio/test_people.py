@@ -138,7 +138,12 @@ def test_a_person_sets_their_name(cast: Cast, kind: Kind) -> None:
         "pau\u200bla",
         "a\u200fb",
         "---",
-        "a" * 151,
+        "a" * 61,
+        "p\u0430ula",
+        "a" + "\u0301" * 4,
+        "you",
+        "THE application",
+        "Die Anwendung",
         "a\x00b",
         "a\x07b",
         "a\u2028b",
@@ -149,6 +154,13 @@ def test_a_name_that_cannot_be_read_is_refused(cast: Cast, name: str) -> None:
     assert seen.status == 400
     assert 'class="error"' in seen.markup
     assert User.objects.get(username="edgar").first_name == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["Nguyễn", "\u05e9\u05c1\u05b8", "Иван Smith", "田中 Anna", "Zoë-Marie O'Hara"]
+)
+def test_names_of_all_scripts_are_accepted(cast: Cast, name: str) -> None:
+    assert Window.of("edgar").post(NAME_PAGE, first_name=name, last_name="").status == 302
 
 
 def test_the_messages_after_a_form_name_people(cast: Cast) -> None:

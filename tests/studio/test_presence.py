@@ -17,10 +17,11 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.factories import UserFactory
 from tests.support.forms import Person
-from tests.support.people import person
+from tests.support.people import give_role, person
 from tests.support.studio import words_of
 from tests.support.window import page_of
 from versioning.domain.access import Role
+from versioning.models import Membership
 
 pytestmark = pytest.mark.database
 
@@ -61,6 +62,19 @@ def test_people_who_may_save_see_who_else_has_the_page_open(writer: Kind) -> Non
     assert "paula has" not in words_of(Person("edgar").get(writer))  # it was closed minutes ago
 
 
+@pytest.mark.parametrize("loss", ["viewer", "none", "inactive"])
+def test_who_may_not_save_any_more_is_not_there(writer: Kind, loss: str) -> None:
+    opens("edgar", writer)
+    edgar = User.objects.filter(username="edgar")
+    if loss == "viewer":
+        give_role("edgar", "acme", Role.VIEWER)
+    elif loss == "none":
+        Membership.objects.filter(user__username="edgar").delete()
+    else:
+        edgar.update(is_active=False)
+    assert words_of(opens("paula", writer)) == ""
+
+
 def test_a_page_that_was_closed_and_opened_again_begins_anew(writer: Kind) -> None:
     opens("edgar", writer)
     pass_time(minutes=10)
@@ -99,7 +113,7 @@ def test_a_later_resource_with_the_same_id_has_other_people(cast: Cast, writer: 
 def test_of_many_people_the_first_are_named(cast: Cast, writer: Kind) -> None:
     opens("edgar", writer)
     row = Presence.objects.values("kind", "resource_id", "workspace_id", "since", "seen_at").get()
-    people = [UserFactory(username=f"person-{number}") for number in range(6)]
+    people = [UserFactory(username=f"person-{number}", roles={"acme": "editor"}) for number in range(6)]
     Presence.objects.bulk_create([Presence(user=person, **row) for person in people])
     said = words_of(opens("alice", writer))
     assert "person-3" in said and "person-4" not in said

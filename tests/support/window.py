@@ -37,7 +37,7 @@ class Seen:
     def rows(self) -> list[str]:
         """The rows of the table on the page, as text."""
         found = re.findall(r"<tr>(.*?)</tr>", self.markup, re.DOTALL)
-        return [_words(_ICON.sub("", row)) for row in found if "<th" not in row]
+        return [_words(_ICON.sub("", row)) for row in found if 'scope="col"' not in row]
 
     @property
     def links(self) -> list[str]:

@@ -72,6 +72,11 @@ class Action(StrEnum):
     """Accounts, by SCIM. No key may do this unless it says so."""
 
 
+def roles_with(right: Right) -> list[str]:
+    """Return the roles that have a right, by their stored values."""
+    return [role.value for role in Role if role.rank >= LEAST_ROLE[right].rank]
+
+
 class Via(StrEnum):
     """How a change was made, as the log records it."""
 

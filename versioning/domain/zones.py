@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from versioning.domain.errors import Invalid, Message
 
 UTC: Final = "UTC"
+_NOT_ZONES: Final = frozenset({"Factory", "localtime", "posixrules"})
+"""Files of the machine beside those of zones: what its own clock is set to, or that nothing was chosen."""
 MAX_NAME: Final = 64
 """The maximum length of a stored name."""
 
@@ -16,7 +18,7 @@ MAX_NAME: Final = 64
 @cache
 def known_zones() -> frozenset[str]:
     """Return the names of all time zones; finding them reads the files of the machine."""
-    return frozenset(available_timezones())
+    return frozenset(available_timezones()) - _NOT_ZONES
 
 
 @cache

@@ -80,7 +80,7 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
     """
     if not resource.has_draft:
         raise NotFound("There is no draft: what was saved last is live.")
-    if resource.is_taken_down:
+    if resource.is_taken_down and resource.active is None:
         raise NotFound("There is no draft: what was saved last was live until it was unpublished.")
     if resource.active is None or resource.published_at is None:
         return [resource.latest]

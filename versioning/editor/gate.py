@@ -40,7 +40,9 @@ class PublishRequest:
     version: Snapshot
     caller: Caller
     label: str | None = None
-    """The label that is about to release it; None if it becomes the active version."""
+    """The label that is about to release it; None if it becomes the active version, or `keeps_active`."""
+    keeps_active: bool = False
+    """Whether the active version stays, because only a part of the requests gets this one."""
     options: Options = field(default_factory=lambda: NO_OPTIONS)
     """The options that the caller has sent, by name; each check reads its own."""
     blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)

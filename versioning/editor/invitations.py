@@ -100,7 +100,7 @@ class Invitations:
                 raise Invalid.field("username", "is already a member: change the role in the list")
             if user is not None and not user.is_active:
                 raise Invalid.field("username", "belongs to an account that is switched off")
-            if workspace.invitations.pending().filter(username=name).exists():
+            if workspace.invitations.pending().filter(username__iexact=name).exists():
                 raise Invalid.field("username", "is already invited: make a new link in the list")
             invitation = Invitation(workspace=workspace, username=name, role=role, mail=_checked_mail(mail))
             return invitation, invitation.issue(by)

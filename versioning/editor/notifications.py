@@ -73,23 +73,35 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
 def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
     """Return how many of the `news` there are, counting to `limit`.
 
-    Every page calls this, so the statement is built only once for each caller.
+    Every page calls this.
     """
+    return len(_keys(caller, code, after, limit))
+
+
+def latest(caller: Caller, code: Registry, limit: int) -> list[Event]:
+    """Return the first ones of the `news`, newest first."""
+    keys = _keys(caller, code, 0, limit, "-position")
+    return list(Event.objects.filter(pk__in=keys).order_by("-position")) if keys else []
+
+
+def _keys(caller: Caller, code: Registry, after: int, limit: int, *order: str) -> list[Any]:
+    """Return the primary keys of `news`; the statement is built only once for each caller."""
 
     def compile_query() -> _Compiled:
         try:
-            return news(caller, code, after=_AFTER).values("pk").order_by()[:limit].query.sql_with_params()
+            found = news(caller, code, after=_AFTER).values("pk").order_by(*order)
+            return found[:limit].query.sql_with_params()
         except EmptyResultSet:
             return None
 
-    asked = caller.user_id, caller.username, caller.rights, limit
+    asked = caller.user_id, caller.username, caller.rights, limit, order
     compiled = _queries.get(caller, code, asked, compile_query)
     if compiled is None:
-        return 0
+        return []
     sql, params = compiled
     with prepared_cursor() as cursor:
         cursor.execute(sql, [after if one == _AFTER else one for one in params])
-        return len(cursor.fetchall())
+        return [row[0] for row in cursor.fetchall()]
 
 
 def register(rule: NotificationRule) -> None:

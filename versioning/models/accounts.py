@@ -89,7 +89,7 @@ def checked_new_name(username: str) -> str:
     model = get_user_model()
     name = model.normalize_username(username)
     problem = _problem_of(name)
-    if problem is None and len(_alphabets(name) & _CONFUSABLE_ALPHABETS) > 1:
+    if problem is None and mixes_alphabets(name):
         problem = Message("mixes letters of alphabets that look alike")
     if problem is None:
         field = model.USERNAME_FIELD
@@ -114,5 +114,7 @@ def _problem_of(username: str) -> str | None:
     return None
 
 
-def _alphabets(name: str) -> set[str]:
-    return {unicodedata.name(character, "").partition(" ")[0] for character in name if character.isalpha()}
+def mixes_alphabets(name: str) -> bool:
+    """Return whether a name mixes letters of alphabets that look alike, so that it could imitate another."""
+    alphabets = {unicodedata.name(one, "").partition(" ")[0] for one in name if one.isalpha()}
+    return len(alphabets & _CONFUSABLE_ALPHABETS) > 1

@@ -6,7 +6,7 @@ resource with its versions and their authors that takes ten times as long as the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
@@ -33,13 +33,12 @@ class _Key(str):
     __slots__ = ()
 
 
-class OneByKey(Generic[M]):
-    """`rows.get(pk=…)`, compiled: for rows found by a primary key, or another column, that is a text."""
+class _Compiled(Generic[M]):
+    """A compiled query for whole rows, with `_Key`s in the place of keys."""
 
-    def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
-        self._model: Any = rows.model
+    def __init__(self, rows: models.QuerySet[M]) -> None:
         self._alias = rows.db
-        compiler: Any = rows.filter(**{found_by: _Key()}).query.get_compiler(using=rows.db)
+        compiler: Any = rows.query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
         except EmptyResultSet:  # no row is readable, whatever the key
@@ -52,21 +51,35 @@ class OneByKey(Generic[M]):
         self._converters = [(place, *found) for place, found in converters.items()]
         self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
-    def get(self, *, pk: str) -> M:
-        """Return the row with this primary key; raises `DoesNotExist`."""
-        database = connections[self._alias]
-        row = None
-        if self._sql is not None:
-            with prepared_cursor() as cursor:
-                cursor.execute(self._sql, [pk if isinstance(one, _Key) else one for one in self._params])
-                row = cursor.fetchone()
-        if row is None:
-            raise self._model.DoesNotExist
-        values = _converted(row, self._converters, database)
+    def rows(self, keys: Sequence[str]) -> list[M]:
+        """Return the rows for these keys."""
+        if self._sql is None:
+            return []
+        with prepared_cursor() as cursor:
+            params = [keys[int(one)] if isinstance(one, _Key) else one for one in self._params]
+            cursor.execute(self._sql, params)
+            return [self._made(row) for row in cursor.fetchall()]
+
+    def _made(self, row: Sequence[Any]) -> M:
+        values = _converted(row, self._converters, connections[self._alias])
         found: M = self._object.of(self._alias, values)
         for name, place in self._annotations.items():
             setattr(found, name, values[place])
         return found
+
+
+class OneByKey(Generic[M]):
+    """`rows.get(pk=…)`, compiled: for rows found by a primary key, or another column, that is a text."""
+
+    def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
+        self._model: Any = rows.model
+        self._compiled = _Compiled(rows.filter(**{found_by: _Key(0)}))
+
+    def get(self, *, pk: str) -> M:
+        """Return the row with this primary key; raises `DoesNotExist`."""
+        for found in self._compiled.rows([pk]):
+            return found
+        raise self._model.DoesNotExist
 
 
 class _Object:
@@ -96,6 +109,34 @@ class _Object:
         return found
 
 
+def _in_parts(keys: Collection[str]) -> Iterator[list[str]]:
+    """Yield the keys in parts of few sizes, so that few statements serve any number; the last is padded."""
+    wanted = sorted(keys)
+    for first in range(0, len(wanted), MAX_KEYS):
+        part = wanted[first : first + MAX_KEYS]
+        size = 1 << (len(part) - 1).bit_length()
+        yield part + part[:1] * (size - len(part))
+
+
+class RowsByKeys(Generic[M]):
+    """`rows.filter(pk__in=…)`, compiled: for rows whose primary key is a text."""
+
+    def __init__(self, rows: models.QuerySet[M]) -> None:
+        self._rows = rows.order_by()
+        self._compiled: dict[int, _Compiled[M]] = {}
+
+    def get(self, keys: Collection[str]) -> list[M]:
+        """Return the rows with these keys, unordered."""
+        return [row for part in _in_parts(keys) for row in self._of(len(part)).rows(part)]
+
+    def _of(self, size: int) -> _Compiled[M]:
+        compiled = self._compiled.get(size)
+        if compiled is None:
+            rows = self._rows.filter(pk__in=[_Key(number) for number in range(size)])
+            compiled = self._compiled.setdefault(size, _Compiled(rows))
+        return compiled
+
+
 class ValuesByKeys:
     """`rows.filter(pk__in=…)`, compiled: for values of rows whose primary key is a text."""
 
@@ -105,20 +146,14 @@ class ValuesByKeys:
 
     def get(self, keys: Collection[str]) -> list[tuple[Any, ...]]:
         """Return the values of the rows with these keys, unordered."""
-        wanted = sorted(keys)
-        found: list[tuple[Any, ...]] = []
-        for first in range(0, len(wanted), MAX_KEYS):
-            found += self._some(wanted[first : first + MAX_KEYS])
-        return found
+        return [row for part in _in_parts(keys) for row in self._some(part)]
 
     def _some(self, keys: list[str]) -> list[tuple[Any, ...]]:
-        size = 1 << (len(keys) - 1).bit_length()  # a few statements serve any number of keys
-        sql, params, converters = self._compiled.get(size) or self._compile(size)
+        sql, params, converters = self._compiled.get(len(keys)) or self._compile(len(keys))
         if sql is None:
             return []
-        padded = keys + keys[:1] * (size - len(keys))
         with prepared_cursor() as cursor:
-            cursor.execute(sql, [padded[int(one)] if isinstance(one, _Key) else one for one in params])
+            cursor.execute(sql, [keys[int(one)] if isinstance(one, _Key) else one for one in params])
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         if not converters:
             return rows
@@ -155,7 +190,7 @@ class QueriesForCallers(Generic[Q]):
         return held[1]
 
 
-def _converted(row: tuple[Any, ...], converters: list[Any], database: Any) -> tuple[Any, ...]:
+def _converted(row: Sequence[Any], converters: list[Any], database: Any) -> tuple[Any, ...]:
     values = list(row)
     for place, functions, expression in converters:
         for convert in functions:

@@ -68,9 +68,10 @@ class VersionedResource(models.Model):
     was_ever_published = models.BooleanField(default=False, db_default=False, editable=False)
     """Whether the active pointer was ever set: distinguishes unpublished from never published."""
     unpublished_version_id = models.UUIDField(null=True, default=None, editable=False)
-    """The version that was live until the resource was unpublished; null while one is live, or none was.
+    """The version that was live until the resource was unpublished, or an older version was published again.
 
-    Null, too, where it was unpublished before this was stored and the log does not know what.
+    Null while the newest version is live, and where none was. Null, too, where this happened before it was
+    stored and the log does not know what.
     """
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -184,8 +185,8 @@ class VersionedResource(models.Model):
 
     @property
     def is_taken_down(self) -> bool:
-        """Whether it was unpublished, and no version to publish was saved since."""
-        return self.active_id is None and self.latest_id == str(self.unpublished_version_id)
+        """Whether the newest version was live until it was unpublished or replaced by an older one."""
+        return self.has_draft and self.latest_id == str(self.unpublished_version_id)
 
     @property
     def repeats_live(self) -> bool:
@@ -293,7 +294,10 @@ class VersionedResource(models.Model):
 
     def activate(self, version_id: UUID | None, *, by_id: int | None) -> None:
         """Set the version that is served, or none; the row must be locked."""
-        self.unpublished_version_id = self.active_version_id if version_id is None else None
+        if version_id == self.latest_version_id:
+            self.unpublished_version_id = None
+        elif version_id != self.active_version_id and not self.is_taken_down:
+            self.unpublished_version_id = self.active_version_id
         self.active_version_id = version_id
         self.published_at = timezone.now() if version_id is not None else None
         self.published_by_id = by_id if version_id is not None else None

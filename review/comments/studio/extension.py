@@ -9,6 +9,7 @@ from django.db.models import Count
 from django.urls import URLPattern, path
 from django.utils.translation import ngettext
 
+from review.comments.studio.for_you import for_you
 from review.comments.studio.panels import panels
 from review.comments.studio.views import CommentPage, CommentsPage
 from review.models import Comment
@@ -74,5 +75,6 @@ STUDIO: Final = Extension(
     resource_urls="review.comments.studio.extension.resource_urls",
     panels=panels,
     links=_open_comments,
+    for_you=for_you,
     event_address=_of_event,
 )

@@ -75,6 +75,18 @@ addEventListener("beforeunload", (event) => {
   if (typedIn(document).length) event.preventDefault();
 });
 
+// Whoever unfolds a form is about to write, and sends it as a save is sent.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.open && target.matches?.("details.comment-more") && target.contains(document.activeElement)) target.querySelector("textarea")?.focus();
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest?.("[data-comment-form]");
+  if (!form || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+  event.preventDefault();
+  form.requestSubmit(form.querySelector("button[type=submit]"));
+});
+
 // What a comment is about.
 
 const button = document.createElement("button");

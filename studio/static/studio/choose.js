@@ -9,7 +9,8 @@ for (const form of document.querySelectorAll("form[data-choose]")) {
   const find = (selector) => (form.querySelector(selector) ? form : document).querySelectorAll(selector);
   const of = (all) => {
     const part = all.closest("[data-choose-part]");
-    return part ? boxes().filter((box) => part.contains(box)) : boxes();
+    const own = part ? boxes().filter((box) => part.contains(box)) : boxes();
+    return all.dataset.chooseAll === "free" ? own.filter((box) => !("hindered" in box.dataset)) : own;
   };
   const show = () => {
     for (const all of find("[data-choose-all]")) {

@@ -1,15 +1,18 @@
 // A preview that follows what is typed: the newest answer counts, and nothing flickers while one waits for it.
 
+import { lost } from "./connection.js";
 import { parsed, renewChangedFields, renewFields } from "./context-form.js";
 
 const { gettext, interpolate } = window;
 const LEAST = 300;
+const FORBIDDEN = 403;
 
 // `ask(action, signal)` fetches what is to be shown; `form` holds the context.
 export function livePreview(form, ask) {
   const result = document.getElementById("preview-result");
   const status = document.getElementById("preview-status");
   let timer = null;
+  let isMissing = false; // because there was no answer
   let asking = null;
   let took = 0;
 
@@ -20,12 +23,14 @@ export function livePreview(form, ask) {
     asking = mine;
     result.setAttribute("aria-busy", "true");
     const began = performance.now();
+    isMissing = false;
     try {
-      const answer = await ask(action, mine.signal);
+      const answer = await ask(action, mine.signal).catch((error) => { throw mine.signal.aborted ? error : unanswered(); });
       // Whoever is not signed in any more is led to where one signs in.
-      if (answer.redirected) throw new Error(gettext("You are not signed in any more. Sign in in another tab, and try again."));
+      if (answer.redirected) throw missing(gettext("you are signed out."));
+      if (answer.status === FORBIDDEN) throw new Error(gettext("you may not see it any more."));
       if (![200, 400, 409].includes(answer.status)) {
-        throw new Error(interpolate(gettext("The server answers %(status)s."), { status: answer.status }, true));
+        throw new Error(interpolate(gettext("the server answers %(status)s."), { status: answer.status }, true));
       }
       const fresh = parsed(await answer.text());
       took = performance.now() - began;
@@ -39,6 +44,19 @@ export function livePreview(form, ask) {
     }
     if (asking === mine) result.removeAttribute("aria-busy");
   }
+
+  // What is asked for again as soon as there may be an answer.
+  function missing(text) {
+    isMissing = true;
+    return new Error(text);
+  }
+
+  function unanswered() {
+    lost();
+    return missing(gettext("the service does not answer."));
+  }
+
+  for (const back of ["studio:answers", "studio:signed-in"]) document.addEventListener(back, () => { if (isMissing) show(); });
 
   function put(fresh) {
     const [refused, assembled] = ["[data-refused]", "[data-assembled]"].map((part) => fresh.querySelector(part));

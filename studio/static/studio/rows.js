@@ -21,7 +21,7 @@ function fit(row) {
   }
 }
 
-// The menu is called like the page itself if that is in it, and says how much waits there.
+// The menu is called like the page itself if that is in it, and says how much waits there; else, in all of it.
 function tell(menu, list) {
   const summary = menu.querySelector("summary");
   const title = summary.querySelector("[data-title]");
@@ -30,7 +30,7 @@ function tell(menu, list) {
   title.textContent = current ? current.firstChild.textContent.trim() : title.dataset.title;
   if (current) summary.setAttribute("aria-current", "page");
   else summary.removeAttribute("aria-current");
-  const counts = [...list.querySelectorAll(".tab-count")].map((count) => Number(count.textContent));
+  const counts = [...(current ?? list).querySelectorAll(".tab-count")].map((count) => Number(count.textContent));
   const waiting = counts.reduce((sum, count) => sum + count, 0);
   number.textContent = waiting;
   number.hidden = waiting === 0;

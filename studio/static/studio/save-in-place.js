@@ -11,6 +11,7 @@ const form = document.getElementById("edit-form");
 const state = document.querySelector("[data-saved-state]");
 const PATIENCE = 60_000; // a long prompt on a slow line
 const AWAY = 500;
+const FORBIDDEN = 403;
 
 let isSaving = false;
 let isLeaving = false; // to a page that answers the form
@@ -39,6 +40,7 @@ async function save(submitter) {
   if (answer.ok && told) saved(told, sent);
   else if (told?.conflict) toPage(submitter);
   else if (told?.errors) refused(told);
+  else if (told?.problems && answer.status === FORBIDDEN) forbidden(told.problems);
   else throw new Error(told?.problems?.join(" ") ?? unexpected(answer));
 }
 
@@ -65,6 +67,16 @@ function notSaved(text, submitter) {
   again.addEventListener("click", () => form.requestSubmit(submitter?.isConnected ? submitter : null));
   words.append(again);
   said = [put("error", [words])];
+  stays();
+}
+
+// Their rights have changed: saving again would not help, but the text is theirs.
+function forbidden(problems) {
+  const rescue = gettext("What you typed is still on this page, and kept in this browser: copy what you need before you leave.");
+  const lines = [...problems, rescue].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
+  const text = document.createElement("div");
+  text.append(...lines);
+  said = [put("error", [text])];
   stays();
 }
 

@@ -70,7 +70,7 @@ async function renewed(action) {
 async function contextFilledIn() {
   const read = await ask("read");
   if (read.ok && !read.redirected) return (await read.json()).context;
-  if (read.status !== 400) throw new Error(gettext("You are not signed in any more. Sign in in another tab, and try again."));
+  if (read.status !== 400) throw new Error(gettext("You are signed out. Sign in again, for example in another tab, and try again."));
   renewFields(contextForm, parsed(await read.text()));
   contextForm.querySelector("[aria-invalid=true]")?.focus();
   return null;

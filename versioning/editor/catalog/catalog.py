@@ -23,11 +23,15 @@ from versioning.editor.catalog.filters import Wanted
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
+from versioning.models.compiled_queries import QueriesForCallers, RowsByKeys
 from versioning.models.querysets import VersionedQuerySet
 
 NAME: Final = "name"
 """The order by the names that the caller sees."""
 _TEXTS = ("config_json", "search_text")
+_DEAR: Final = ("q", "author", "state", "waiting")
+"""The filters that look at the versions of every row."""
+_QUERIES: Final[QueriesForCallers[RowsByKeys[Any]]] = QueriesForCallers()
 
 
 class Catalog:
@@ -101,9 +105,15 @@ class Catalog:
         if not ids:
             return []
         possible = [one for one in ids if valid_ids.problem(one) is None]
-        resources = list(self.rows.filter(pk__in=possible).order_by())
+        resources = self.rows_by_keys(possible)
         resources += [one for one in self.collection.unstored(by=self.caller) if one.pk in ids]
         return [(resource, self._entry(resource)) for resource in resources]
+
+    def rows_by_keys(self, ids: AnyCollection[str]) -> list[Any]:
+        """Return the `rows` with these ids, unordered, by a compiled query."""
+        asked = ("catalog", self.collection.kind.slug)
+        compiled = _QUERIES.get(self.caller, self.collection.code, asked, lambda: RowsByKeys(self.rows))
+        return compiled.get(ids)
 
     def _entry(self, resource: VersionedResource, labels: Sequence[str] = ()) -> Entry:
         code = self.in_code.get(resource.pk) if resource.workspace_id == self.home else None
@@ -157,7 +167,7 @@ class Found(Sequence[Entry]):
         self._rows = rows
         """The rows to count, without the versions that only the order by name needs."""
         self._ids: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
-        if wanted.get("q") or wanted.get("author"):
+        if any(wanted.get(name) for name in _DEAR):
             # Evaluated once, so that neither the count nor a slice searches the versions again.
             self._ids = list(self._ids)
 
@@ -170,7 +180,9 @@ class Found(Sequence[Entry]):
         skipped = len(self._in_code)
         ids = self._ids_between(max(start - skipped, 0), max(stop - skipped, 0))
         # Query again without the filter: the content must be readable for the caller now.
-        return [*self._in_code[part], *self._catalog.entries(in_order(self._catalog.stored(), ids))]
+        by_id = {row.pk: row for row in self._catalog.rows_by_keys(ids)}
+        rows = [by_id[pk] for pk in ids if pk in by_id]
+        return [*self._in_code[part], *self._catalog.entries(rows)]
 
     @cached_property
     def _count(self) -> int:

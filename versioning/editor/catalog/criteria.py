@@ -183,7 +183,7 @@ def _waits(rows: Rows) -> Q:
     versions = rows.model.version_model.objects.order_by()
     newest = versions.filter(pk=OuterRef(OuterRef("latest_version_id"))).values("digest")
     same = versions.filter(pk=OuterRef("active_version_id"), digest=Subquery(newest))
-    is_taken_down = Q(active_version__isnull=True, unpublished_version_id=F("latest_version_id"))
+    is_taken_down = Q(unpublished_version_id=F("latest_version_id"))
     return ~NEWEST_IS_LIVE & ~is_taken_down & ~Q(Exists(same))
 
 
