@@ -19,7 +19,7 @@ from editor_client.records import snapshot_names
 from editor_client.result import camel
 
 from tests.support.service import ROOT, Service
-from tests.support.wheels import install, wheel_of
+from tests.support.wheels import installed, wheel_of
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
@@ -67,10 +67,9 @@ def wheel() -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+def run() -> Callable[..., str]:
     """Run a program where the wheel is installed and nothing can be imported but it, and httpx."""
-    site_packages = tmp_path_factory.mktemp("site-packages")
-    install(site_packages, wheel)
+    site_packages = installed("editor-client")
     environment = {**os.environ, "PYTHONPATH": str(site_packages)}
 
     def run(program: str, *arguments: str) -> str:

@@ -144,6 +144,14 @@ def test_publishing_accepts_no_other_options(cast: Cast, kind: Kind, draft: str)
         assert (answer.status, answer.fields) == (400, [name])
 
 
+def test_unpublishing_and_deleting_accept_no_option_of_publishing(cast: Cast, kind: Kind, draft: str) -> None:
+    for answer in (
+        cast.alice.post(kind.url("writer", "unpublish"), {"bypassReview": {"reason": "x"}}),
+        cast.alice.request("DELETE", kind.url("writer"), query={"bypassReview": "true"}),
+    ):
+        assert (answer.status, answer.fields) == (400, ["bypassReview"])
+
+
 def test_no_way_to_publish_in_python_works_without_the_approval(cast: Cast, kind: Kind, draft: str) -> None:
     for door in IN_PYTHON:
         with undone():

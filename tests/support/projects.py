@@ -15,7 +15,7 @@ from tests.support import fork_server
 from tests.support.pages import commands
 from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT
-from tests.support.wheels import install, wheel_of
+from tests.support.wheels import installed
 
 PAGE = ROOT / "docs/embedding.md"
 OURS = {"DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
@@ -57,11 +57,10 @@ class Project:
 
 def fresh_project(tmp_path: Path) -> Project:
     """Install the wheels, and make a project called `shop`."""
-    site_packages, folder = tmp_path / "site-packages", tmp_path / "project"
-    install(site_packages, wheel_of("editor-client"), wheel_of("editor-server"))
+    folder = tmp_path / "project"
     folder.mkdir()
     environment = {name: value for name, value in os.environ.items() if name not in OURS}
-    made = Project(folder, environment | {"PYTHONPATH": str(site_packages)})
+    made = Project(folder, environment | {"PYTHONPATH": str(installed("editor-client", "editor-server"))})
     made.run("-m", "django", "startproject", "shop", ".")
     return made
 

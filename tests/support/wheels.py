@@ -41,9 +41,13 @@ def _build(distribution: str, folder: Path) -> None:
     _pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder), str(copy))
 
 
-def install(site_packages: Path, *wheels: Path) -> None:
-    """Install wheels, without their dependencies, into a folder for `PYTHONPATH`."""
-    _pip("install", "--target", str(site_packages), *map(str, wheels))
+def installed(*distributions: str) -> Path:
+    """Return a folder for `PYTHONPATH` with the wheels, which all tests of a run share."""
+    wheels = map(str, map(wheel_of, distributions))
+    with once_in_a_run(f"installed-{len(distributions)}") as (folder, is_first):
+        if is_first:
+            _pip("install", "--target", str(folder / "site-packages"), *wheels)
+        return folder / "site-packages"
 
 
 def _pip(command: str, *arguments: str) -> None:
