@@ -13,7 +13,7 @@ from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.browser.test_unsaved import copies
 from tests.support.api import AGENTS
 from tests.support.remote import connected
-from tests.support.service import running_service
+from tests.support.service import Service, running_service
 from tests.support.studio_cast import PASSWORD, make_cast
 
 __all__ = ["made"]
@@ -165,12 +165,39 @@ def test_a_banner_says_that_one_is_offline_until_one_is_back(
     page.get_by_role("button", name="Save draft").click()
     again = page.get_by_role("button", name="Save again")
     expect(again).to_be_visible()
+    preview = page.locator("#preview-status")
+    expect(preview).to_have_text("There is no preview: the service does not answer.")
     context.set_offline(False)
     expect(banner).to_have_count(0)
+    expect(preview).to_have_text("The preview is up to date.")
     again.click()
     expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     assert draft(api_of, made)["instructions"] == "Typed in a tunnel."
     context.close()
+
+
+ROLE = """
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+get_editor().workspace.set_role("acme", "edgar", Role("{role}"))
+"""
+
+
+def test_who_may_no_longer_save_is_told_so_and_keeps_the_text(
+    enter: Enter, studio_service: Service, made: str
+) -> None:
+    page = edit(enter, "edgar", made)
+    text_of(page).fill("Typed as an editor.")
+    studio_service.manage("shell", "--no-imports", "-c", ROLE.format(role="viewer"))
+    try:
+        page.get_by_role("button", name="Save draft").click()
+        told = page.locator(".messages")
+        expect(told).to_contain_text("You may not save drafts in the workspace 'acme'.")
+        expect(told).to_contain_text("What you typed is still on this page")
+        expect(page.get_by_role("button", name="Save again")).to_have_count(0)
+        expect(control(page)).to_have_value("Typed as an editor.")
+    finally:
+        studio_service.manage("shell", "--no-imports", "-c", ROLE.format(role="editor"))
 
 
 def test_a_save_whose_answer_was_lost_makes_no_second_version(

@@ -191,6 +191,7 @@ def test_drafts_in_lists_show_their_missing_approvals(cast: Cast, kind: Kind, dr
     alice = Window.of("alice")
     waiting = alice.get("/studio/waiting/")
     assert "Needs one more approval." in waiting.text
+    assert "data-hindered" in waiting.markup and "All that can be published" in waiting.text
     asked = alice.post("/studio/publish/", chosen=f"{reference(kind)['kind']}:writer:{draft}")
     assert asked.status == 409 and "Nothing can be done with these" in asked.text
     assert "Needs one more approval." in asked.text

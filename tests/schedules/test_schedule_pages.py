@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from schedules.models import Schedule
+from schedules.studio.calendar import Day
 from schedules.studio.presets import presets
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, reference, run, scheduled
@@ -219,6 +221,13 @@ def test_the_calendar_shows_planned_and_past_events(cast: Cast, kind: Kind, draf
         assert shown.count("version 2") == (1 if f"{timezone.now() + 30 * HOUR:%Y-%m}" != month else 2)
     assert done["state"] == "done"
     assert edgar.get(CALENDAR, month="2026-13").status == 200
+
+
+def test_the_grid_shows_fewer_entries_of_days_that_are_over() -> None:
+    entries: list[Any] = ["entry"] * 6
+    for is_past, shown, others in ((False, 5, 1), (True, 2, 4)):
+        day = Day(date=datetime.date(2026, 5, 4), entries=entries, is_past=is_past)
+        assert (len(day.first_entries), day.others) == (shown, others)
 
 
 def test_the_days_of_the_calendar_are_those_of_the_zone_of_the_page(
