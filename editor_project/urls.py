@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.conf import settings
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -12,6 +13,7 @@ from versioning.api import errors, health
 
 urlpatterns = [
     path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls")),
+    *([path("scim/v2/", include("company.directory.urls"))] if apps.is_installed("company") else ()),
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("studio/", site.urls),
