@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "schedules",
     "experiments",
     "company",
+    "evaluation",
 ]
 
 MIDDLEWARE = [

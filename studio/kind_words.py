@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+    from versioning.domain.config import Config
     from versioning.domain.kinds import ResourceKind
 
 
@@ -24,8 +25,23 @@ class FieldWords:
 
     title: StrOrPromise
     help: StrOrPromise = ""
+    options: Mapping[str, StrOrPromise] = field(default_factory=dict)
+    """The values of a `choice`, each in words."""
     control: str = "json"
-    """How it is typed: `line`, `text` or `json`; the fields of agents and blocks have their own controls."""
+    """How it is typed: `line`, `text`, `choice`, `json`, or `settings`, JSON among the main fields.
+
+    The fields of agents and blocks have their own controls.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstChoice:
+    """What is chosen where one is made, instead of a text to begin with."""
+
+    field: str
+    """The field of the snapshot, whose words have options."""
+    begins: Callable[[str], Config]
+    """Returns the other fields with which a new one begins, by the chosen value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +71,9 @@ class KindWords:
     beginning: StrOrPromise = ""
     """The introduction of an empty list, above an example."""
     example: StrOrPromise = ""
+    first_choice: FirstChoice | None = None
     fields: Mapping[str, FieldWords] = field(default_factory=dict)
-    """The words of the fields that only this kind has, in reading order."""
+    """The words of the fields that only this kind has, or calls otherwise, in reading order."""
 
     @classmethod
     def plain(cls, kind: ResourceKind, fields: Mapping[str, FieldWords] | None = None) -> KindWords:

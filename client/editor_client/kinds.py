@@ -7,11 +7,14 @@ from typing import Any
 from editor_client.stored import Kind
 from editor_client.stored_agents import AGENTS, StoredAgentMethods
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS, StoredPromptBlockMethods
+from editor_client.stored_scorers import SCORERS, StoredScorerMethods
 
-KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {kind.segment: kind for kind in (PROMPT_BLOCKS, AGENTS)}
+KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {
+    kind.segment: kind for kind in (SCORERS, PROMPT_BLOCKS, AGENTS)
+}
 """By their segment in URLs. Referenced kinds come first, so that they are published before others."""
 SEGMENTS = {kind.slug: kind.segment for kind in KINDS.values()}
 
 
-class StoredMethods(StoredAgentMethods, StoredPromptBlockMethods):
+class StoredMethods(StoredAgentMethods, StoredPromptBlockMethods, StoredScorerMethods):
     """The methods of a client for stored resources."""

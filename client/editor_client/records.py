@@ -12,18 +12,17 @@ from editor_client.pages import Ordering
 from editor_client.result import CachedResult, Notice, Result, Success, members
 
 Status = Literal["published", "draft"]
-ResourceKind = Literal["agent", "promptBlock"]
+ResourceKind = Literal["agent", "promptBlock", "scorer"]
 """The kinds of resource, as the API names them."""
 Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SharedFields(Result):
+class NamedFields(Result):
     """The fields that snapshots of all kinds have; None for one that is not set."""
 
     name: str | None = None
     description: str | None = None
-    request_context_schema: Mapping[str, Any] | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -31,11 +30,23 @@ class SharedFields(Result):
         return {name: self.raw[name] for name in snapshot_names(type(self)) if name in self.raw}
 
 
-class SharedArguments(TypedDict, total=False):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedFields(NamedFields):
+    """The fields of what is evaluated in a request context."""
+
+    request_context_schema: Mapping[str, Any] | None = None
+
+
+class NamedArguments(TypedDict, total=False):
     """The snapshot fields that all kinds accept; None clears a field."""
 
     name: str
     description: str | None
+
+
+class SharedArguments(NamedArguments, total=False):
+    """The snapshot fields of what is evaluated in a request context."""
+
     request_context_schema: Object | None
 
 
@@ -189,5 +200,6 @@ class Filters(Ordering, total=False):
 @lru_cache
 def snapshot_names(result: type[Result]) -> tuple[str, ...]:
     """Return the JSON names of the snapshot fields that a result has."""
-    kind = next(one for one in result.__mro__ if SharedFields in one.__bases__)
+    bases = {NamedFields, SharedFields}
+    kind = next(one for one in result.__mro__ if bases.intersection(one.__bases__))
     return tuple(member.json_name for member in members(kind))

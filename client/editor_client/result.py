@@ -101,7 +101,12 @@ def members(result: type[Result]) -> tuple[Member, ...]:
     """Return the members of a result, without those that the client itself adds."""
     kinds = get_type_hints(result)
     return tuple(
-        Member(one.name, camel(one.name), _reader(kinds[one.name]), _is_required(one))
+        Member(
+            one.name,
+            one.metadata.get("json_name", camel(one.name)),
+            _reader(kinds[one.name]),
+            _is_required(one),
+        )
         for one in fields(result)
         if "own" not in one.metadata
     )

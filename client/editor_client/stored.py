@@ -53,13 +53,15 @@ class Kind(Generic[R, A, V, L, C]):
     segment: str
     """The segment in URLs."""
     text: str
-    """The snapshot field that a new resource needs in addition to the name."""
+    """The snapshot field with the text, which is searched."""
     record: type[R]
     page: type[A]
     """A page of the list of resources."""
     version: type[V]
     versions: type[L]
     comparison: type[C]
+    needs: str = ""
+    """The snapshot field that a new resource needs in addition to the name, if it is not the text."""
 
     @property
     def names(self) -> tuple[str, ...]:

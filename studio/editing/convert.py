@@ -32,7 +32,7 @@ class ConvertPage(EditablePage):
         self.require(Right.SAVE)
         name, before, mode = (request.GET.get(part, "") for part in ("field", "from", "to"))
         controls = controls_of(request.POST)
-        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent)
+        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)
         if mode not in MODES.get(name, ()) or name not in {view.name for view in form.first}:
             raise NotFound
         try:
@@ -42,7 +42,7 @@ class ConvertPage(EditablePage):
             controls.children[name] = rewritten(name, value, mode)
         except Invalid as error:
             return HttpResponse(_sentence(mode, error.issues), status=400, content_type="text/plain")
-        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent)
+        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)
         return TemplateResponse(
             request,
             "studio/editing/converted.html",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.wording import IN_CODE, WITHHELD, Words, words_of
+from studio.kind_words import FieldWords
 from studio.limits import shortened
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Issue
@@ -96,9 +98,19 @@ class EditForm:
         return any(view.control.errors for view in self.more)
 
     @classmethod
-    def of(cls, names: Sequence[str], controls: Input, config: Config, code: CodeAgent | None) -> EditForm:
-        """Return the form with these controls; `config` is the configuration that they began with."""
-        views = [_field(name, controls, config) for name in names]
+    def of(
+        cls,
+        names: Sequence[str],
+        controls: Input,
+        config: Config,
+        code: CodeAgent | None,
+        words: Mapping[str, FieldWords] = MappingProxyType({}),
+    ) -> EditForm:
+        """Return the form with these controls; `config` is the configuration that they began with.
+
+        `words` are those of the kind.
+        """
+        views = [_field(name, controls, config, words=words) for name in names]
         unapplied = []
         if code is not None:
             base, free = code_config(code), changeable(code)
@@ -127,10 +139,18 @@ class EditForm:
         )
 
 
-def _field(name: str, controls: Input, config: Config, *, in_code: Any = None, locked: str = "") -> FieldView:
+def _field(
+    name: str,
+    controls: Input,
+    config: Config,
+    *,
+    in_code: Any = None,
+    locked: str = "",
+    words: Mapping[str, FieldWords] = MappingProxyType({}),
+) -> FieldView:
     return FieldView(
         name=name,
-        words=words_of(name),
+        words=words_of(name, words),
         control=controls.child(name),
         locked=locked,
         in_code=_as_text(in_code),

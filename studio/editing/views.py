@@ -103,7 +103,7 @@ class EditPage(EditablePage):
     def _to_read(self) -> HttpResponse:
         """Return the live version as a read-only page, for people who may not change it."""
         read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
-        text_title, title = words_of(self.kind.text_field).title, self.summary.name
+        text_title, title = words_of(self.kind.text_field, self.kind.words.fields).title, self.summary.name
         return self.page(
             "studio/editing/view.html", title=title, version=self.base, read=read, text_title=text_title
         )
@@ -237,7 +237,9 @@ class EditPage(EditablePage):
             "studio/editing/edit.html",
             title=self.summary.name,
             status=status,
-            form=EditForm.of(self.schema.names, controls, self.config, self.code_agent),
+            form=EditForm.of(
+                self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields
+            ),
             controls=controls,
             version=self.base,
             panels=self.panels("edit", self.base, self.schema.names),

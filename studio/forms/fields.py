@@ -104,7 +104,10 @@ _OWN_CONTROLS = {
 }
 
 
-_OF_KINDS = {"line": OPTIONAL_TEXT, "text": OPTIONAL_TEXT, "json": JSON}
+_OF_KINDS = {
+    **dict.fromkeys(("line", "text", "choice"), OPTIONAL_TEXT),
+    **dict.fromkeys(("json", "settings"), JSON),
+}
 """The controls that a kind can choose for its own field."""
 
 
@@ -121,7 +124,7 @@ def field_for(name: str) -> FormField:
 
 
 def control_of(name: str) -> str:
-    """Return the control that the words of a kind choose for a field: `line`, `text` or `json`."""
+    """Return the control that the words of a kind choose for a field."""
     words = fields_with_words().get(name)
     return "json" if words is None else words.control
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext, pgettext_lazy
@@ -25,6 +26,7 @@ class Words:
 
     title: str
     help: str = ""
+    options: Mapping[str, StrOrPromise] = field(default_factory=dict)
 
 
 _FIRST: Final = {
@@ -45,16 +47,18 @@ _LAST: Final = {
 @cache
 def fields_with_words() -> Mapping[str, FieldWords]:
     """Return the fields of all kinds that have words, in reading order."""
-    of_kinds = (kind.words.fields for kind in KINDS)
-    return {**_FIRST, **{name: words for one in of_kinds for name, words in one.items()}, **_LAST}
+    found = dict(_FIRST)
+    for kind in KINDS:  # what the first kind says of a field counts for all others that say nothing
+        found |= {name: words for name, words in kind.words.fields.items() if name not in found}
+    return {**found, **_LAST}
 
 
-def words_of(name: str) -> Words:
-    """Return the words of a field; by default, the words in its name."""
-    found = fields_with_words().get(name)
+def words_of(name: str, own: Mapping[str, FieldWords] = MappingProxyType({})) -> Words:
+    """Return the words of a field, of which its kind may have its own; by default, those in its name."""
+    found = own.get(name) or fields_with_words().get(name)
     if found is None:
         return Words(title=re.sub(r"([A-Z])", r" \1", name).capitalize())
-    return Words(title=str(found.title), help=str(found.help))
+    return Words(title=str(found.title), help=str(found.help), options=found.options)
 
 
 def place_of(path: str) -> str:

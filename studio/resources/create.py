@@ -1,4 +1,4 @@
-"""Creating an agent or a prompt block with the required fields; the edit page has the rest."""
+"""Creating a resource with the fields that a new one needs; the edit page has the rest."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from studio.kinds import AGENT, StudioKind
 from studio.resources import unsaved
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.editor.workspaces import workspaces_with
 
-FIELDS: Final = ("name", "id", "workspace", "text")
+FIELDS: Final = ("name", "id", "workspace", "text", "choice")
 LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
 
 
 class CreatePage(StudioPage):
-    """A new agent or prompt block, which begins as a draft."""
+    """A new resource, which begins as a draft."""
 
     kind: StudioKind = AGENT
 
@@ -41,7 +42,7 @@ class CreatePage(StudioPage):
             return self._form(given, {}, self._workspaces(), restored=True)
         try:
             made = self.kind.collection.create(
-                {"name": given["name"].strip(), self.kind.text_field: given["text"]},
+                {"name": given["name"].strip(), **self._beginning(given)},
                 id=given["id"].strip() or None,
                 workspace=given["workspace"] or None,
                 publish=False,
@@ -61,8 +62,17 @@ class CreatePage(StudioPage):
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)
 
+    def _beginning(self, given: Mapping[str, str]) -> Config:
+        """Return the other fields with which it begins: its text, or what follows from a choice."""
+        choice = self.kind.words.first_choice
+        if choice is None:
+            return {self.kind.text_field: given["text"]}
+        return {choice.field: given["choice"], **choice.begins(given["choice"])}
+
     def _by_field(self, error: Invalid) -> dict[str, str]:
-        fields = {"workspaceId": "workspace", self.kind.text_field: "text"}
+        choice = self.kind.words.first_choice
+        first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
+        fields = {"workspaceId": "workspace", **first}
         return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}
 
     def _form(
@@ -75,10 +85,12 @@ class CreatePage(StudioPage):
         restored: bool = False,
     ) -> HttpResponse:
         others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
+        words = self.kind.words
+        asked = self.kind.text_field if words.first_choice is None else words.first_choice.field
         return self.page(
             "studio/resources/create.html",
-            title=str(self.kind.words.new),
-            text_title=words_of(self.kind.text_field).title,
+            title=str(words.new),
+            asked=words_of(asked, words.fields),
             status=status,
             kind=self.kind,
             list_address=self.kind.address("changelist"),

@@ -17,7 +17,7 @@ from pydantic import create_model
 
 from tests.support.api import Api
 from tests.support.api_reference import PAGE, reference
-from tests.support.openapi import CREATING, ROUTES, RUNS, of_both_kinds, operations
+from tests.support.openapi import CREATING, ROUTES, RUNS, of_each_kind, operations
 from tests.support.service import Service
 from versioning.api import errors
 from versioning.api.openapi.components import ShapeExtension
@@ -28,7 +28,7 @@ from versioning.runtime import calls, messages
 # Statuses that any request may be answered with.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
 HEEDING_IF_MATCH = [
-    *of_both_kinds(
+    *of_each_kind(
         [
             "PATCH /stored/{kind}/{}",
             "DELETE /stored/{kind}/{}",
@@ -46,7 +46,7 @@ HEEDING_IF_MATCH = [
     "POST /releases/{}/publish",
 ]
 CONFLICTING = [
-    *of_both_kinds(
+    *of_each_kind(
         [
             "POST /stored/{kind}",
             "POST /stored/{kind}/{}/clone",
@@ -82,8 +82,8 @@ TAKING_A_BODY = [
     "PATCH /schedules/{}",
     "PATCH /releases/{}",
     "POST /releases/{}/publish",
-    *of_both_kinds(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
-    *of_both_kinds(["POST /stored/{kind}/{}/versions/{}/activate"]),
+    *of_each_kind(["PATCH /stored/{kind}/{}", "PUT /stored/{kind}/{}/labels/{}"]),
+    *of_each_kind(["POST /stored/{kind}/{}/versions/{}/activate"]),
     "PATCH /webhooks/{}",
     "PATCH /comments/{}",
     "POST /webhooks/{}/rotate",
@@ -91,14 +91,13 @@ TAKING_A_BODY = [
     "PATCH /reviews/{}",
     "POST /reviews/{}/verdicts",
     "POST /stored/agents/{}/change-request",
+    "POST /stored/scorers/{}/try",
     "POST /stored/agents/preview-instructions",
     "POST /locks",
     *RUNS,
 ]
 WITH_A_SELECTOR = [
-    *of_both_kinds(
-        ["GET /stored/{kind}/{}", "POST /stored/{kind}/{}/export", "POST /stored/{kind}/{}/clone"]
-    ),
+    *of_each_kind(["GET /stored/{kind}/{}", "POST /stored/{kind}/{}/export", "POST /stored/{kind}/{}/clone"]),
     "GET /agents/{}",
 ]
 

@@ -18,7 +18,7 @@ from django.db import transaction
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
 from tests.support.honest_requests import BESIDES_RESOURCES, existing, honest, make_one_of_everything
-from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, of_both_kinds, operations
+from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, of_each_kind, operations
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
 from versioning.api.openapi.document import document
@@ -29,7 +29,7 @@ MEMBERS = ["vera", "edgar", "paula", "alice"]
 """A viewer, an editor, a publisher and an admin of acme, where everything is."""
 
 LISTS = [
-    *of_both_kinds(["GET /stored/{kind}"]),
+    *of_each_kind(["GET /stored/{kind}"]),
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
     *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces"],
     *["GET /keys", "GET /service-accounts"],
@@ -44,7 +44,7 @@ WEAKEST = {
         *["GET /workspaces/{}", "GET /workspaces/{}/members"],
     ],
     "edgar": [
-        *of_both_kinds(
+        *of_each_kind(
             [
                 "POST /stored/{kind}",
                 "GET /stored/{kind}/{}",
@@ -62,6 +62,7 @@ WEAKEST = {
                 "DELETE /stored/{kind}/{}/favorite",
             ]
         ),
+        *["POST /stored/scorers/{}/try"],
         *["GET /agents/{}", "POST /agents/{}/generate", "POST /locks", "GET /schedules/{}"],
         *["POST /releases", "GET /releases/{}", "PATCH /releases/{}", "DELETE /releases/{}"],
         *["GET /releases/{}/check", "POST /releases/{}/revert"],
@@ -69,7 +70,7 @@ WEAKEST = {
         *["POST /reviews", "GET /reviews/{}", "PATCH /reviews/{}", "POST /comments", "GET /comments/{}"],
     ],
     "paula": [
-        *of_both_kinds(
+        *of_each_kind(
             [
                 "DELETE /stored/{kind}/{}",
                 "POST /stored/{kind}/{}/unpublish",
@@ -99,7 +100,7 @@ NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 """Streams need a connection of their own (test_leaks_in_streams)."""
 NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}"}
 """These are for superusers (tests/company/test_workspaces_over_rest)."""
-NO_PLACE = {"POST /stored/agents", "POST /stored/prompt-blocks", "POST /stored/agents/preview-instructions"}
+NO_PLACE = {*of_each_kind(["POST /stored/{kind}"]), "POST /stored/agents/preview-instructions"}
 NO_PLACE |= {"GET /me"}
 """Where a stranger does the same, in his own workspace."""
 ELSEWHERE = {"writer": "missing", "calm": "none", "shared": "absent", "acme": "nowhere"}

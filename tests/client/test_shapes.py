@@ -19,6 +19,7 @@ from editor_client import (
     schedules,
     served,
     stored_agents,
+    stored_scorers,
     usage,
     webhooks,
 )
@@ -62,6 +63,8 @@ def _of_a_kind(kind: Kind[Any, Any, Any, Any, Any]) -> dict[str, Any]:
 
 RESULTS: dict[str, Any] = {
     **{route: result for kind in KINDS.values() for route, result in _of_a_kind(kind).items()},
+    "GET /stored/scorers/{}/dependents": stored_scorers.ScorerDependents,
+    "POST /stored/scorers/{}/try": stored_scorers.ScorerOutcome,
     "POST /stored/agents/preview-instructions": served.Preview,
     "GET /agents": dict[str, served.ServedAgent],
     "GET /agents/{}": served.ServedAgent | served.AgentParts,
@@ -140,7 +143,7 @@ WITHOUT_A_RESULT = {
 """Two answer with events, a lock is plain JSON for a file, and the client has no method for the other one."""
 OWN_WORDS = {"fallback"}
 """What only the client itself says."""
-REPEATED = {"agentId", "blockId"}
+REPEATED = {"agentId", "blockId", "scorerDefinitionId"}
 """Members of an export that only repeat what was asked for."""
 
 
@@ -152,6 +155,7 @@ def document() -> Schema:
 LISTS: dict[str, Any] = {
     "GET /stored/agents": stored_agents.AgentFilters,
     "GET /stored/prompt-blocks": records.Filters,
+    "GET /stored/scorers": records.Filters,
     "GET /events": log.EventList,
     "GET /releases": releases.ReleaseFilters,
     "GET /reviews": reviews.ReviewFilters,

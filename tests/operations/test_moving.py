@@ -36,6 +36,7 @@ LEFT_BEHIND = {
     "sessions.Session",
     "versioning.AgentDocument",  # a worker fills the index of the search again
     "versioning.PromptBlockDocument",
+    "evaluation.ScorerDocument",
     "versioning.SearchProgress",
 }
 WITHOUT_ROWS = {"versioning.KnownOverride"}

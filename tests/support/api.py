@@ -95,7 +95,9 @@ class Kind:
     list_key: str
     id_key: str
     text: str
-    """The required text field: `instructions` of an agent, `content` of a block."""
+    """The field with the text: `instructions` of an agent, `content` of a block."""
+    required: tuple[tuple[str, str], ...] = ()
+    """What else a new one needs."""
 
     def url(self, resource_id: str, *rest: str) -> str:
         """Return the path of a resource, or of something below it."""
@@ -103,7 +105,7 @@ class Kind:
 
     def body(self, text: str = "one", **more: Any) -> dict[str, Any]:
         """Return a valid body for creating one."""
-        return {"name": "Writer", self.text: text, **more}
+        return {"name": "Writer", self.text: text, **dict(self.required), **more}
 
     def make(self, api: Api, resource_id: str = "writer", text: str = "one", **more: Any) -> dict[str, Any]:
         """Create one, unpublished unless `autoPublish` says otherwise, and return its record."""
@@ -129,3 +131,10 @@ class Kind:
 
 AGENTS = Kind(path="/stored/agents", list_key="agents", id_key="agentId", text="instructions")
 PROMPT_BLOCKS = Kind(path="/stored/prompt-blocks", list_key="promptBlocks", id_key="blockId", text="content")
+SCORERS = Kind(
+    path="/stored/scorers",
+    list_key="scorerDefinitions",
+    id_key="scorerDefinitionId",
+    text="instructions",
+    required=(("type", "equals"),),
+)

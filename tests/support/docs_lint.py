@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+from evaluation.scoring.kind import SCORER
 from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, Block, blocks, section
 from tests.support.service import ROOT
@@ -27,6 +28,7 @@ PACKAGES = (
     "company",
     "delivery",
     "editor_project",
+    "evaluation",
     "experiments",
     "releases",
     "review",
@@ -55,7 +57,7 @@ urlpatterns: list[URLPattern | URLResolver] = []
 }
 """What stands in the files to which a page has its reader add something: here what `startproject` writes."""
 TEST = re.compile(r"\btests/[\w/]+\.py")
-STORED = re.compile("/stored/(" + "|".join(kind.path for kind in (AGENT, PROMPT_BLOCK)) + r")\b")
+STORED = re.compile("/stored/(" + "|".join(kind.path for kind in (AGENT, PROMPT_BLOCK, SCORER)) + r")\b")
 """The routes of all kinds are explained by those of agents."""
 
 
@@ -171,7 +173,7 @@ def unexplained() -> Iterator[str]:
         ("docs/settings.md", "line", lines_of_settings, lambda line: f"\n{line}" in told),
         ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
-        ("docs/api.md", "route", ROUTES, lambda one: STORED.sub("/stored/agents", one) in routes),
+        ("docs/api.md", "route", ROUTES, lambda one: {one, STORED.sub("/stored/agents", one)} & routes),
         ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
         ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
     ):

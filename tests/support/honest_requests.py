@@ -12,7 +12,7 @@ from releases.models import Release
 from review.models import Comment, Review
 from schedules.models import Schedule
 from schedules.verbs import Times
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api, Kind
 from tests.support.reviews import ask
 from tests.support.rollouts import arm, started
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
@@ -28,7 +28,7 @@ KEY = "ek_robot-00"
 
 
 def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
-    """Fill the workspace `acme` of the cast, and return the versions of its agent and its block `writer`.
+    """Fill the workspace `acme` of the cast, and return the versions of its agent, block and scorer `writer`.
 
     These are three each, oldest first, of which the first has a label and none is published. There is a
     webhook too, with a delivery, an invitation, a service account with a key, a review of an agent that edgar
@@ -40,7 +40,7 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     edgar = Api(keys["edgar"])
     AGENTS.make(edgar, "reviewed")
     Review.objects.filter(pk=ask(edgar, AGENTS, "reviewed")["id"]).update(id=REVIEW)
-    made = {kind: make_writer(Api(keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS)}
+    made = {kind: make_writer(Api(keys["alice"]), kind) for kind in (AGENTS, PROMPT_BLOCKS, SCORERS)}
     alice = User.objects.get(username="alice")
     comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
     Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
@@ -99,7 +99,11 @@ def make_writer(api: Api, kind: Kind) -> list[str]:
         tools = [{"value": {"search": {"description": "Finds."}}, "rules": rules}]
         more = {"instructions": reference, "tools": tools, "agents": {"writer": {}}, "autoPublish": False}
         more["model"] = {"provider": "echo", "name": "echo"}
-    record = kind.make(api, description="Writes.", requestContextSchema=schema, metadata={"a": 1}, **more)
+    if kind is SCORERS:
+        more = {"config": {"value": "{{groundTruth}}"}, "appliesIf": rules}
+    else:
+        more["requestContextSchema"] = schema
+    record = kind.make(api, description="Writes.", metadata={"a": 1}, **more)
     kind.save(api)
     kind.save(api, text="three")
     first = record["latestVersionId"]
@@ -120,9 +124,14 @@ BESIDES_RESOURCES = {
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
 
+def kind_of(route: str) -> Kind:
+    """Return the kind of resource that a route is about; routes about others say agents."""
+    return next((kind for kind in (PROMPT_BLOCKS, SCORERS) if kind.path in route), AGENTS)
+
+
 def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     """Return the path parameters of a route in order, all naming existing objects."""
-    kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
+    kind = kind_of(route)
     resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
     below = {
         "versions": ("version", versions[kind][1]),
@@ -138,7 +147,7 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
 
 def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
     """Return the query and the body of a request that succeeds."""
-    kind = PROMPT_BLOCKS if "prompt-blocks" in route else AGENTS
+    kind = kind_of(route)
     first, second, _ = versions[kind]
     method, _, path = route.partition(" ")
     about_shared = {
@@ -157,6 +166,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("POST", "/stored/agents/preview-instructions"): {
             "blocks": [{"type": "text", "content": "a"}, {"type": "prompt_block_ref", "id": "writer"}]
         },
+        ("POST", "/stored/scorers/{}/try"): {"input": "Hi", "output": "Hello", "groundTruth": "Hello"},
         ("POST", "/agents/{}/generate"): {"messages": "Hello"},
         ("POST", "/webhooks"): {
             "workspaceId": "acme",

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tests.releases.conftest import item
 from tests.schedules.conftest import ahead, reference
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Kind
 from tests.support.browsing import sign_in, visiting
 from tests.support.calls import ECHO, PUBLISHED_WORDS, make_history
 from tests.support.comments import say
@@ -24,7 +24,7 @@ from tests.support.runs import ran
 from tests.support.webhooks import make_webhook
 from tests.support.writing import DELICATE
 
-KINDS: Final = (AGENTS, PROMPT_BLOCKS)
+KINDS: Final = (AGENTS, PROMPT_BLOCKS, SCORERS)
 PASSWORD: Final = "a long password"
 SETTINGS: Final = {"EDITOR_THROTTLE": "100000/min", "EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 """What the installation needs, before and after a move."""
@@ -107,7 +107,8 @@ def _write(api: RemoteApi) -> None:
         assert api.delete(kind.url("away", "versions", away["latestVersionId"])).status == 200
         assert api.put(kind.url("writer", "favorite")).status == 200
     instructions = [{"type": "prompt_block_ref", "id": "writer"}]
-    AGENTS.make(api, "lead", instructions, agents={"writer": {}}, model=ECHO, autoPublish=True)
+    named = {"agents": {"writer": {}}, "scorers": {"writer": {}}}
+    AGENTS.make(api, "lead", instructions, model=ECHO, autoPublish=True, **named)
     override = {"id": "support", "instructions": "of the editors", "autoPublish": True}
     assert api.post(AGENTS.path, override).status == 201
     assert api.get("/agents/support").body["instructions"] == "of the editors"

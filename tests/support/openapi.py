@@ -31,16 +31,18 @@ _OF_A_RESOURCE = [
 ]
 
 
-def of_both_kinds(routes: list[str]) -> list[str]:
-    """Return the routes for agents, then those for prompt blocks."""
-    return [route.replace("{kind}", kind) for kind in ("agents", "prompt-blocks") for route in routes]
+def of_each_kind(routes: list[str]) -> list[str]:
+    """Return the routes for agents, then those for prompt blocks, then those for scorers."""
+    kinds = ("agents", "prompt-blocks", "scorers")
+    return [route.replace("{kind}", kind) for kind in kinds for route in routes]
 
 
 RUNS = ["POST /agents/{}/generate", "POST /agents/{}/stream"]
 """The routes that run an agent."""
 ROUTES = [
-    *of_both_kinds(_OF_A_RESOURCE),
+    *of_each_kind(_OF_A_RESOURCE),
     "POST /stored/agents/{}/change-request",
+    "POST /stored/scorers/{}/try",
     "POST /stored/agents/preview-instructions",
     "GET /agents",
     "GET /agents/{}",
@@ -116,7 +118,7 @@ ROUTES = [
 NEVER_SUCCEEDING = ["POST /stored/agents/{}/change-request"]
 """Of these the routes that no configuration makes succeed yet."""
 CREATING = [
-    *of_both_kinds(
+    *of_each_kind(
         [
             "POST /stored/{kind}",
             "POST /stored/{kind}/{}/clone",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Answer, Api, Kind
 from versioning.conf import get_editor
 
 REVIEWS = "/reviews"
@@ -13,7 +13,8 @@ NO_SUCH = "00000000-0000-4000-8000-000000000000"
 
 def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
     """Return the reference to a resource."""
-    return {"kind": "agent" if kind is AGENTS else "promptBlock", "id": resource_id}
+    slugs = {AGENTS: "agent", PROMPT_BLOCKS: "promptBlock", SCORERS: "scorer"}
+    return {"kind": slugs[kind], "id": resource_id}
 
 
 def ask(api: Api, kind: Kind, resource_id: str = "writer", **more: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ APPS: Final = (
     "schedules",
     "experiments",
     "company",
+    "evaluation",
 )
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from editor_client.shared import ids
+from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -64,6 +65,11 @@ class ResourceViewSet(EditorViewSet):
 
     kind: ClassVar[ResourceKind]
     filters: ClassVar[type[ResourceFilter]] = ResourceFilter
+    own_routes: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """The routes that only this kind has: below the id of a resource, its methods with their actions."""
+    own_requests: ClassVar[Mapping[str, type[RequestSchema]]] = {}
+    own_responses: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    """The bodies and answers of these, and of actions that this kind answers differently."""
     created = frozenset({"create", "clone", "add_version", "restore"})
     actions = {
         **dict.fromkeys(("export", "favorite", "unfavorite"), Action.READ),

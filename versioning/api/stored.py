@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from django.utils.module_loading import import_string
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.filters import filters_for
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas.base import RequestSchema, body_of
-from versioning.api.schemas.stored import Proposal, requests_of, responses_of
+from versioning.api.schemas.stored import ChangeRequestAnswer, Proposal, requests_of, responses_of
 from versioning.conf import get_editor
 from versioning.domain.config import raise_for_issues
 from versioning.domain.kinds import KINDS, ResourceKind
@@ -16,6 +17,9 @@ from versioning.domain.kinds import KINDS, ResourceKind
 
 class OverridableViewSet(ResourceViewSet):
     """Resources of a kind that code can define and stored resources can override."""
+
+    own_routes = {"change-request": {"post": "change_request"}}
+    own_responses = {"change_request": ChangeRequestAnswer}
 
     def change_request(self, request: Request, id: str) -> Response:  # noqa: A002
         """Propose a change to the repository that holds the override; no repository can be configured yet."""
@@ -44,15 +48,16 @@ class OverridableViewSet(ResourceViewSet):
 def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
     """Return the view of a kind; `versioning.api.urls` gives it its routes."""
     one, several = kind.stored
+    default = OverridableViewSet if kind.in_code else ResourceViewSet
+    base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
     members = {
         "__doc__": f"{several.capitalize()}.",
         "subject": one,
         "kind": kind,
         "filters": filters_for(kind),
-        "requests": requests_of(kind),
-        "responses": responses_of(kind),
+        "requests": {**requests_of(kind), **base.own_requests},
+        "responses": {**responses_of(kind), **base.own_responses},
     }
-    base = OverridableViewSet if kind.in_code else ResourceViewSet
     return type(f"{kind.schema_name}ViewSet", (base,), members)
 
 

@@ -49,10 +49,9 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
         (f"/{ID}/clone", {"post": "clone"}),
         (f"/{ID}/unpublish", {"post": "unpublish"}),
         (f"/{ID}/favorite", {"put": "favorite", "delete": "unfavorite"}),
+        *((f"/{ID}/{route}", verbs) for route, verbs in views.own_routes.items()),
+        (f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}),
     ]
-    if kind.in_code:
-        table.append((f"/{ID}/change-request", {"post": "change_request"}))
-    table.append((f"/{ID}", {"get": "retrieve", "patch": "update", "delete": "destroy"}))
     return [re_path(rf"^stored/{kind.path}{route}\Z", views.as_view(verbs)) for route, verbs in table]
 
 

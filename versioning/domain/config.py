@@ -6,7 +6,7 @@ them. Pure pydantic, used to validate only: the caller's value is stored unchang
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -168,6 +168,10 @@ EXCERPT_LENGTH = 240
 _TEXT_FIELDS_OF_0013 = ("instructions", "content")
 
 
+def _no_problems(config: Config) -> Iterable[Issue]:
+    return ()
+
+
 @dataclass(frozen=True)
 class ConfigSchema:
     """The fields of the snapshots of one kind."""
@@ -175,6 +179,8 @@ class ConfigSchema:
     edit: type[Shape]
     """The shape of an edit, where every field may be absent."""
     whole: type[Shape]
+    problems: Callable[[Config], Iterable[Issue]] = _no_problems
+    """Yields the problems of fields that depend on each other, in a configuration of the right shape."""
 
     @property
     def names(self) -> list[str]:
@@ -196,8 +202,9 @@ class ConfigSchema:
         raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
         schema = changes.get(SCHEMA_FIELD)
         schema_issue = None if schema is None else schema_problem(schema)
-        if schema_issue is not None:
-            raise Invalid([schema_issue])
+        issues = [*([] if schema_issue is None else [schema_issue]), *self.problems(config)]
+        if issues:
+            raise Invalid(issues)
         return config
 
     def read(self, value: Mapping[str, Any]) -> Config:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
@@ -63,13 +64,14 @@ class UnusableSchema(ValueError):
     """A stored schema that cannot be used, saved before schemas were checked."""
 
 
-def schema_problem(schema: Any) -> Issue | None:
-    """Return why the schema cannot be saved, or None if it can."""
+def schema_problem(schema: Any, *, field: str = SCHEMA_FIELD) -> Issue | None:
+    """Return why the schema cannot be saved, or None if it can; `field` is the caller's name for it."""
     try:
         with time_for(SECONDS / 2):
-            return _problem(canonical.dump(schema))
+            problem = _problem(canonical.dump(schema))
     except TooSlow:
-        return Issue(SCHEMA_FIELD, "is too complicated")
+        return Issue(field, "is too complicated")
+    return None if problem is None else replace(problem, field=field + problem.field[len(SCHEMA_FIELD) :])
 
 
 def refusals(
@@ -80,25 +82,31 @@ def refusals(
     The member `versions` of a context holds selectors, which a schema need not declare. `seconds_spent` is
     the part of `SECONDS` that other schemas of the same request have used. Raises `UnusableSchema`.
     """
+    knows_versions = _VERSIONS in (schema.get("properties") or {})
+    values = {name: value for name, value in context.items() if knows_versions or name != _VERSIONS}
+    return value_refusals(schema, values, field=CONTEXT_FIELD, seconds=SECONDS - seconds_spent)
+
+
+def value_refusals(
+    schema: Mapping[str, Any], value: Any, *, field: str, seconds: float = SECONDS
+) -> list[Issue]:
+    """Return why a schema refuses a value, each reason with the place in it, below `field`.
+
+    Raises `UnusableSchema`.
+    """
     text = canonical.dump(schema)
     try:
-        with time_for(SECONDS - seconds_spent):
+        with time_for(seconds):
             _refuse_unusable(text)
-            knows_versions = _VERSIONS in (schema.get("properties") or {})
-            values = {name: value for name, value in context.items() if knows_versions or name != _VERSIONS}
-            errors = list(islice(_validator(text).iter_errors(brief(values)), MAX_ISSUES))
+            errors = list(islice(_validator(text).iter_errors(brief(value)), MAX_ISSUES))
     except (TooSlow, RecursionError):
-        return [
-            Issue(
-                CONTEXT_FIELD,
-                Message("cannot be checked within {seconds:g} s of processor time", seconds=SECONDS),
-            )
-        ]
+        slow = Message("cannot be checked within {seconds:g} s of processor time", seconds=SECONDS)
+        return [Issue(field, slow)]
     except UnusableSchema:
         raise
     except Exception as exception:  # noqa: BLE001  of a library, about what callers send
-        return [Issue(CONTEXT_FIELD, Message("cannot be checked: {reason}", reason=type(exception).__name__))]
-    return [Issue(_path(CONTEXT_FIELD, error), _message(error)) for error in errors]
+        return [Issue(field, Message("cannot be checked: {reason}", reason=type(exception).__name__))]
+    return [Issue(_path(field, error), _message(error)) for error in errors]
 
 
 # Results of checking schemas, by the digest of their text: a check takes longer than using the schema.

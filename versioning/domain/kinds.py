@@ -35,6 +35,12 @@ class ResourceKind:
     schema: ConfigSchema
     studio_words: str = ""
     """The dotted path of the `studio.kind_words.KindWords` with the studio's words about the kind."""
+    list_member: str = ""
+    """The member of an answer that lists several, if that is not the slug with an s."""
+    views: str = ""
+    """The dotted path of the class of its API views, if it has routes of its own: a `ResourceViewSet`."""
+    own_words: frozenset[str] = frozenset()
+    """The words of these routes, which no segment of an id may be."""
     override_schema: ConfigSchema | None = None
     """The snapshot fields of overrides, for a kind that code can define; None for other kinds."""
     publishes_at_once: bool = False
@@ -65,7 +71,7 @@ class ResourceKind:
     @property
     def wire_plural(self) -> str:
         """The member of an answer that lists several: `promptBlocks`."""
-        return f"{self.slug}s"
+        return self.list_member or f"{self.slug}s"
 
     @property
     def in_code(self) -> bool:

@@ -62,7 +62,7 @@ def create(
         _workspace_for(by, workspace)
         raise _taken(resource_id)
     config = ownership.schema_of(resource_id).edited({}, changes)
-    check_id(resource_id, given=id)
+    check_id(resource_id, given=id, own_words=resources.kind.own_words)
     # Errors after this line reveal what exists, so they are only for callers who may save there.
     workspace_id = _workspace_for(by, ownership.home_of(resource_id, workspace))
     ownership.refuse_changes(resource_id, changes)

@@ -14,6 +14,7 @@ from versioning.domain.errors import Invalid
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
+from versioning.runtime.functions import by_name
 from versioning.runtime.plans import Catalogue
 from versioning.runtime.results import Result
 from versioning.runtime.store import AgentStore, CodeOnly, in_thread
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 class Framework:
     """Finds agents by id, defined in code or stored, in the requested version, and runs them.
 
-    `tools` are functions that stored agents can use by name. `versions` selects versions of sub-agents for
-    every call that does not select them itself. `request_limit` limits the model requests of one call,
-    including all delegations. Agents that a given agent names as objects belong to the framework too.
-    Raises `ValueError` if two agents or two tools have the same name and if an agent belongs to another
-    framework, and `Invalid` for malformed `versions`, and for a lock, which would be for all its agents.
+    `tools` are functions that stored agents can use by name. `scorers` are functions by which stored scorers
+    judge an answer: they are called with `input, output, groundTruth, metadata` by keyword and return a
+    number. `versions` selects versions of sub-agents for every call that does not select them itself.
+    `request_limit` limits the model requests of one call, including all delegations. Agents that a given
+    agent names as objects belong to the framework too. Raises `ValueError` if two agents, two tools or two
+    scorers have the same name and if an agent belongs to another framework, and `Invalid` for malformed
+    `versions`, and for a lock, which would be for all its agents.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Framework:
         *,
         agents: Iterable[Agent] = (),
         tools: Iterable[Callable[..., Any]] = (),
+        scorers: Iterable[Callable[..., Any]] = (),
         editor: AgentStore | None = None,
         versions: VersionsMap | Mapping[str, Any] | None = None,
         request_limit: int = REQUEST_LIMIT,
@@ -51,6 +55,8 @@ class Framework:
             code=self._agents, store=CodeOnly() if editor is None else editor, versions=defaults
         )
         self._tools = Toolbox(tools)
+        self.scorers = by_name(scorers, what="scorer")
+        """The functions by which stored scorers judge an answer, by name."""
         self._request_limit = request_limit
         self._catalogue.store.register(list(self._agents.values()), list(self._tools))
         for agent in self._agents.values():

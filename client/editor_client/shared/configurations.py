@@ -40,9 +40,12 @@ def id_of_new(given: str | None, fields: Mapping[str, Any]) -> str:
     return ids.slug(str(fields.get("name", ""))) if given is None else given
 
 
-def check_id(resource_id: str, *, given: str | None) -> None:
-    """Raise `Invalid` for an invalid id; `given` is None if it was derived from the name."""
-    problem = ids.problem(resource_id)
+def check_id(resource_id: str, *, given: str | None, own_words: Collection[str] = ()) -> None:
+    """Raise `Invalid` for an invalid id; `given` is None if it was derived from the name.
+
+    `own_words` are reserved by the kind of the resource alone.
+    """
+    problem = ids.problem(resource_id, own_words)
     if given is None and not resource_id:
         problem = Message("is required: the name has no letter a-z or digit to make one from")
     if problem is not None:

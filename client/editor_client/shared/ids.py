@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from urllib.parse import quote
 
 from editor_client.shared.errors import Message
@@ -51,8 +52,8 @@ def encode(resource_id: str) -> str:
     return quote(resource_id, safe="!'()*~")
 
 
-def problem(resource_id: str) -> str | None:
-    """Return why the text cannot be an id, or None if it can."""
+def problem(resource_id: str, own_words: Collection[str] = ()) -> str | None:
+    """Return why the text cannot be an id, or None if it can; `own_words` are reserved by its kind alone."""
     if not resource_id.isprintable() or _INVISIBLE.search(resource_id):
         return Message("holds a control character or one that cannot be seen")
     if not 1 <= len(encode(resource_id)) <= MAX_BYTES:
@@ -61,7 +62,8 @@ def problem(resource_id: str) -> str | None:
         return Message("must not begin or end with white space")
     if not unicodedata.is_normalized("NFC", resource_id):
         return Message("must be in Unicode's normal form C")
-    problems = (_segment_problem(segment) for segment in resource_id.split("/"))
+    reserved = RESERVED_SEGMENTS.union(own_words)
+    problems = (_segment_problem(segment, reserved) for segment in resource_id.split("/"))
     return next(filter(None, problems), None)
 
 
@@ -83,9 +85,9 @@ def label_problem(name: str) -> str | None:
     return None
 
 
-def _segment_problem(segment: str) -> str | None:
+def _segment_problem(segment: str, reserved: Collection[str]) -> str | None:
     if segment in {"", ".", ".."}:
         return Message("must not have an empty segment, '.' or '..' between its slashes")
-    if segment in RESERVED_SEGMENTS:
+    if segment in reserved:
         return Message("must not have the reserved word {word!r} as a segment", word=segment)
     return None

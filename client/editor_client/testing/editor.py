@@ -16,6 +16,7 @@ from editor_client.shared.configurations import (
     changed_fields,
     check_id,
     id_of_new,
+    keys,
     merged,
     merged_metadata,
     message_or,
@@ -25,6 +26,7 @@ from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
+from editor_client.stored_scorers import SCORERS
 from editor_client.testing.protocol import Json, Refused, not_found, number, refuse_unknown, required
 from editor_client.testing.resources import AnyKind, Label, Resource, Version, now
 from editor_client.testing.rollouts import Rollout, Used, begun
@@ -239,8 +241,9 @@ class Editor:
             agent: agent.latest if status == "draft" else agent.active
             for agent in sorted(self.all(AGENTS), key=lambda one: one.id)
         }
+        about = {"kind": AGENTS.slug} if resource.kind is SCORERS else {}
         return [
-            {"id": agent.id, "name": version.config["name"]}
+            {"id": agent.id, "name": version.config["name"], **about}
             for agent, version in versions.items()
             if version is not None and agent is not resource
             if (resource.kind, resource.id) in references(version.config)
@@ -346,10 +349,11 @@ def rollout_running() -> Refused:
 
 
 def references(config: Config) -> list[tuple[AnyKind, str]]:
-    """Return the sub-agents and prompt blocks that a configuration names, in any context."""
+    """Return the sub-agents, prompt blocks and scorers that a configuration names, in any context."""
     agents = {(AGENTS, agent_id) for _, agent_id in referenced_agents(config)}
     blocks = {(PROMPT_BLOCKS, block_id) for _, block_id in referenced_blocks(config)}
-    found: Iterable[tuple[AnyKind, str]] = agents | blocks
+    scorers = {(SCORERS, scorer_id) for _, scorer_id in keys(config, "scorers")}
+    found: Iterable[tuple[AnyKind, str]] = agents | blocks | scorers
     return sorted(found, key=lambda one: (one[0].slug, one[1]))
 
 
@@ -361,7 +365,7 @@ def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
     names = kind.names
     own = ("visibility",) if kind.has_visibility else ()
     refuse_unknown(body, {*names, *SAVED, *more, *own})
-    needed = ("name", kind.text)
+    needed = ("name", kind.needs or kind.text)
     changes = {name: value for name, value in body.items() if name in names}
     config = merged(current, changes, set(names) - set(needed))
     issues = []

@@ -82,7 +82,7 @@ def responses_of(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
         **{_python(kind.id_member): (Annotated[str, Source("resource.pk")], ...)},
     )
     compared = {"from_version": (version, ...), "to_version": (version, ...)}
-    found = {
+    return {
         **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), record),
         **dict.fromkeys(("add_version", "version", "restore"), version),
         **dict.fromkeys(("destroy", "destroy_version", "remove_label"), common.Success),
@@ -104,7 +104,6 @@ def responses_of(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
         "labels": versions.LabelList,
         "set_label": versions.LabelAnswer,
     }
-    return {**found, "change_request": ChangeRequestAnswer} if kind.in_code else found
 
 
 def _schema(name: str, doc: str, /, *bases: type[Shape], **fields: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Whether a draft is better, before it is live: scorers of answers."""

@@ -1,0 +1,13 @@
+"""The application's configuration."""
+
+from __future__ import annotations
+
+from versioning.capabilities import EditorApp
+
+
+class EvaluationConfig(EditorApp):
+    """Says whether an answer is good, before its prompt is live."""
+
+    name = "evaluation"
+    verbose_name = "Evaluation"
+    verbs = {"scoring": "evaluation.scoring.verbs.Scoring"}

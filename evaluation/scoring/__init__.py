@@ -1,0 +1,1 @@
+"""Scorers: stored, versioned rules that judge an answer."""

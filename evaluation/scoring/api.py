@@ -1,0 +1,71 @@
+"""The routes of scorers that other kinds do not have."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evaluation.scoring.outcomes import MISSING, Attempt
+from evaluation.scoring.schemas import ScorerDependents, ScorerOutcome, ScorerTry
+from evaluation.scoring.verbs import Scoring
+from versioning.api.resources import ResourceViewSet
+from versioning.api.schemas.base import Json
+from versioning.domain.agents import AGENT
+from versioning.domain.selectors import Status
+
+_COUNTED: Final = ("inputTokens", "outputTokens")
+
+
+class Dependent(NamedTuple):
+    """What names a scorer."""
+
+    id: str
+    name: str
+    kind: str
+
+
+class Naming(NamedTuple):
+    """Those that the caller may read, and the number of others."""
+
+    dependents: list[Dependent]
+    hidden_count: int
+
+
+class ScorerViews(ResourceViewSet):
+    """Scorers."""
+
+    own_routes = {"try": {"post": "try_out"}}
+    own_requests = {"try_out": ScorerTry}
+    own_responses = {"try_out": ScorerOutcome, "dependents": ScorerDependents}
+
+    def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List what names it."""
+        status = Status(request.query_params.get("status", Status.PUBLISHED))
+        self._depends_on(id, (AGENT.slug, None))
+        agents = self.collection.dependents(id, status=status, by=self.caller)
+        named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
+        return Response(self.dump(Naming(named, agents.hidden_count)))
+
+    def try_out(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Score an answer with a version of this scorer; nothing is stored."""
+        given = ScorerTry.read(request)
+        outcome = Scoring.current().try_out(
+            id, attempt_of(given), version_id=given.get("versionId"), by=self.caller
+        )
+        return Response(self.dump(outcome))
+
+
+def attempt_of(given: Json) -> Attempt:
+    """Return the attempt that the body of a request describes."""
+    usage = given.get("usage")
+    return Attempt(
+        input=given["input"],
+        output=given["output"],
+        ground_truth=given.get("groundTruth", MISSING),
+        metadata=given.get("metadata", {}),
+        tool_calls=given.get("toolCalls"),
+        tokens=None if usage is None else sum(usage[name] for name in _COUNTED),
+        milliseconds=given.get("milliseconds"),
+    )

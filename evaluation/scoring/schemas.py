@@ -1,0 +1,81 @@
+"""The JSON objects of trying a scorer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from versioning.api.schemas.base import RequestSchema, ResponseSchema
+from versioning.api.schemas.common import NotEmpty
+from versioning.domain.config import UNCHANGED, JsonObject
+
+
+class TriedToolCall(RequestSchema):
+    """A call of a tool, as `generate` answers it."""
+
+    tool_name: NotEmpty
+    args: JsonObject = UNCHANGED
+    tool_call_id: str | None = None
+
+
+class TriedUsage(RequestSchema):
+    """The tokens of a run, as `generate` answers them."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    output_tokens: Annotated[int, Field(ge=0)]
+    total_tokens: Annotated[int, Field(ge=0)] = UNCHANGED
+
+
+class ScorerTry(RequestSchema):
+    """An input with the answer to it, to be scored."""
+
+    input: Any
+    output: Any
+    ground_truth: Annotated[Any, Field(description="What a good answer is; absent where it is unknown.")] = (
+        None
+    )
+    metadata: JsonObject = UNCHANGED
+    tool_calls: list[TriedToolCall] = UNCHANGED
+    usage: TriedUsage = UNCHANGED
+    milliseconds: Annotated[float, Field(ge=0)] = UNCHANGED
+    version_id: Annotated[NotEmpty, Field(description="By default the latest version.")] = UNCHANGED
+
+
+class ScorerDependent(ResponseSchema):
+    """What names a scorer."""
+
+    id: str
+    name: str
+    kind: Annotated[str, Field(json_schema_extra={"enum": ["agent", "dataset", "gate"]})]
+
+
+class ScorerDependents(ResponseSchema):
+    """What names a scorer: agents in their versions, and what scores with it."""
+
+    dependents: list[ScorerDependent]
+    hidden_count: int
+
+
+class ScorerProblem(ResponseSchema):
+    """Why a scorer failed."""
+
+    code: str
+    message: str
+
+
+class NotScorableAnswer(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    reason: str
+
+
+class ScorerOutcome(ResponseSchema):
+    """What a scorer says: a score, or an error, or that the answer cannot be scored."""
+
+    score: float | None
+    passed: bool | None
+    label: str | None
+    reason: str | None
+    error: ScorerProblem | None
+    not_scorable: NotScorableAnswer | None

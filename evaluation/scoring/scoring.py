@@ -1,0 +1,104 @@
+"""Score an attempt by the configuration of a scorer. No database: what a judge needs is passed in."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from editor_client.shared.conditions import holds
+
+from evaluation.scoring.comparing import COMPARING
+from evaluation.scoring.configs import GRADED
+from evaluation.scoring.judging import judge
+from evaluation.scoring.outcomes import MISSING, Attempt, NotScorable, Outcome, Problem, ScorerError, Unscored
+from versioning.domain.errors import Invalid
+from versioning.runtime.functions import FunctionTimedOut, call_within
+
+logger = logging.getLogger("evaluation")
+
+Config = Mapping[str, Any]
+Functions = Mapping[str, Callable[..., Any]]
+CODE_SECONDS: Final = 10
+"""How long a scorer that the application registered may take."""
+
+
+def score(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None = None) -> Outcome:
+    """Return what a scorer says of an attempt; nothing is raised.
+
+    `functions` are those that the application registered. `instructions` are the text of the prompt block
+    that a judge names; None if it names none.
+    """
+    try:
+        if not holds(scorer.get("appliesIf"), attempt.metadata):
+            return Outcome(not_scorable=Unscored("The scorer does not apply to this item."))
+        return _judged(scorer, attempt, functions, instructions)
+    except NotScorable as reason:
+        return Outcome(not_scorable=Unscored(str(reason)))
+    except ScorerError as error:
+        return Outcome(error=Problem(error.code, str(error)))
+    except Invalid as error:
+        return Outcome(error=Problem(error.code, str(error.message)))
+
+
+def _judged(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None) -> Outcome:
+    kind, config = scorer["type"], scorer.get("config", {})
+    compare = COMPARING.get(kind)
+    if compare is not None:
+        return _rated(scorer, float(compare(config, attempt)))
+    if kind == "code":
+        return _rated(scorer, _of_function(config["name"], functions, attempt))
+    if kind == "external":
+        raise NotScorable("The score of this scorer is sent by an application.")
+    if kind == "llm-judge":
+        instructions = scorer.get("instructions", "") if instructions is None else instructions
+        needed = {"model": scorer.get("model"), "config.choices": config.get("choices")}
+        needed |= {"instructions": instructions.strip()}
+        missing = [name for name, value in needed.items() if not value]
+        if missing:
+            raise ScorerError("incomplete", f"The judge lacks {', '.join(missing)}.")
+        return judge(scorer["model"], instructions, config["choices"], attempt)
+    raise ScorerError("unsupported_type", f"Scorers of the type {kind!r} are not run here.")
+
+
+def passes(scorer: Config, value: float) -> bool:
+    """Return whether a score passes: `passIf`, whose minimum defaults to the middle of the range."""
+    limits = scorer.get("passIf") or {}
+    graded = scorer["type"] in GRADED
+    low, high = bounds(scorer) if graded else (0.0, 1.0)
+    least = limits.get("min")
+    if least is None and limits.get("max") is None:
+        least = (low + high) / 2
+    most = limits.get("max")
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def bounds(scorer: Config) -> tuple[float, float]:
+    """Return the range of the scores of a scorer."""
+    given = scorer.get("scoreRange") or {}
+    low, high = given.get("min"), given.get("max")
+    return 0.0 if low is None else low, 1.0 if high is None else high
+
+
+def _rated(scorer: Config, value: float) -> Outcome:
+    return Outcome(score=value, passed=passes(scorer, value))
+
+
+def _of_function(name: str, functions: Functions, attempt: Attempt) -> float:
+    function = functions.get(name)
+    if function is None:
+        raise ScorerError("unknown_function", f"The application registers no scorer {name!r}.")
+    truth = None if attempt.ground_truth is MISSING else attempt.ground_truth
+    given = {"input": attempt.input, "output": attempt.output, "metadata": dict(attempt.metadata)}
+    try:
+        value = call_within(CODE_SECONDS, function, **given, groundTruth=truth)
+    except FunctionTimedOut as error:
+        raise ScorerError("timed_out", f"The scorer {name!r} was stopped waiting for: {error}.") from None
+    except Exception as error:
+        logger.exception("the scorer %r raised", name)
+        message = f"The scorer {name!r} raised {type(error).__name__}; the log says more."
+        raise ScorerError("function_failed", message) from None
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ScorerError("no_number", f"The scorer {name!r} returned {type(value).__name__}, no number.")
+    return float(value)

@@ -1,0 +1,1 @@
+"""The pages and the texts of the studio about evaluation."""

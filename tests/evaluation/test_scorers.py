@@ -1,0 +1,151 @@
+"""Scorers are stored, versioned resources, as prompt blocks are, with fields that fit their type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, SCORERS, Api
+from tests.support.scorers import make_scorer
+
+ROLES = ("alice", "paula", "edgar", "vera", "charlie")
+
+
+def test_a_scorer_has_the_lifecycle_of_a_prompt_block(alice: Api, cast: Cast) -> None:
+    url = SCORERS.url
+    made = make_scorer(
+        alice,
+        description="The same words.",
+        config={"value": "{{groundTruth}}", "ignoreCase": True},
+        passIf={"min": 1},
+        tie=0,
+        scoreRange={"min": 0, "max": 1},
+        defaultSampling={"type": "ratio", "rate": 0.5},
+        presetConfig={"anything": [1]},
+        appliesIf={"operator": "AND", "conditions": [{"field": "topic", "operator": "exists"}]},
+    )
+    assert (made["status"], made["type"], made["config"]["ignoreCase"]) == ("draft", "equals", True)
+    assert [one["id"] for one in alice.get(SCORERS.path).body["scorerDefinitions"]] == ["exact"]
+    assert cast.vera.get(url("exact")).status == 404
+    SCORERS.publish(alice, "exact", made["resolvedVersionId"])
+    saved = alice.patch(url("exact"), {"type": "contains", "config": {"values": ["thanks"]}}).body
+    assert saved["hasDraft"] and cast.vera.get(url("exact")).body["type"] == "equals"
+    newest, oldest = SCORERS.versions(alice, "exact")
+    assert newest["scorerDefinitionId"] == "exact"
+    assert newest["changedFields"] == ["type", "config"]
+    compared = alice.get(url("exact", "versions", "compare"), **{"from": oldest["id"], "to": newest["id"]})
+    assert [one["field"] for one in compared.body["diffs"]] == ["type", "config"]
+    copy = alice.post(url("exact", "clone"), {"newId": "copy"})
+    assert copy.status == 201 and copy.body["tie"] == 0
+    assert alice.post(url("exact", "export"), {}).body["fileName"] == "scorers/exact.json"
+    logged = alice.get("/events", type="scorer.*").body["events"]
+    assert {"scorer.created", "scorer.published", "scorer.versionCreated"} <= {one["type"] for one in logged}
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({"type": "guess"}, ["type"]),
+        ({"type": None}, ["type"]),
+        ({"type": "equals", "config": {"values": ["a"]}}, ["config.values"]),
+        ({"type": "contains"}, ["config.values"]),
+        ({"type": "contains", "config": {"values": []}}, ["config.values"]),
+        ({"type": "contains", "config": {"values": ["a"] * 51}}, ["config.values"]),
+        ({"type": "contains", "config": {"values": ["a"], "mode": "some"}}, ["config.mode"]),
+        ({"type": "regex", "config": {"pattern": "(?=a)"}}, ["config.pattern"]),
+        ({"type": "regex", "config": {"pattern": r"(a)\1"}}, ["config.pattern"]),
+        ({"type": "regex", "config": {"pattern": "a" * 1_001}}, ["config.pattern"]),
+        ({"type": "jsonSchema", "config": {"schema": {"type": "nothing"}}}, ["config.schema.type"]),
+        ({"type": "jsonSchema", "config": {"schema": {"$ref": "http://a/b"}}}, ["config.schema.$ref"]),
+        ({"type": "numeric", "config": {"tolerance": -1}}, ["config.tolerance"]),
+        ({"type": "similarity", "config": {"algorithm": "cosine"}}, ["config.algorithm"]),
+        ({"type": "calledTool", "config": {"not": True}}, ["config.name"]),
+        ({"type": "maxTokens", "config": {"value": 0}}, ["config.value"]),
+        (
+            {"type": "llm-judge", "config": {"choices": [{"label": "a", "score": 1, "passes": True}]}},
+            ["config.choices"],
+        ),
+        (
+            {"type": "llm-judge", "config": {"choices": [{"label": "a", "score": 1, "passes": True}] * 2}},
+            ["config.choices"],
+        ),
+        ({"type": "llm-judge", "model": {"provider": "openai", "name": "http://a"}}, ["model.name"]),
+        ({"type": "code", "config": {}}, ["config.name"]),
+        ({"type": "external", "config": {"value": 1}}, ["config.value"]),
+        ({"type": "bias", "config": {"value": 1}}, ["config"]),
+        ({"type": "equals", "scoreRange": {"min": 2}}, ["scoreRange.max"]),
+        ({"type": "equals", "passIf": {"min": 1, "max": 0}}, ["passIf.max"]),
+        ({"type": "equals", "tie": -1}, ["tie"]),
+        ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.ratio.rate"]),
+        ({"type": "equals", "id": "a/try"}, ["id"]),
+        ({"type": "equals", "instructions": 1, "content": "x"}, ["content", "instructions"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_name(alice: Api, given: Any, fields: list[str]) -> None:
+    answer = alice.post(SCORERS.path, {"id": "wrong", "name": "Wrong", "workspaceId": "acme", **given})
+    assert (answer.status, answer.fields) == (400, fields)
+    assert alice.get(SCORERS.url("wrong"), status="draft").status == 404
+
+
+def test_a_change_of_the_type_needs_settings_of_that_type(alice: Api) -> None:
+    make_scorer(alice, config={"value": "yes"})
+    answer = alice.patch(SCORERS.url("exact"), {"type": "regex"})
+    assert (answer.status, answer.fields) == (400, ["config.pattern", "config.value"])
+    saved = alice.patch(SCORERS.url("exact"), {"type": "regex", "config": {"pattern": "^yes"}})
+    assert (saved.status, saved.body["type"]) == (200, "regex")
+
+
+def test_a_scorer_of_another_runtime_is_kept_as_given(alice: Api) -> None:
+    judge = make_scorer(alice, "judge", "llm-judge", instructions="Judge.")
+    preset = make_scorer(alice, "polite", "toxicity", presetConfig={"scale": 1})
+    assert "config" not in judge and preset["presetConfig"] == {"scale": 1}
+
+
+def test_its_dependents_are_the_agents_that_name_it(alice: Api, cast: Cast) -> None:
+    make_scorer(alice)
+    variants = [{"value": {"exact": {}, "x" * 300: {}}}, {"value": {"other": {}}}]
+    AGENTS.make(alice, "writer", scorers=variants, autoPublish=True)
+    AGENTS.make(alice, "reader")
+    AGENTS.save(alice, "reader", "two")
+    alice.patch(AGENTS.url("reader"), {"scorers": {"exact": {"sampling": {"type": "none"}}}})
+    found = {
+        status: alice.get(SCORERS.url("exact", "dependents"), status=status).body["dependents"]
+        for status in ("published", "draft")
+    }
+    writer = {"id": "writer", "name": "Writer", "kind": "agent"}
+    assert found["published"] == [writer]
+    assert [one["id"] for one in found["draft"]] == ["reader", "writer"]
+    refused = alice.request("DELETE", SCORERS.url("exact"), query={"ifUnused": "true"})
+    assert (refused.status, refused.code) == (409, "in_use")
+    assert [one["id"] for one in refused.body["dependents"]] == ["writer"]
+    assert cast.charlie.get(SCORERS.url("exact", "dependents")).status == 404
+
+
+def test_rights_on_scorers(cast: Cast, alice: Api) -> None:
+    may = {}
+    for role in ROLES:
+        api = getattr(cast, role)
+        made = make_scorer(alice, role)
+        url = SCORERS.url(role)
+        may[role] = [
+            api.post(f"{url}/try", {"input": "", "output": "a", "groundTruth": "a"}).status,
+            api.patch(url, {"description": "Other"}).status,
+            api.post(f"{url}/versions/{made['resolvedVersionId']}/activate").status,
+            api.get(url).status,
+            api.post(f"{url}/try", {"input": "", "output": "a", "groundTruth": "a"}).status,
+        ]
+    assert may == {
+        "alice": [200] * 5,
+        "paula": [200] * 5,
+        "edgar": [200, 200, 403, 200, 200],
+        "vera": [404] * 5,
+        "charlie": [404] * 5,
+    }
+
+
+def test_a_viewer_may_read_a_published_scorer_and_not_try_it(cast: Cast, alice: Api) -> None:
+    make_scorer(alice, autoPublish=True)
+    assert cast.vera.get(SCORERS.url("exact")).status == 200
+    assert cast.vera.post(f"{SCORERS.url('exact')}/try", {"input": "", "output": ""}).status == 403

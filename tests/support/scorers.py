@@ -1,0 +1,31 @@
+"""Scorers for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evaluation.scoring.api import attempt_of
+from evaluation.scoring.outcomes import Outcome
+from evaluation.scoring.scoring import score
+from tests.support.api import SCORERS, Api
+
+
+def make_scorer(api: Api, name: str = "exact", type: str = "equals", **fields: Any) -> dict[str, Any]:  # noqa: A002
+    """Make a scorer in acme, as a draft."""
+    answer = api.post(
+        SCORERS.path, {"id": name, "name": name.title(), "workspaceId": "acme", "type": type, **fields}
+    )
+    assert answer.status == 201, answer.body
+    return dict(answer.body)
+
+
+def tried(api: Api, name: str, output: Any, **attempt: Any) -> dict[str, Any]:
+    """Try a scorer on an answer."""
+    answer = api.post(f"{SCORERS.url(name)}/try", {"input": "Hi", "output": output, **attempt})
+    assert answer.status == 200, answer.body
+    return dict(answer.body)
+
+
+def scored(scorer: dict[str, Any], output: Any, **attempt: Any) -> Outcome:
+    """Return what a configuration says of an answer, without storing it."""
+    return score(scorer, attempt_of({"input": "Hi", "output": output, **attempt}), {})

@@ -1,0 +1,51 @@
+"""Ask a model directly, without an agent: one answer as text, which no observer of runs is told of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from versioning.runtime.messages import Turn
+
+
+class ModelAnswer(NamedTuple):
+    """The text of an answer, and the tokens of the request and of the answer together."""
+
+    text: str
+    tokens: int
+
+
+def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, seconds: float) -> ModelAnswer:
+    """Return the answer of a model to a conversation, at the lowest temperature.
+
+    Blocks until it is there. Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if it does not
+    come within so many seconds.
+    """
+    # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
+    from pydantic_ai.direct import model_request  # noqa: PLC0415
+    from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart  # noqa: PLC0415
+    from pydantic_ai.settings import ModelSettings  # noqa: PLC0415
+
+    from versioning.runtime.failures import failure_of  # noqa: PLC0415
+    from versioning.runtime.runner import background_loop  # noqa: PLC0415
+    from versioning.runtime.transcripts import model_history  # noqa: PLC0415
+
+    background = background_loop()
+    background.refuse_own_thread()
+    chosen = background.providers.model("scorer", model)
+    messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(instructions)])]
+    messages += model_history(turns)
+    settings = ModelSettings(temperature=0, timeout=seconds)
+
+    async def answer() -> Any:
+        async with asyncio.timeout(seconds):
+            return await model_request(chosen, messages, model_settings=settings)
+
+    try:
+        found = background.run(answer())
+    except Exception as error:
+        provider = str(model.get("provider"))
+        raise failure_of(error, agent_id="scorer", provider=provider, in_request=True) from error
+    return ModelAnswer(found.text or "", found.usage.total_tokens)
