@@ -119,7 +119,9 @@ def start(
         assert len(request) < _MAX_REQUEST
         server = _server(_identity(env)) if is_set_up else _server()
         socket.send_fds(server.requests, [request], [*(file.fileno() for file in files), its.fileno()])
-    return Program(args, int(mine.recv(64)), mine)
+    process_id = mine.recv(64)
+    assert process_id, "The fork server has ended; what it wrote to stderr says why."
+    return Program(args, int(process_id), mine)
 
 
 def run(
@@ -178,7 +180,9 @@ def _server(variables: tuple[tuple[str, str], ...] | None = None) -> Server:
     else:
         own = {"PATH": os.environ.get("PATH", os.defpath), **dict(variables)}
         with its, its.makefile("rwb", buffering=0) as stdin:
-            process = start("-m", "tests.support.fork_server", "0", "set up", env=own, stdin=stdin)
+            process = start(
+                "-m", "tests.support.fork_server", "0", "set up", env=own, stdin=stdin, stderr=sys.__stderr__
+            )
     server = Server(process, mine)
     atexit.register(server.end)
     return server
