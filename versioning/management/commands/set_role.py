@@ -8,8 +8,9 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError
 
 from versioning.domain.access import COMMAND, Role
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import NotFound
 from versioning.editor import Workspaces
+from versioning.editor.workspaces import LastAdmin
 from versioning.models.accounts import account
 
 NO_ROLE: Final = "none"
@@ -38,8 +39,8 @@ class Command(BaseCommand):
             before = Workspaces().set_role(workspace, username, wanted, by=COMMAND)
         except NotFound:
             raise CommandError(f"There is no workspace {workspace!r}.") from None
-        except Invalid as error:
-            raise CommandError(f"{username} {error.issues[0].message}.") from None
+        except LastAdmin as error:
+            raise CommandError(str(error)) from None
         was = f", and was {before}" if before is not None and before != wanted else ""
         now = "no member of" if wanted is None else f"{wanted} in"
         self.stdout.write(f"{username} is {now} the workspace {workspace}{was}.")
