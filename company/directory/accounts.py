@@ -127,9 +127,10 @@ def _store(user: User, kept: DirectoryAccount, given: Changes, by: Caller, what:
     """Store the attributes that are given, with an entry in the history of the account."""
     _refuse_wrong(user, given)
     was_active = user.is_active
-    for field, value in _columns(user, given).items():
+    columns = _columns(user, given)
+    for field, value in columns.items():
         setattr(user, field, value)
-    user.save()
+    user.save(update_fields=list(columns))  # a password may just be changed
     if given.external_id is not None:
         kept.external_id = given.external_id or None
     kept.changed_at = timezone.now()

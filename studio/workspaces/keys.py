@@ -21,12 +21,19 @@ from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, add
 from studio.workspaces.dates import DayField, end_of
 from studio.workspaces.forms import add_errors
 from studio.workspaces.roles import CHOICES, role_name
-from versioning.domain.access import Right, Role
+from versioning.domain.access import Action, Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.keys import may_revoke
 from versioning.models import ApiKey, Workspace
 
 PER_PAGE: Final = 50
+ACTIONS: Final = {
+    Action.READ: gettext_lazy("reading"),
+    Action.RUN: gettext_lazy("running agents"),
+    Action.WRITE: gettext_lazy("saving and reviewing"),
+    Action.PUBLISH: gettext_lazy("publishing"),
+    Action.ADMIN: gettext_lazy("administering"),
+}
 
 
 class KeyForm(forms.Form):
@@ -37,12 +44,37 @@ class KeyForm(forms.Form):
         help_text=gettext_lazy("What it is for, such as the program that uses it."),
     )
     role = forms.ChoiceField(label=gettext_lazy("Role"), choices=CHOICES, initial=Role.VIEWER.value)
+    actions = forms.MultipleChoiceField(
+        label=gettext_lazy("Only for"),
+        required=False,
+        choices=list(ACTIONS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy("If you choose none, the key may do everything that its role allows."),
+    )
+    id_prefix = forms.CharField(
+        label=gettext_lazy("Only ids that begin with"),
+        required=False,
+        help_text=gettext_lazy(
+            "Such as team/. Other agents and prompt blocks do not exist for the key. If you leave it empty, "
+            "all do."
+        ),
+    )
+    owner = forms.ChoiceField(
+        label=gettext_lazy("Owner"),
+        required=False,
+        help_text=gettext_lazy("In whose name it acts: yours, or that of a service account."),
+    )
     last_day = DayField(
         label=gettext_lazy("Last day"),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, service_accounts: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if service_accounts:
+            owners: Any = self.fields["owner"]
+            owners.choices = [("", _("You")), *((name, name) for name in service_accounts)]
+        else:
+            del self.fields["owner"]
         message = _("It expires at the end of this day (%(zone)s). Left empty, it never expires.")
         self.fields["last_day"].help_text = message % {"zone": current_zone()}
 
@@ -60,6 +92,8 @@ class KeyRow:
     key: ApiKey
     role: str
     is_expired: bool
+    limits: str = ""
+    """What it is limited to besides its role; empty if nothing."""
     reaches: Sequence[tuple[str, str]] = ()
     """The workspaces that it reaches and the caller administers: (name, address of their keys)."""
     revoke_address: str = ""
@@ -72,10 +106,18 @@ def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: date
     return KeyRow(
         key=key,
         role=role_name(key.role),
+        limits=limits_of(key),
         is_expired=key.expires_at is not None and key.expires_at <= now,
         reaches=[(workspace.name, address("keys", workspace.pk)) for workspace in reach],
         revoke_address=address("revoke", revocable_in, key.prefix) if may_end else "",
     )
+
+
+def limits_of(key: ApiKey) -> str:
+    """Return in words what a key is limited to besides its role; empty if nothing."""
+    named = [str(ACTIONS.get(Action(one), one)) for one in key.actions or ()]
+    prefix = _("only %(prefix)s…") % {"prefix": key.id_prefix} if key.id_prefix else ""
+    return " · ".join(filter(None, (", ".join(named), prefix)))
 
 
 class KeysPage(WorkspacePage):
@@ -86,11 +128,11 @@ class KeysPage(WorkspacePage):
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show them and, once, the text of a key that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)
-        return self.show(KeyForm(), made=shown_once.shown_now(request, self._waiting))
+        return self.show(self._form(), made=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Create a key, and go back to the list, which shows its text once."""
-        form = KeyForm(request.POST)
+        form = self._form(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
         self.verbs.find(self.workspace_id, by=self.caller)
@@ -99,15 +141,22 @@ class KeysPage(WorkspacePage):
                 workspace_id=self.workspace_id,
                 name=form.cleaned_data["name"],
                 role=Role(form.cleaned_data["role"]),
+                actions=[Action(one) for one in form.cleaned_data["actions"]] or None,
+                id_prefix=form.cleaned_data["id_prefix"] or None,
+                owner=form.cleaned_data.get("owner") or None,
                 expires_at=form.expires_at,
                 by=self.caller,
             )
         except Invalid as error:
-            add_errors(form, error, expiresAt="last_day")
+            add_errors(form, error, expiresAt="last_day", idPrefix="id_prefix")
             return self.show(form, status=400)
         response = self.go(self.address("keys"))
         shown_once.show_next(request, response, self._waiting, {"name": key.name, "text": text})
         return response
+
+    def _form(self, *args: Any) -> KeyForm:
+        robots = self.verbs.service_accounts(by=self.caller).filter(workspace=self.workspace_id)
+        return KeyForm(*args, service_accounts=[one.user.get_username() for one in robots])
 
     @property
     def _waiting(self) -> str:

@@ -29,7 +29,7 @@ from versioning.domain.errors import (
 from versioning.domain.kinds import KINDS
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import ApiKey, Invitation, Membership, Workspace, events
+from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, checked_new_name, name_of, new_account
 from versioning.models.querysets import within
 from versioning.models.versioned import model_of
@@ -70,7 +70,8 @@ class Workspaces:
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Create a workspace with the caller as its first admin; only superusers may.
 
-        An empty id is replaced by a slug of the name. Raises `Invalid`, and `IdTaken` if the id is taken.
+        An empty id is replaced by a slug of the name. Raises `Invalid`, and `IdTaken` if the id is taken,
+        also by a deleted workspace: its entries in the log are not for the members of another one.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
@@ -80,7 +81,7 @@ class Workspaces:
         check_id(workspace_id, given=given)
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, checked_name(name), by=by)
-            if not is_new:
+            if not is_new or _was_deleted(workspace_id):
                 raise IdTaken(Message("The id {id!r} is taken.", id=workspace_id))
             if by.user_id is not None:
                 Membership.objects.grant(accounts().get(pk=by.user_id), workspace, Role.ADMIN, by=by)
@@ -246,6 +247,10 @@ def require_whole(by: Caller) -> None:
     by.require_action(Action.ADMIN)
     if by.id_prefix:
         raise KeyScope(Action.ADMIN.value, id_prefix=by.id_prefix)
+
+
+def _was_deleted(workspace_id: str) -> bool:
+    return Event.objects.filter(type="workspace.deleted", workspace_id=workspace_id).exists()
 
 
 def _what_belongs_to(workspace: Workspace) -> list[str]:
