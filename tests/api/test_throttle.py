@@ -37,7 +37,8 @@ def test_requests_are_not_limited_by_default(cast: Cast) -> None:
 
 def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings) -> None:
     for period, seconds in (("min", 60), ("hour", 3600), ("day", 86400)):
-        settings.EDITOR_THROTTLE = f"0/{period}"
+        settings.EDITOR_THROTTLE = f"1/{period}"
+        ask(cast.alice)
         answer = ask(cast.alice)
         assert (answer.status, set(answer.body)) == (429, {"error", "code"})
         assert 1 <= int(answer.headers["Retry-After"]) <= seconds
