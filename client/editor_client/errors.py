@@ -7,7 +7,7 @@ EditorError            anything below; itself for statuses that have no name her
   NotFound             404  missing, or not readable
   Conflict             409  the id is taken, or the resource is in use
   CursorExpired        410  events after the position have been removed; `oldest` is where the log begins
-  CursorAhead          410  the log ends before the position, at `newest`: an earlier state of it was restored
+  CursorAhead          410  an earlier state of the log was restored, which ends at `newest`
   EditConflict         412  it has changed since `base` was read; `current` says who
   LockBroken           424  `names` are what a lock names and cannot be resolved
   RateLimited          429  `retry_after` says when to come back
@@ -149,7 +149,7 @@ class CursorExpired(EditorError):
 
 
 class CursorAhead(EditorError):
-    """The log ends before the position: an earlier state was restored, and everything read is stale."""
+    """The position is of the log before an earlier state was restored, and everything read is stale."""
 
     code = "cursor_ahead"
 
@@ -158,6 +158,12 @@ class CursorAhead(EditorError):
         """The position at which the log ends."""
         newest = self.details.get("newest")
         return newest if isinstance(newest, int) else 0
+
+    @property
+    def epoch(self) -> str:
+        """The epoch of the log now; empty if the server does not say."""
+        epoch = self.details.get("epoch")
+        return epoch if isinstance(epoch, str) else ""
 
 
 class EditConflict(EditorError):

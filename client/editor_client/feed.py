@@ -73,6 +73,8 @@ class Feed:
     ) -> None:
         self.position: After = after
         """All events up to here have been returned."""
+        self.epoch = ""
+        """The epoch of the position, once a page has said it; empty from servers without epochs."""
         self.stream: Any = None
         self._clock = clock
         self._filters = filters
@@ -96,8 +98,8 @@ class Feed:
         return (yield from self._ask())
 
     def start_at(self, position: After) -> None:
-        """Continue at another position."""
-        self.position = position
+        """Continue at another position, in whatever epoch the log has now."""
+        self.position, self.epoch = position, ""
         self._is_connected = self._has_caught_up = False
         self._reset(0)
 
@@ -119,7 +121,7 @@ class Feed:
             return (yield from self._ask())
         page, self._limit = _read_page(answer), PAGE
         events = tuple(event for event in page.events if event.id not in self._seen)
-        self.position = page.next
+        self.position, self.epoch = page.next, page.epoch
         self._reset(page.next)
         self._is_connected = True
         if page.has_more:
@@ -128,7 +130,9 @@ class Feed:
         return Batch(events, begins, asked + POLL_HOLDS_SECONDS)
 
     def _place(self) -> Query:
-        return self._filters if self.position is None else (*self._filters, ("after", str(self.position)))
+        epoch: Query = (("epoch", self.epoch),) if self.epoch else ()
+        after: Query = () if self.position is None else (("after", str(self.position)),)
+        return (*self._filters, *after, *epoch)
 
     # The stream
 
@@ -236,7 +240,10 @@ class Listener(Source[LogEvent]):
         after: After,
         filters: EventFilters,
     ) -> None:
+        epoch, filters = filters.get("epoch", ""), {**filters}
+        filters.pop("epoch", None)
         self.feed = Feed(clock, after=after, filters=event_query(filters), streamed=True, timeout=timeout)
+        self.feed.epoch = epoch
         self._after = after
         self._retries = retries
         self._outage = Outage()
@@ -279,7 +286,7 @@ class LogMethods(Driver):
         """Return a page of the log, from the oldest event on; `after` and `before` set its beginning.
 
         Raises `CursorExpired` if events after the position have been removed, and `CursorAhead` if the log
-        ends before it.
+        ends before it or has another epoch.
         """
         return Call.to("GET", "/events", reading(EventPage), query=event_query(filters))
 
@@ -289,7 +296,7 @@ class LogMethods(Driver):
 
         They come over a stream or, if there is none, by polling once a second. Lost connections are reopened;
         no event is missed or repeated. Raises `CursorExpired` if events after the position have been removed,
-        `CursorAhead` if the log ends before it because an earlier state was restored, errors such as
+        `CursorAhead` if it is of the log before an earlier state was restored, errors such as
         `Unauthorized`, and `Unreachable` if the first connection fails.
         """
         return self._flows.listener(after, filters)

@@ -62,6 +62,9 @@ class EventPage(Result):
     next: int
     """The start of the next page: `after` for later events, `before` when going back."""
     has_more: bool
+    epoch: str = ""
+    """Belongs to `next`: give both back. After the server was put back to an earlier state, it has another
+    one, and the earlier one raises `CursorAhead`. Empty if the server is older than epochs."""
 
 
 class EventFilters(TypedDict, total=False):
@@ -73,6 +76,8 @@ class EventFilters(TypedDict, total=False):
     id: str
     workspace_id: str
     actor: str
+    epoch: str
+    """The `epoch` of the page that `after` comes from."""
 
 
 class EventList(EventFilters, total=False):

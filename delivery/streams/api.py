@@ -14,7 +14,7 @@ from delivery.streams.listeners import listener_of
 from delivery.streams.subscription import AsyncSubscription, BlockingSubscription
 from versioning.api.base import EditorViewSet
 from versioning.api.errors import error_body
-from versioning.api.events import AFTER, FILTERS, filter_of, number, position
+from versioning.api.events import AFTER, EPOCH, FILTERS, filter_of, number, position
 from versioning.api.open_streams import capacity
 from versioning.api.parameters import query
 from versioning.api.runs import AnyAccept
@@ -35,6 +35,7 @@ class EventStreamViewSet(EditorViewSet):
     query = {
         "stream": (
             query("after", "The events after this position; `now`, the default, for new ones.", type=AFTER),
+            EPOCH,
             *FILTERS,
         )
     }
@@ -56,10 +57,10 @@ class EventStreamViewSet(EditorViewSet):
         after = position(given.get("after", "now"), "after")
         # A client that has received nothing yet may send an empty header.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
-        start = get_editor().event.start(after if last is None else last)
+        start, epoch = get_editor().event.start(after if last is None else last, given.get("epoch"))
         server = capacity(request._request)  # noqa: SLF001  the server adds it to Django's request
         made = AsyncSubscription if server.in_event_loop else BlockingSubscription
-        stream = made(listener_of(request), only, start, has_role=self.caller.has_role)
+        stream = made(listener_of(request), only, start, epoch, has_role=self.caller.has_role)
         if request.method != "HEAD":
             try:
                 follower.add(stream, server.streams, person=self.caller.user_id)

@@ -22,6 +22,7 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import CursorAhead, CursorExpired
 from versioning.editor.event_log import EventFilter
 from versioning.models import Event, events, log_position
+from versioning.models.events import Extent
 from versioning.serving.event_visibility import visible_to
 from versioning.serving.followed_log import RIGHTS, Moment, log
 
@@ -114,8 +115,16 @@ def _none_ahead(listening: Listening, newest: int) -> Listening:
     """
     for stream, _ in listening:
         if stream.position > newest:
-            stream.end(last_words(CursorAhead(newest)))
+            stream.end(last_words(CursorAhead(newest, events.extent().epoch)))
     return [one for one in listening if one[0].position <= newest]
+
+
+def _of_epoch(listening: Listening, extent: Extent) -> Listening:
+    """End the streams that began in another epoch of the log, and return the others."""
+    for stream, _ in listening:
+        if stream.epoch != extent.epoch:
+            stream.end(last_words(CursorAhead(extent.newest, extent.epoch)))
+    return [one for one in listening if one[0].epoch == extent.epoch]
 
 
 def _hand_over(listening: Listening, after: int, until: int) -> int:
@@ -123,7 +132,9 @@ def _hand_over(listening: Listening, after: int, until: int) -> int:
     found = events.entries(after, MAX_ENTRIES)
     if len(found) >= MAX_ENTRIES:
         until = min(until, found[-1].position)
-    if events.extent().oldest > after:  # pruned at this moment, so some may be missing
+    extent = events.extent()
+    listening = _of_epoch(listening, extent)
+    if extent.oldest > after:  # pruned at this moment, so some may be missing
         end_all(stream for stream, _ in listening)
         return until
     entries = [entry for entry in found if entry.position <= until]

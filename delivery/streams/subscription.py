@@ -76,11 +76,15 @@ class Subscription:
 
     heartbeat = HEARTBEAT
 
-    def __init__(self, listener: Listener, only: EventFilter, position: int, *, has_role: bool) -> None:
+    def __init__(
+        self, listener: Listener, only: EventFilter, position: int, epoch: str, *, has_role: bool
+    ) -> None:
         self.listener = listener
         self.only = only
         self.position = position
         """Everything up to it was distributed, or did not match the filter."""
+        self.epoch = epoch
+        """The epoch of the log when the stream began."""
         self.has_role = has_role
         """Whether the listener had a role when last checked: losing the last one ends the stream."""
         self.on_start: Callable[[], object] = lambda: None

@@ -20,10 +20,10 @@ async function* frames(body) {
 }
 
 async function* follow(query) {
-  let position = (await (await ask("/events?after=now")).json()).next; // whoever begins with `now` can miss something
+  let { next: position, epoch } = await (await ask("/events?after=now")).json(); // a stream from `now` can miss something
   for (;;) {
     try {
-      const { body } = await ask(`/events/stream?${query}`, { "Last-Event-ID": String(position) });
+      const { body } = await ask(`/events/stream?${query}&epoch=${epoch}`, { "Last-Event-ID": String(position) });
       for await (const frame of frames(body)) {
         const line = (name) => frame.match(new RegExp(`^${name}: (.*)$`, "m"))?.[1];
         if (line("event") === "error") throw Object.assign(new Error(line("data")), { status: 410 });

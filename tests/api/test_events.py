@@ -13,7 +13,8 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import make_history
 from tests.support.people import command, give_role
 from versioning.domain.access import APPLICATION
-from versioning.models import Event, events
+from versioning.models import Event, LogPosition, events
+from versioning.models.log import new_epoch
 
 
 def read(api: Api, **query: Any) -> dict[str, Any]:
@@ -68,7 +69,8 @@ def test_following_next_yields_every_event_exactly_once(cast: Cast) -> None:
         cursor, more = page["next"], page["hasMore"]
     assert found == whole and len(whole) == 7
     assert cursor == events.position()
-    assert read(cast.alice, after=cursor) == {"events": [], "next": cursor, "hasMore": False}
+    epoch = events.extent().epoch
+    assert read(cast.alice, after=cursor) == {"events": [], "next": cursor, "hasMore": False, "epoch": epoch}
 
 
 def test_before_pages_backwards_from_the_newest(cast: Cast) -> None:
@@ -87,7 +89,7 @@ def test_before_pages_backwards_from_the_newest(cast: Cast) -> None:
 def test_next_advances_past_events_that_do_not_match_or_cannot_be_read(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     end = events.position()
-    nothing = {"events": [], "next": end, "hasMore": False}
+    nothing = {"events": [], "next": end, "hasMore": False, "epoch": events.extent().epoch}
     assert read(cast.charlie) == read(cast.alice, type="webhook.*") == nothing
     assert read(cast.alice, after="now") == nothing
 
@@ -187,10 +189,19 @@ def test_a_cursor_older_than_the_pruned_log_has_expired(cast: Cast) -> None:
 def test_a_position_beyond_the_end_is_refused_as_of_another_log(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     end = events.position()
-    assert read(cast.alice, after=end) == {"events": [], "next": end, "hasMore": False}
-    for query in ({"after": end + 1}, {"after": "9" * 30, "workspaceId": "none"}):
+    page = read(cast.alice, after=end)
+    assert page == {"events": [], "next": end, "hasMore": False, "epoch": events.extent().epoch}
+    assert read(cast.alice, after=end, epoch=page["epoch"]) == page
+    LogPosition.objects.update(epoch=new_epoch())  # restored, and grown past the position since
+    for query in (
+        {"after": end + 1},
+        {"after": "9" * 30, "workspaceId": "none"},
+        {"after": end, "epoch": page["epoch"]},
+        {"before": end, "epoch": page["epoch"]},
+    ):
         ahead = cast.alice.get("/events", **query)
         assert (ahead.status, ahead.code, ahead.body["newest"]) == (410, "cursor_ahead", end)
+        assert read(cast.alice, after=end, epoch=ahead.body["epoch"])["events"] == []
 
 
 def test_the_oldest_position_is_known_after_all_entries_were_pruned(cast: Cast) -> None:
@@ -201,7 +212,7 @@ def test_the_oldest_position_is_known_after_all_entries_were_pruned(cast: Cast) 
     assert "Removed 2 events" in command("prune_events", "--before", tomorrow.isoformat())
     assert events.prune(tomorrow) == 0
     assert cast.alice.get("/events", after=end - 1).body["oldest"] == end
-    assert read(cast.alice) == {"events": [], "next": end, "hasMore": False}
+    assert read(cast.alice) == {"events": [], "next": end, "hasMore": False, "epoch": events.extent().epoch}
     AGENTS.save(cast.alice, text="three")
     assert [event["position"] for event in read(cast.alice)["events"]] == [end + 1]
 

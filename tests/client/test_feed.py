@@ -70,6 +70,7 @@ class Log:
     now: float = 1000.0
     asked: list[str] = field(default_factory=list)
     open: Stream | None = None
+    epoch: str = "first"
 
     def run(self, flow: Flow[Any]) -> Any:
         """Take a flow to its end."""
@@ -119,17 +120,17 @@ class Log:
         newest = max([0, *(one["position"] for one in self.events)])
         after = dict(request.query)["after"]
         if after == "now":
-            return page([], newest)
+            return page([], newest, epoch=self.epoch)
         if int(after) < self.pruned_to:
             body = {"error": "Gone.", "code": "cursor_expired", "oldest": self.pruned_to}
             return Answer(410, {}, json.dumps(body).encode())
-        if int(after) > newest:
+        if int(after) > newest or not self._is_of_epoch(request):
             return Answer(410, {}, ahead(newest))
         found = self._after(int(after))
         last = found[min(PAGE, len(found)) - 1]["position"] if found else newest
         shown = [one for one in found if one["position"] <= last]
         has_more = len(shown) < len(found)
-        answer = page(shown, last if has_more else newest, has_more=has_more)
+        answer = page(shown, last if has_more else newest, has_more=has_more, epoch=self.epoch)
         self._commit()
         return answer
 
@@ -140,8 +141,13 @@ class Log:
         self.asked.append(request.path)
         if not self.streams:
             return Answer(503, {}, b'{"error": "full", "code": "too_many_streams"}')
+        if not self._is_of_epoch(request):
+            return Answer(410, {}, ahead(max(one["position"] for one in self.events)))
         self.open = Stream(int(dict(request.query)["after"]))
         return self.open
+
+    def _is_of_epoch(self, request: Request) -> bool:
+        return dict(request.query).get("epoch", self.epoch) == self.epoch
 
     def _read(self, stream: Stream) -> bytes:
         assert stream is self.open
@@ -180,9 +186,10 @@ def test_events_of_one_position_are_delivered_together_in_any_chunks() -> None:
     assert WholePositions().feed(b"data: 1\n\ndata: 2\n\n: nothing new\n\n") == [b" 1", b" 2"]
 
 
-def page(events: list[dict[str, Any]], following: int, *, has_more: bool = False) -> Answer:
+def page(events: list[dict[str, Any]], following: int, *, has_more: bool = False, epoch: str) -> Answer:
     """Return a page of the log."""
-    return Answer(200, {}, json.dumps({"events": events, "next": following, "hasMore": has_more}).encode())
+    body = {"events": events, "next": following, "hasMore": has_more, "epoch": epoch}
+    return Answer(200, {}, json.dumps(body).encode())
 
 
 def listener(log: Log, after: After = 0, retries: int = 0) -> Listener:
@@ -293,6 +300,24 @@ def test_a_restored_log_is_an_error_unless_following_began_at_now(streams: bool)
     hear(log, from_now, 1, steps=3)
     log.events.append(event(3))
     assert hear(log, from_now, 1) == ["3/0"]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_restored_log_that_has_grown_is_an_error_unless_following_began_at_now(streams: bool) -> None:
+    log = Log([event(5)], streams=streams)
+    listening, from_now = listener(log), listener(log, "now")
+    assert hear(log, listening, 1) == ["5/0"]
+    hear(log, from_now, 1, steps=2)
+    log.events, log.epoch, log.faults = [event(5, 1), event(6, 1)], "second", [0, 1]
+    with pytest.raises(CursorAhead):
+        hear(log, listening, 1, steps=5)
+    log.faults, log.open = [], None
+    if from_now.feed.stream is not None:
+        from_now.feed.stream.is_broken = True
+        log.open = from_now.feed.stream
+    assert hear(log, from_now, 1, steps=6) == []
+    log.events.append(event(7, 1))
+    assert hear(log, from_now, 1) == ["7/1"]
 
 
 def test_a_first_error_is_raised() -> None:

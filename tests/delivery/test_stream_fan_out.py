@@ -22,6 +22,7 @@ from versioning.domain.access import APPLICATION
 from versioning.editor.event_log import EventFilter
 from versioning.models import LogPosition, events
 from versioning.models.keys import digest_of
+from versioning.models.log import new_epoch
 from versioning.serving.followed_log import log
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -38,8 +39,8 @@ class Listener:
 
     def __init__(self, api: Api, after: int | None = None, **only: Any) -> None:
         start = events.position() if after is None else after
-        key = KeyListener(digest_of(api.key))
-        self.stream = BlockingSubscription(key, EventFilter(**only), start, has_role=True)
+        key, epoch = KeyListener(digest_of(api.key)), events.extent().epoch
+        self.stream = BlockingSubscription(key, EventFilter(**only), start, epoch, has_role=True)
         self.parts = iter(self.stream)
         next(self.parts)
         self.text = ""
@@ -188,21 +189,23 @@ def test_an_idle_stream_gets_comments_and_ends_eventually(
     monkeypatch.setattr(subscription, "LIFETIME", 0.3)
     monkeypatch.setattr(BlockingSubscription, "heartbeat", 0.01)
     key = KeyListener(digest_of(cast.vera.key))
-    parts = list(BlockingSubscription(key, EventFilter(), 0, has_role=True))
+    parts = list(BlockingSubscription(key, EventFilter(), 0, "", has_role=True))
     assert len(parts) > 2 and set(parts) == {COMMENT}
 
 
-def test_streams_end_when_an_earlier_state_of_the_database_is_restored(cast: Cast) -> None:
+@pytest.mark.parametrize("change", [-1, 1])
+def test_streams_end_when_an_earlier_state_of_the_database_is_restored(cast: Cast, change: int) -> None:
     record(2)
     listener = Listener(cast.alice)
     fan_out = FanOut()
     fan_out.turn(streams(listener))
-    LogPosition.objects.update(position=1)
+    newest = events.position() + change
+    LogPosition.objects.update(position=newest, epoch=new_epoch())
     fan_out.turn(streams(listener))
     said = next(listener.parts).decode()
     assert said.startswith("event: error\ndata: ") and said.endswith("\n\n")
     body = json.loads(said.splitlines()[1].removeprefix("data: "))
-    assert (body["code"], body["newest"], bool(body["error"])) == ("cursor_ahead", 1, True)
+    assert (body["code"], body["newest"], bool(body["error"])) == ("cursor_ahead", newest, True)
     assert listener.has_ended
 
 

@@ -24,6 +24,10 @@ _TYPES: Final = r"^[a-zA-Z]+\.([a-zA-Z]+|\*)(,[a-zA-Z]+\.([a-zA-Z]+|\*))*$"
 NUMBER: Final = {"type": "integer", "minimum": 0}
 
 
+EPOCH: Final = query(
+    "epoch",
+    "The `epoch` that came with the position; another one is a 410 `cursor_ahead`: the log was restored.",
+)
 AFTER: Final = {"type": "string", "pattern": "^([0-9]{1,30}|now)$"}
 FILTERS: Final = (
     query(
@@ -50,6 +54,7 @@ class EventViewSet(EditorViewSet):
                 "The events after this position, in order; `now` for none. Without it from the oldest on.",
                 type=AFTER,
             ),
+            EPOCH,
             query("before", "The events before this position, the newest first.", type=NUMBER),
             query(
                 "limit",
@@ -67,6 +72,7 @@ class EventViewSet(EditorViewSet):
         page = get_editor().event.page(
             after=position(given.get("after"), "after"),
             before=number(given.get("before"), "before"),
+            epoch=given.get("epoch"),
             limit=_limit(given),
             by=self.caller,
             **filter_of(given)._asdict(),

@@ -182,23 +182,24 @@ class CursorExpired(VersioningError):
 
 
 class CursorAhead(VersioningError):
-    """The log ends before this position: an earlier state of the database was restored."""
+    """The position is of another log: an earlier state of the database was restored."""
 
     code = "cursor_ahead"
 
-    def __init__(self, newest: int) -> None:
+    def __init__(self, newest: int, epoch: str) -> None:
         super().__init__(
             Message(
-                "The log ends at {newest}, before this position: an earlier state of it was restored. "
-                "Treat everything that you have as stale, and start again.",
+                "This position is of the log before an earlier state of it was restored; it ends at {newest} "
+                "now. Treat everything that you have as stale, and start again.",
                 newest=newest,
             )
         )
         self.newest = newest
+        self.epoch = epoch
 
     def details(self) -> dict[str, Any]:
-        """Return the newest position of the log."""
-        return {"newest": self.newest}
+        """Return the newest position of the log, and its epoch."""
+        return {"newest": self.newest, "epoch": self.epoch}
 
 
 class EditConflict(VersioningError):

@@ -65,6 +65,8 @@ class EventPage:
     """The start of the next page: the value for `after`, or for `before` when going back."""
     has_more: bool
     """Whether there are further events that the caller may read."""
+    epoch: str
+    """The epoch of the log, which a reader gives back with its position."""
 
 
 class EventLog:
@@ -73,19 +75,21 @@ class EventLog:
     def __init__(self, code: Registry) -> None:
         self.code = code
 
-    def start(self, after: int | Now | None) -> int:
-        """Return the position after which to read; None stands for the oldest, `now` for the end.
+    def start(self, after: int | Now | None, epoch: str | None = None) -> tuple[int, str]:
+        """Return the position after which to read, and the epoch; None is the oldest, `now` the end.
 
         A position beyond the end is returned unchanged. Raises `CursorExpired` if entries after the position
-        were pruned.
+        were pruned, and `CursorAhead` if the log has another epoch than the given one.
         """
-        return _start(events.extent(), after)
+        extent = events.extent()
+        return _start(extent, after, epoch), extent.epoch
 
     def page(
         self,
         *,
         after: int | Now | None = None,
         before: int | None = None,
+        epoch: str | None = None,
         limit: int = 100,
         where: Q | None = None,
         by: Who = APPLICATION,
@@ -96,48 +100,49 @@ class EventLog:
         With `before`, returns the events before that position, newest first. `wanted` are fields of
         `EventFilter`, and `where` is a further condition. Entries at the same position stay together, so a
         page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
-        `CursorAhead` if the log ends before it, and `Invalid` if both positions are given.
+        `CursorAhead` if the log ends before it or has another epoch, and `Invalid` for both positions.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")
         caller, only = caller_of(by), EventFilter(**wanted)
         extent = events.extent()
-        start = _start(extent, after)
+        start = _start(extent, after, epoch)
         if start > extent.newest:
-            raise CursorAhead(extent.newest)
+            raise CursorAhead(extent.newest, extent.epoch)
         if not only.may_match(caller):
-            return EventPage(
-                events=[], next=extent.oldest if before is not None else extent.newest, has_more=False
-            )
+            end = extent.oldest if before is not None else extent.newest
+            return EventPage(events=[], next=end, has_more=False, epoch=extent.epoch)
         rows = visible_to(caller, self.code, only.narrow(Event.objects.filter(where or Q())))
         if before is not None:
             last = min(before - 1, extent.newest)
             rows = rows.filter(position__gt=extent.oldest, position__lte=last)
-            return _page(rows.order_by("-position", "ordinal"), limit, end=extent.oldest)
+            return _page(rows.order_by("-position", "ordinal"), limit, end=extent.oldest, epoch=extent.epoch)
         if start == extent.newest:
-            return EventPage(events=[], next=extent.newest, has_more=False)
+            return EventPage(events=[], next=extent.newest, has_more=False, epoch=extent.epoch)
         # Events committed in the meantime are not on this page, but after its `next`.
         rows = rows.filter(position__gt=start, position__lte=extent.newest)
-        return _page(rows.order_by("position", "ordinal"), limit, end=extent.newest)
+        return _page(rows.order_by("position", "ordinal"), limit, end=extent.newest, epoch=extent.epoch)
 
 
-def _start(extent: Extent, after: int | Now | None) -> int:
+def _start(extent: Extent, after: int | Now | None, epoch: str | None) -> int:
+    if epoch is not None and epoch != extent.epoch:
+        raise CursorAhead(extent.newest, extent.epoch)
     start = extent.newest if after == "now" else extent.oldest if after is None else int(after)
     if start < extent.oldest:
         raise CursorExpired(extent.oldest)
     return start
 
 
-def _page(rows: QuerySet[Any], limit: int, *, end: int) -> EventPage:
+def _page(rows: QuerySet[Any], limit: int, *, end: int, epoch: str) -> EventPage:
     """Return a page of the rows; `end` is its `next` if there are no more."""
     found = list(rows[: limit + 1])
     if len(found) <= limit:
-        return EventPage(events=found, next=end, has_more=False)
+        return EventPage(events=found, next=end, has_more=False, epoch=epoch)
     last = found[limit - 1].position
     if found[limit].position == last:
         whole = [event for event in found if event.position != last] + list(rows.filter(position=last))
         beyond = rows[len(whole) : len(whole) + 1]
         if not beyond:
-            return EventPage(events=whole, next=end, has_more=False)
-        return EventPage(events=whole, next=last, has_more=True)
-    return EventPage(events=found[:limit], next=last, has_more=True)
+            return EventPage(events=whole, next=end, has_more=False, epoch=epoch)
+        return EventPage(events=whole, next=last, has_more=True, epoch=epoch)
+    return EventPage(events=found[:limit], next=last, has_more=True, epoch=epoch)

@@ -221,12 +221,14 @@ class Extent:
     """The position of the newest entry; 0 if there is none."""
     oldest: int
     """The position after which no entry has been pruned."""
+    epoch: str
+    """Another one after a restore, when positions mean other entries; empty if there is no log yet."""
 
 
 def extent() -> Extent:
     """Return the range of positions, in one statement."""
-    found = LogPosition.objects.values_list("position", "pruned_to").first()
-    return Extent(*(found or (0, 0)))
+    found = LogPosition.objects.values_list("position", "pruned_to", "epoch").first()
+    return Extent(*(found or (0, 0, "")))
 
 
 def position() -> int:

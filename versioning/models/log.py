@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from typing import Any, Final, NoReturn
 
@@ -11,6 +12,11 @@ from versioning.domain.access import Via
 from versioning.domain.events import MAX_LENGTH, Audience, Reach
 
 NEVER: Final = "entries of the log are never changed, and removed by events.prune() alone"
+
+
+def new_epoch() -> str:
+    """Return the name of a new epoch."""
+    return secrets.token_hex(8)
 
 
 class EventQuerySet(models.QuerySet["Event"]):
@@ -97,6 +103,8 @@ class LogPosition(models.Model):
     """The highest pruned position; the oldest entry comes after it."""
     rights_position = models.BigIntegerField(default=0, db_default=0)
     """The position of the newest change that can affect a person's rights."""
+    epoch = models.CharField(max_length=32, default=new_epoch, db_default="")
+    """Another one after a restore, when positions are given to other entries than before."""
 
     def __str__(self) -> str:
         return str(self.position)

@@ -56,6 +56,7 @@ class Editor:
         self.feedback: list[tuple[Resource, Json]] = []
         self._resources: dict[tuple[str, str], Resource] = {}
         self._events: list[Json] = []
+        self._epoch = uuid.uuid4().hex[:16]
 
     def find(self, kind: AnyKind, resource_id: str) -> Resource:
         """Return a resource; raises `Refused` if there is none."""
@@ -304,15 +305,16 @@ class Editor:
             found = [event for event in reversed(found) if event["position"] < before]
         else:
             after = newest if query.get("after") == "now" else number(query, "after", 0, "a position, ")
-            if after > newest:
+            if after > newest or query.get("epoch", self._epoch) != self._epoch:
                 message = (
-                    f"The log ends at {newest}, before this position: an earlier state of it was restored. "
-                    "Treat everything that you have as stale, and start again."
+                    "This position is of the log before an earlier state of it was restored; it ends at "
+                    f"{newest} now. Treat everything that you have as stale, and start again."
                 )
-                raise Refused(410, "cursor_ahead", message, newest=newest)
+                raise Refused(410, "cursor_ahead", message, newest=newest, epoch=self._epoch)
             found, end = [event for event in found if event["position"] > after], newest
         page, has_more = found[:limit], len(found) > limit
-        return {"events": page, "next": page[-1]["position"] if has_more else end, "hasMore": has_more}
+        following = page[-1]["position"] if has_more else end
+        return {"events": page, "next": following, "hasMore": has_more, "epoch": self._epoch}
 
     def _record(
         self,

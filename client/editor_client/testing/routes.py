@@ -32,7 +32,7 @@ BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "
 """Parameters of a real editor that this one does not support."""
 PAGING: Final = ("page", "perPage")
 OWN_FILTERS: Final = ("visibility", "authorId", "workspaceId", "hasDraft")
-EVENTS: Final = ("after", "before", "limit", "type", "kind", "id", "workspaceId", "actor")
+EVENTS: Final = ("after", "before", "epoch", "limit", "type", "kind", "id", "workspaceId", "actor")
 
 
 def _kind(request: Request) -> AnyKind:

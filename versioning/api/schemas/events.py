@@ -61,3 +61,4 @@ class EventPage(ResponseSchema):
     events: list[EventAnswer]
     next: int
     has_more: bool
+    epoch: str
