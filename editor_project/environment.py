@@ -42,7 +42,10 @@ class Environment(environ.Env):
 
     def database(self, var: str, default: str) -> dict[str, Any]:
         """Return Django's settings for the database of a URL, PostgreSQL or SQLite."""
-        url = self.str(var, default=default)
+        return self.database_of(var, self.str(var, default=default))
+
+    def database_of(self, name: str, url: str) -> dict[str, Any]:
+        """Return Django's settings for the database of a URL; raises `ImproperlyConfigured`."""
         scheme = url.partition(":")[0]
         try:
             # The scheme alone determines the database; without one the URL is invalid.
@@ -51,7 +54,7 @@ class Environment(environ.Env):
             found = {}
         if found.get("ENGINE") not in _DATABASES:
             raise ImproperlyConfigured(
-                f"{var} names neither PostgreSQL (postgres://user:password@host/name) nor SQLite "
+                f"{name} names neither PostgreSQL (postgres://user:password@host/name) nor SQLite "
                 f"(sqlite:////folder/file), but {_without_password(url)}; "
                 "leave it unset for SQLite under var/."
             )

@@ -1,0 +1,3 @@
+"""Versioned agents and prompt blocks."""
+
+__version__ = "0.2.0"

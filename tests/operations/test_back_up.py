@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +15,6 @@ from tests.support.pages import ADMINISTRATION, commands
 from tests.support.remote import RemoteApi, connected
 from tests.support.writing import DELICATE, Record, history, writing
 
-DATABASE = "SQLite" if SQLITE else "PostgreSQL"
 SAVES_BEFORE, SAVES_AFTER = 30, 12
 PUBLISHING = "published-at-once"
 BUSY = [PUBLISHING, "left-as-drafts"]
@@ -46,6 +43,8 @@ class Restored:
     """Of somebody who was signed in."""
     invitation: str
     """A link that nobody had followed."""
+    epoch: str
+    """Of the log that was backed up."""
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +61,10 @@ def restored_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resto
             assert is_signed_in(ada)
             cookies = dict(ada.cookies)
         acknowledged = back_up_while_saving(old)
+        with connected(old.service) as api:
+            epoch = api.get("/events", after="now").body["epoch"]
         restore(old, new)
-        yield Restored(old, new, acknowledged, cookies, invitation)
+        yield Restored(old, new, acknowledged, cookies, invitation, epoch)
 
 
 def set_up(old: Installation) -> str:
@@ -93,8 +94,11 @@ def back_up_while_saving(old: Installation) -> list[Record]:
     with writing(old.service, save) as acknowledged:
         acknowledged.wait_for(SAVES_BEFORE)
         before = list(acknowledged.records)
-        old.run(*commands(ADMINISTRATION, f"Back up {DATABASE}"))
+        old.run(*commands(ADMINISTRATION, "Back-up"))
         acknowledged.wait_for_more(SAVES_AFTER)
+        [backup] = (old.folder / "backups").iterdir()
+        with pytest.raises(AssertionError, match="is in use"):
+            old.run(*commands(ADMINISTRATION, "Restore"), BACKUP=str(backup))
     return before
 
 
@@ -105,7 +109,7 @@ def restore(old: Installation, new: Installation) -> None:
         shutil.copytree(old.folder / "var", new.folder / "var", dirs_exist_ok=True)
     [backup] = (old.folder / "backups").iterdir()
     shutil.copy(backup, new.folder / "carried-over")
-    new.run(*commands(ADMINISTRATION, f"Restore {DATABASE}"), BACKUP="carried-over")
+    new.run(*commands(ADMINISTRATION, "Restore"), BACKUP="carried-over")
     new.service.key = old.service.key
     new.service.start()
 
@@ -168,15 +172,9 @@ def remembered(restored: Restored) -> dict[str, bool]:
         }
 
 
-@pytest.mark.skipif(not SQLITE, reason="It is about SQLite's own command.")
-def test_a_back_up_of_sqlite_needs_a_database_and_overwrites_no_back_up(tmp_path: Path) -> None:
-    with installation(tmp_path / "empty") as empty:
-        [command] = commands(ADMINISTRATION, "Back up SQLite")
-        with pytest.raises(AssertionError, match="unable to open database file"):
-            empty.run(command)
-        sqlite3.connect(empty.folder / "var/editor.sqlite3").execute("CREATE TABLE something (id)")
-        fixed = command.replace("$(date -u +%Y%m%dT%H%M%SZ)", "twice")
-        assert fixed != command
-        empty.run(fixed)
-        with pytest.raises(AssertionError, match="already exists"):
-            empty.run(fixed)
+def test_followers_learn_that_the_log_was_restored(restored_service: Restored) -> None:
+    with connected(restored_service.new.service) as api:
+        log = api.get("/events", after="now").body
+        assert log["epoch"] and log["epoch"] != restored_service.epoch
+        refused = api.get("/events", after=1, epoch=restored_service.epoch)
+        assert (refused.status, refused.code) == (410, "cursor_ahead")

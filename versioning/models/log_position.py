@@ -32,7 +32,7 @@ PAUSE: Final = 1.0
 
 _QUESTION: Final = f'SELECT position FROM "{LogPosition._meta.db_table}"'  # noqa: S608  the name is ours
 _PREPARED: Final = b"log_position"
-_NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshold"})
+NOT_OF_LIBPQ: Final = frozenset({"context", "cursor_factory", "prepare_threshold"})
 
 
 def position() -> int | None:
@@ -192,7 +192,7 @@ class _Connection:
 
 def _connect(parameters: dict[str, Any]) -> Server:
     """Connect with Django's parameters; raises `psycopg.Error` if the server does not accept in time."""
-    wanted = {name: value for name, value in parameters.items() if name not in _NOT_OF_LIBPQ}
+    wanted = {name: value for name, value in parameters.items() if name not in NOT_OF_LIBPQ}
     server = PGconn.connect_start(make_conninfo(**wanted).encode())
     until = time.monotonic() + CONNECT_SECONDS
     while (state := server.connect_poll()) != PollingStatus.OK:

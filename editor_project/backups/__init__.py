@@ -1,0 +1,79 @@
+"""Back-ups: the file, and how each database writes and reads one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+from django.db import Error, connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+
+from editor_project.backups import archive, postgresql, sqlite
+from editor_project.backups.archive import Manifest, Unusable
+from versioning import __version__
+from versioning.models import log_position
+
+
+def back_up(file: Path) -> Manifest:
+    """Write a back-up of the database, also while the service runs; raises `Unusable`."""
+    manifest = Manifest(
+        vendor=connection.vendor,
+        version=__version__,
+        made_at=timezone.now().isoformat(timespec="seconds"),
+        migrations=_applied(),
+    )
+    with archive.folder_beside(file) as folder:
+        dumped = folder / "database"
+        _programs().dump(connection.settings_dict, dumped)
+        return archive.write(file, dumped, manifest)
+
+
+def restore(file: Path) -> Manifest:
+    """Replace what the database holds by a back-up; raises `Unusable`, and then nothing was changed."""
+    with TemporaryDirectory(prefix="editor-restore-") as folder:
+        dumped = Path(folder, "database")
+        manifest = archive.read(file, dumped)
+        if manifest.vendor != connection.vendor:
+            raise Unusable(
+                f"{file} is of {manifest.vendor}, and DATABASE_URL names {connection.vendor}: restore it "
+                "into a database of its own kind, then use `manage.py move`."
+            )
+        unknown = set(manifest.migrations) - _known()
+        if unknown:
+            raise Unusable(
+                f"{file} was made by release {manifest.version}, with migrations that {__version__} lacks "
+                f"({min(unknown)}): restore it with that release or a later one."
+            )
+        _close_connections()
+        _programs().load(connection.settings_dict, dumped)
+    return manifest
+
+
+def _programs() -> ModuleType:
+    return postgresql if connection.vendor == "postgresql" else sqlite
+
+
+def _applied() -> list[str]:
+    try:
+        found = MigrationLoader(connection).applied_migrations
+    except Error as error:
+        raise Unusable(f"The database does not answer: {error}.") from error
+    if not any(app == "versioning" for app, _ in found):
+        raise Unusable("The database holds no editor: run manage.py migrate, or see DATABASE_URL.")
+    return sorted(f"{app}.{name}" for app, name in found)
+
+
+def _known() -> set[str]:
+    known = MigrationLoader(None, ignore_no_migrations=True)
+    replaced = {one for migration in known.disk_migrations.values() for one in migration.replaces}
+    return {f"{app}.{name}" for app, name in {*known.disk_migrations, *replaced}}
+
+
+def _close_connections() -> None:
+    """Close the connections of this process, which would count as others."""
+    log_position.close()
+    connections.close_all()
+    if connection.vendor == "postgresql":
+        connection.close_pool()  # type: ignore[attr-defined]

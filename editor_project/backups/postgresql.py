@@ -1,0 +1,103 @@
+"""Back-ups of PostgreSQL, by its own programs `pg_dump`, `pg_restore` and `psql`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+
+from editor_project.backups.archive import Unusable
+from versioning.models.log import new_epoch
+from versioning.models.log_position import NOT_OF_LIBPQ
+
+_ENDING: Final = 2.0
+"""Seconds for which connections of this process that were just closed may still be there."""
+
+_OTHERS: Final = """
+    SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+    AND coalesce(backend_type, 'client backend') = 'client backend'
+"""
+_TABLES: Final = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+
+_EMPTY: Final = """
+SET lock_timeout = '5s';
+DO $$ DECLARE one record; BEGIN
+    FOR one IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+        EXECUTE format('DROP TABLE %I.%I CASCADE', one.schemaname, one.tablename);
+    END LOOP;
+END $$;
+"""
+_NEW_EPOCH: Final = """
+DO $$ DECLARE one record; BEGIN
+    FOR one IN SELECT nspname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+            JOIN pg_namespace ON pg_namespace.oid = relnamespace
+            WHERE relname = 'versioning_logposition' AND attname = 'epoch' LOOP
+        EXECUTE format('UPDATE %I.versioning_logposition SET epoch = %L', one.nspname, '{epoch}');
+    END LOOP;
+END $$;
+"""
+
+
+def dump(_settings: dict[str, Any], into: Path) -> None:
+    """Write the database into a file; raises `Unusable` if a program is missing or fails."""
+    _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--dbname={}", f"--file={into}")
+
+
+def load(_settings: dict[str, Any], dumped: Path) -> None:
+    """Replace the database by a dumped one in a single transaction, with a new epoch of the log.
+
+    Raises `Unusable` if the database is in use or is not an editor's, and as `dump` does.
+    """
+    _check()
+    parts = {name: dumped.with_name(name) for name in ("first.sql", "tables.sql", "last.sql")}
+    _run("pg_restore", "--no-owner", "--no-privileges", f"--file={parts['tables.sql']}", str(dumped))
+    parts["first.sql"].write_text(_EMPTY)
+    parts["last.sql"].write_text(_NEW_EPOCH.format(epoch=new_epoch()))
+    files = [f"--file={file}" for file in parts.values()]
+    all_or_nothing = ["--single-transaction", "--set=ON_ERROR_STOP=1"]
+    _run("psql", "--no-psqlrc", "--quiet", "--output=/dev/null", *all_or_nothing, *files, "--dbname={}")
+
+
+def _check() -> None:
+    deadline = time.monotonic() + _ENDING
+    with psycopg.connect(_address(with_password=True)) as database:
+        while (others := _count(database)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+            database.rollback()
+        if others:
+            raise Unusable(f"The database is in use by {others} connections: stop the service first.")
+        tables = {name for (name,) in database.execute(_TABLES)}
+    if tables and "versioning_agent" not in tables:
+        raise Unusable("The database is that of another program: it is left alone.")
+
+
+def _count(database: psycopg.Connection[Any]) -> int:
+    row = database.execute(_OTHERS).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _address(*, with_password: bool) -> str:
+    left_out = NOT_OF_LIBPQ if with_password else NOT_OF_LIBPQ | {"password"}
+    given = connection.get_connection_params()
+    return make_conninfo(**{name: value for name, value in given.items() if name not in left_out})
+
+
+def _run(program: str, *arguments: str) -> None:
+    """Run a program of PostgreSQL; `{}` stands for the address, without the password, which would be seen."""
+    given = [one.replace("{}", _address(with_password=False)) for one in arguments]
+    password = connection.get_connection_params().get("password")
+    environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
+    try:
+        done = subprocess.run(  # noqa: S603  a program of PostgreSQL, with files of our own
+            [program, *given], env=environment, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise Unusable(f"{program} is missing; on Debian: apt-get install postgresql-client.") from None
+    if done.returncode:
+        raise Unusable(f"{program} failed: {done.stderr.strip()}")

@@ -1,0 +1,146 @@
+"""Moving an installation to another database: every row, with its id, in one transaction.
+
+`dumpdata` and `loaddata` would go through JSON, and through signals that write to the log of the target.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from django.apps import apps
+from django.core.management.color import no_style
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import sql
+from editor_client.shared.canonical import comparable
+
+from versioning.models import events
+from versioning.models.text_search.documents import SearchDocument, SearchProgress
+
+TARGET: Final = "target"
+"""The alias of the database to which an installation moves."""
+_AT_ONCE: Final = 500
+
+
+class Refused(Exception):
+    """The installation was not moved; the message is a sentence."""
+
+
+class Table(NamedTuple):
+    """A table that was moved: both databases have the same rows."""
+
+    name: str
+    rows: int
+    digest: str
+
+
+def moved_models() -> list[type[models.Model]]:
+    """Return the models whose rows move: all but those of the search index, which a worker makes again."""
+    return [
+        model
+        for model in apps.get_models(include_auto_created=True)
+        if not model._meta.proxy and not issubclass(model, SearchDocument | SearchProgress)
+    ]
+
+
+def move() -> list[Table]:
+    """Copy every row of this installation into the database `TARGET`, and compare both; return the tables.
+
+    The target has the tables of this release. Raises `Refused` if it holds anything already, if the two
+    differ in the end, or if the installation was changed meanwhile; the target is then as it was.
+    """
+    target = connections[TARGET]
+    target.ensure_connection()
+    target.execute_wrappers.clear()  # nothing is to be added to the log that moves
+    moved = moved_models()
+    with transaction.atomic(using=TARGET):
+        with _one_moment():
+            position = events.position()
+            _empty(target, moved)
+            for model in moved:
+                _copy(model)
+            target.check_constraints([model._meta.db_table for model in moved])
+            tables = [_compared(model) for model in moved]
+        for statement in target.ops.sequence_reset_sql(no_style(), moved):
+            with target.cursor() as cursor:
+                cursor.execute(statement)
+        if events.position() != position:
+            raise Refused("The installation was changed during the move: stop it, and move again.")
+    return tables
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Read the source as it is at one moment."""
+    with transaction.atomic():
+        if connection.vendor == "postgresql":  # on SQLite, the transaction is the only one that may write
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _empty(target: BaseDatabaseWrapper, moved: Iterable[type[models.Model]]) -> None:
+    """Remove what `migrate` has made; raises `Refused` if there is more."""
+    for model in moved:
+        if model._meta.label in _IN_USE and _rows(model, TARGET).exists():
+            raise Refused("The other database holds an installation already: name an empty one.")
+    with target.cursor() as cursor:
+        for model in moved:
+            cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
+
+
+_IN_USE: Final = frozenset({"auth.User", "versioning.Event", "versioning.Agent", "versioning.PromptBlock"})
+
+
+def _rows(model: type[models.Model], alias: str) -> models.QuerySet[Any]:
+    return models.QuerySet(model, using=alias)
+
+
+def _copy(model: type[models.Model]) -> None:
+    fields = [field for field in model._meta.local_concrete_fields if not field.generated]
+    rows = iter(_rows(model, DEFAULT_DB_ALIAS).order_by("pk").iterator(_AT_ONCE))
+    while some := list(islice(rows, _AT_ONCE)):
+        size = connections[TARGET].ops.bulk_batch_size(fields, some)
+        for begin in range(0, len(some), size):
+            # As stored: neither `save()` nor `pre_save()`, which set times, take part.
+            query = sql.InsertQuery(model)
+            query.insert_values(fields, some[begin : begin + size], raw=True)
+            query.get_compiler(TARGET).execute_sql()
+
+
+def _compared(model: type[models.Model]) -> Table:
+    here, there = (_digest_of(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
+    name = model._meta.db_table
+    if here != there:
+        raise Refused(f"{name} differs: {here.rows} rows here, {there.rows} there. Nothing was moved.")
+    return here
+
+
+def _digest_of(model: type[models.Model], alias: str) -> Table:
+    """Return the number of rows and a digest of them that does not depend on their order.
+
+    Databases sort texts differently, so the digests of the rows are added up.
+    """
+    names = [field.attname for field in model._meta.local_concrete_fields]
+    total = rows = 0
+    for row in _rows(model, alias).order_by().values_list(*names).iterator(_AT_ONCE):
+        text = json.dumps([_plain(value) for value in row], ensure_ascii=False)
+        total += int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
+        rows += 1
+    return Table(model._meta.db_table, rows, f"{total % 2**256:064x}")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC).isoformat()
+    if isinstance(value, dict | list):
+        return comparable(value)
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
