@@ -23,7 +23,7 @@ from tests.support.served import FOR_GOLD, encoded, reference, text
 ECHO = {"provider": "echo", "name": "echo"}
 _VOLATILE = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|ek_[\w-]{4,8}"
-    r'|(?<="position": )\d+|(?<="next": )\d+|(?<=after=)\d+|(?<=before=)\d+'
+    r'|(?<="position": )\d+|(?<="next": )\d+|(?<=after=)\d+|(?<=before=)\d+|(?<="epoch": ")\w+'
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,15 +11,19 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.core.management.base import CommandError
 from django.test import Client
 from pytest_django import Settings
 
+from delivery.webhooks.root_key import RootKey
 from tests.conftest import Cast
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import command, key_of
-from versioning.models import Workspace
+from versioning import __version__
+from versioning.models import LockKey, WorkerHeartbeat, Workspace
 
+FRESH = "a new secret"
 CODE_DEFINED = {"support", "supervisor"}
 
 
@@ -161,3 +166,43 @@ def test_the_demos_key_does_everything_in_its_workspace(db: None, kind: Kind) ->
     record = kind.make(api, "fresh", autoPublish=True)
     assert (record["workspaceId"], record["status"]) == ("default", "published")
     assert api.delete(kind.url("fresh")).status == 200
+
+
+# Keys and status
+
+
+def test_what_lies_under_an_earlier_secret_key_is_put_under_the_newest(
+    cast: Cast, client: Client, settings: Settings
+) -> None:
+    LockKey.opened()
+    RootKey.opened()
+    client.force_login(User.objects.get(username="alice"))
+    earlier = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = FRESH, [earlier]
+    state = json.loads(command("status", "--json"))
+    assert (state["fallbacks"], set(state["keys"].values())) == (1, {"under a fallback"})
+    said = command("rotate_keys")
+    assert said.count("encrypted again") == 2 and "1 signed again" in said and "may go" in said
+    again = command("rotate_keys")
+    assert again.count("needs nothing") == 2 and "0 signed again" in again
+
+    settings.SECRET_KEY_FALLBACKS = []
+    assert client.get("/studio/").status_code == 200
+    assert "There is no fallback." in command("rotate_keys")
+    settings.SECRET_KEY = earlier
+    with pytest.raises(CommandError, match="Keep all fallbacks"):
+        command("rotate_keys")
+    assert set(json.loads(command("status", "--json"))["keys"].values()) == {"unreadable"}
+
+
+def test_status_says_how_the_installation_is(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    state = json.loads(command("status", "--json"))
+    log = cast.alice.get("/events", after="now").body
+    assert (state["version"], state["migrations"]) == (__version__, "current")
+    assert (state["log"]["position"], state["log"]["epoch"]) == (log["next"], log["epoch"])
+    assert state["worker"] == {"running": False, "silentSince": None}
+    WorkerHeartbeat.objects.beat("one")
+    assert state["queues"].keys() >= {"delivery", "schedule"}
+    lines = dict(line.split(None, 1) for line in command("status").splitlines())
+    assert (lines["worker.running"], lines["worker.silentSince"]) == ("True", "-")

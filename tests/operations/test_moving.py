@@ -1,4 +1,4 @@
-"""From SQLite to PostgreSQL and back, by the command of the page: an installation that has lived, and goes on."""
+"""From SQLite to PostgreSQL and back, by the command of the page: an installation that goes on."""
 
 from __future__ import annotations
 

@@ -236,6 +236,11 @@ def position() -> int:
     return extent().newest
 
 
+def newest_at() -> datetime.datetime | None:
+    """Return when the newest entry was written; None if there is none."""
+    return Event.objects.order_by("-position").values_list("created_at", flat=True).first()
+
+
 _readers: Final[list[Callable[[], int | None]]] = []
 
 

@@ -71,6 +71,22 @@ class SealedKey(models.Model):
         return key
 
     @classmethod
+    def is_under_fallback(cls) -> bool:
+        """Return whether the stored key is encrypted under an older text of the settings.
+
+        Raises the `unreadable` of the class if no text decrypts it.
+        """
+        from versioning.models import sealing  # noqa: PLC0415  as above
+
+        stored = cls._default_manager.values_list("sealed", flat=True).first()
+        if stored is None:
+            return False
+        try:
+            return sealing.Keys(cls.texts(), cls.purpose).open(stored)[1] is not None
+        except sealing.Unreadable:
+            raise cls.unreadable from None
+
+    @classmethod
     def keep_up(cls) -> None:
         """Encrypt the key again if there is one and the newest text of the settings has changed."""
         if cls._default_manager.exists():

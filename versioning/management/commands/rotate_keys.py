@@ -1,0 +1,40 @@
+"""Put everything under the newest keys of the settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from versioning.models import rotation
+from versioning.models.sealed_keys import KeyUnreadable
+
+
+class Command(BaseCommand):
+    """`manage.py rotate_keys`, after a new `SECRET_KEY` was set in every process."""
+
+    help = "Encrypt and sign again what lies under an earlier SECRET_KEY, and say whether it may go."
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        """Put stored keys and sessions under the newest keys; fails if a stored key cannot be read."""
+        unreadable: list[str] = []
+        for model in rotation.sealed_keys():
+            name = f"{model._meta.app_label}.{model._meta.object_name}"
+            try:
+                renewed = model.is_under_fallback()
+                model.keep_up()
+            except KeyUnreadable as error:
+                unreadable.append(f"{name}: {error}")
+                continue
+            self.stdout.write(f"{name}: {'encrypted again' if renewed else 'needs nothing'}.")
+        self.stdout.write(f"Sessions: {rotation.rotate_sessions()} signed again.")
+        if unreadable:
+            raise CommandError("\n".join([*unreadable, "Keep all fallbacks until it can be read."]))
+        if any(settings.SECRET_KEY_FALLBACKS) or "," in getattr(settings, "EDITOR_WEBHOOK_KEY", ""):
+            self.stdout.write(
+                "Nothing lies under a fallback: SECRET_KEY_FALLBACKS, and all but the first text of "
+                "EDITOR_WEBHOOK_KEY, may go, once every process has the new settings."
+            )
+        else:
+            self.stdout.write("There is no fallback.")

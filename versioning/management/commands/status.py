@@ -1,0 +1,91 @@
+"""Say how the installation is."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error, connection
+
+from versioning import __version__
+from versioning.models import WorkerHeartbeat, events, rotation, tables
+from versioning.models.sealed_keys import KeyUnreadable, SealedKey
+from versioning.worker.backlog import backlogs, seconds_since
+
+
+class Command(BaseCommand):
+    """`manage.py status [--json]`."""
+
+    help = "Say the version, whether migrations are pending, and how log, workers, queues and keys are."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the option."""
+        parser.add_argument("--json", action="store_true", help="for programs")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        """Print the state of the installation; fails if the database does not answer."""
+        try:
+            state = _state()
+        except Error as error:
+            raise CommandError(f"The database does not answer: {error}") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(state, indent=2))
+        else:
+            for name, value in _lines(state):
+                self.stdout.write(f"{name:<20} {value}")
+
+
+def _state() -> dict[str, Any]:
+    state: dict[str, Any] = {
+        "version": __version__,
+        "database": connection.vendor,
+        "migrations": "pending" if tables.lack_migrations() else "current",
+    }
+    if state["migrations"] == "pending":  # the tables may be missing
+        return state
+    extent, newest = events.extent(), events.newest_at()
+    silence = WorkerHeartbeat.objects.silence()
+    return {
+        **state,
+        "log": {
+            "position": extent.newest,
+            "prunedTo": extent.oldest,
+            "epoch": extent.epoch,
+            "secondsSinceNewest": None if newest is None else round(seconds_since(newest)),
+        },
+        "worker": {
+            "running": silence is None,
+            "silentSince": silence.since.isoformat() if silence and silence.since else None,
+        },
+        "queues": {
+            one.kind: {
+                "due": one.due,
+                "leased": one.leased,
+                "later": one.later,
+                "oldestSeconds": round(one.oldest_seconds),
+            }
+            for one in backlogs()
+        },
+        "fallbacks": len([one for one in settings.SECRET_KEY_FALLBACKS if one]),
+        "keys": {model._meta.label: _key(model) for model in rotation.sealed_keys()},
+    }
+
+
+def _key(model: type[SealedKey]) -> str:
+    try:
+        return "under a fallback" if model.is_under_fallback() else "current"
+    except KeyUnreadable:
+        return "unreadable"
+
+
+def _lines(state: dict[str, Any], before: str = "") -> list[tuple[str, object]]:
+    lines: list[tuple[str, object]] = []
+    for name, value in state.items():
+        if isinstance(value, dict):
+            lines += _lines(value, f"{before}{name}.")
+        else:
+            lines.append((f"{before}{name}", "-" if value is None else value))
+    return lines
