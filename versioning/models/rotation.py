@@ -47,8 +47,8 @@ def _rotated(store: Any, data: str, held: dict[str, Any]) -> bool:
         was_signed_earlier = False
     except signing.BadSignature:
         was_signed_earlier = True
-    known = held.get(HASH_SESSION_KEY)
-    person = get_user_model()._default_manager.filter(pk=held.get(SESSION_KEY)).first() if known else None
+    known, person_id = held.get(HASH_SESSION_KEY), held.get(SESSION_KEY)
+    person = get_user_model()._default_manager.filter(pk=person_id).first() if known and person_id else None
     if person is not None and known in set(person.get_session_auth_fallback_hash()):
         held[HASH_SESSION_KEY] = person.get_session_auth_hash()
         return True

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection
 from typing import NamedTuple
 
 from django.apps import apps
+from django.db import models
 from django.db.models import Count, Min, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from versioning.models import PeriodicJob
-from versioning.models.due_work import DueWork
 
 
 class Backlog(NamedTuple):
@@ -30,16 +31,18 @@ class Backlog(NamedTuple):
 
 
 def backlogs() -> list[Backlog]:
-    """Return how much of each kind of work waits, in one statement each."""
+    """Return how much of each kind of work waits: rows with a `due_at`, in one statement for each table."""
     return [
-        _backlog(model)
+        _backlog(model, names)
         for model in apps.get_models()
-        if issubclass(model, DueWork) and not issubclass(model, PeriodicJob)
+        if "due_at" in (names := {field.name for field in model._meta.fields})
+        and not issubclass(model, PeriodicJob)
     ]
 
 
-def _backlog(model: type[DueWork]) -> Backlog:
-    is_due, is_leased = Q(due_at__lte=Now()), Q(leased_until__gt=Now())
+def _backlog(model: type[models.Model], names: Collection[str]) -> Backlog:
+    is_due = Q(due_at__lte=Now())
+    is_leased = Q(leased_until__gt=Now()) if "leased_until" in names else Q(pk__in=[])
     found = model._default_manager.filter(due_at__isnull=False).aggregate(
         due=Count("pk", filter=is_due & ~is_leased),
         leased=Count("pk", filter=is_leased),
