@@ -40,6 +40,10 @@ EDITOR_HTTPS = _read["EDITOR_HTTPS"]
 # Without a proxy that sets it, any client could send the header, so it is not trusted then.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if EDITOR_HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = EDITOR_HTTPS
+# Browsers take a cookie of such a name only over https, for this very host and all of it.
+SESSION_COOKIE_NAME = "__Host-sessionid" if EDITOR_HTTPS else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if EDITOR_HTTPS else "csrftoken"
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if EDITOR_HTTPS else 0
 
 INSTALLED_APPS = [
     "editor_project",

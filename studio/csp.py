@@ -24,6 +24,25 @@ POLICY = "; ".join(
 )
 
 
+PERMISSIONS = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "browsing-topics",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "magnetometer",
+        "microphone",
+        "midi",
+        "payment",
+        "usb",
+    )
+)
+"""What no page of this server needs, nor a page that it would show in a frame."""
+
+
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
@@ -34,6 +53,7 @@ def content_security_policy(
         if is_studio(request):
             response["Content-Security-Policy"] = POLICY
             response["Referrer-Policy"] = "same-origin"
+        response["Permissions-Policy"] = PERMISSIONS
         return response
 
     return middleware

@@ -65,11 +65,11 @@ def _finite_and_not_negative(name: str, value: float) -> None:
         raise ImproperlyConfigured(f"{name} must not be negative, and is {value}.")
 
 
-def _rate(_name: str, value: str) -> None:
+def _rate(name: str, value: str) -> None:
     from versioning.models.throttle import parse_rate  # noqa: PLC0415  settings are read before there are models
 
-    if value:
-        parse_rate(value)
+    if value and not parse_rate(value)[0]:
+        raise ImproperlyConfigured(f"{name} is {value!r}, which would refuse every request.")
 
 
 class Setting(NamedTuple):

@@ -158,7 +158,7 @@ class CachedReads:
     def _make(self, read: Read) -> bool:
         """Answer a request with the template of another one; return False if there is none."""
         structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=read.request_id)
+        structlog.contextvars.bind_contextvars(requestId=read.request_id)
         try:
             now = _now()
             response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None

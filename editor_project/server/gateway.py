@@ -34,6 +34,7 @@ from versioning.api.request_bodies import (
     disconnected,
     limits_for,
 )
+from versioning.api.request_log import request_id_for
 
 logger = logging.getLogger(__name__)
 
@@ -137,9 +138,12 @@ class Gateway:
                 _close(parts)
         except Exception:
             logger.exception("the application failed outside of its own handling of errors")
-            start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(_FAILED)}
+            request_id = request_id_for(environ.get("HTTP_X_REQUEST_ID", ""))
+            failed = [*_FAILED, ("X-Request-ID", request_id)]
+            start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(failed)}
             body = (
-                b'{"error": "Something went wrong on the server; its log says what.", "code": "server_error"}'
+                b'{"error": "Something went wrong on the server; its log says what.", '
+                b'"code": "server_error", "requestId": "%s"}' % request_id.encode()
             )
         proto.send(start)
         proto.send({"type": "http.response.body", "body": body})

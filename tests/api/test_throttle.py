@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,9 +44,15 @@ def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings) -> None
         assert (answer.status, set(answer.body)) == (429, {"error", "code"})
         assert 1 <= int(answer.headers["Retry-After"]) <= seconds
         assert answer.code.isidentifier() and answer.code.islower()
+        assert answer.headers["RateLimit-Policy"] == f'"key";q=0;w={seconds}'
 
 
 def test_every_key_is_counted_separately(cast: Cast, settings: Settings) -> None:
+    assert "RateLimit" not in ask(cast.alice).headers
+    settings.EDITOR_THROTTLE = "3/day"
+    left = [ask(cast.vera).headers["RateLimit"] for _ in range(4)]
+    assert [re.fullmatch(r'"key";r=(\d);t=\d+', one)[1] for one in left] == ["2", "1", "0", "0"]
+    ThrottleWindow.objects.all().delete()
     settings.EDITOR_THROTTLE = "2/day"
     second_key = key_of("alice")
     assert statuses(cast.alice, 3) == [200, 200, 429]

@@ -95,7 +95,7 @@ def test_a_request_is_logged_in_one_line_with_its_id_and_without_secrets(
         assert answer.headers["X-Request-ID"] == "from-the-caller"
     lines = [json.loads(line) for line in service.log.splitlines()]
     assert all(line.keys() >= {"event", "level", "logger", "timestamp"} for line in lines)
-    [line] = [line for line in lines if line.get("request_id") == "from-the-caller"]
+    [line] = [line for line in lines if line.get("requestId") == "from-the-caller"]
     logged = {name: line[name] for name in ("logger", "method", "path", "status")}
     assert logged == {
         "logger": "versioning.api.middleware",

@@ -203,14 +203,20 @@ def test_people_sign_in_over_https_and_stay_signed_in_with_every_process(
     ) as browser:
         known_as = {"sni_hostname": HOST}
         browser.get("/studio/login/", extensions=known_as)
-        form = {"username": "ada", "password": PASSWORD, "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+        form = {
+            "username": "ada",
+            "password": PASSWORD,
+            "csrfmiddlewaretoken": browser.cookies["__Host-csrftoken"],
+        }
         forged = {"X-Real-IP": "10.9.9.9", "X-Forwarded-For": "10.9.9.9"}
         wrong = form | {"password": "wrong"}
         refused = browser.post("/studio/login/", data=wrong, headers=forged, extensions=known_as)
         assert refused.status_code == 200, refused.text
         entered = browser.post("/studio/login/", data=form, extensions=known_as)
         assert entered.status_code == 302, entered.text
-        [cookie] = [text for text in entered.headers.get_list("Set-Cookie") if text.startswith("sessionid=")]
+        [cookie] = [
+            text for text in entered.headers.get_list("Set-Cookie") if text.startswith("__Host-sessionid=")
+        ]
         assert "Secure" in cookie.split("; ")
         pages = [browser.get("/studio/", extensions=known_as) for _ in range(2 * TURNS)]
     assert {page.status_code for page in pages} == {200}
@@ -222,7 +228,11 @@ def test_without_a_proxy_the_forwarded_protocol_is_ignored(live_service: Service
     origin = live_service.url.replace("http:", "https:")
     with httpx.Client(base_url=live_service.url, trust_env=False, timeout=60) as browser:
         browser.get("/studio/login/")
-        form = {"username": "ada", "password": "no", "csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+        form = {
+            "username": "ada",
+            "password": "no",
+            "csrfmiddlewaretoken": browser.cookies["__Host-csrftoken"],
+        }
         forged = {"X-Forwarded-Proto": "https", "Origin": origin}
         assert browser.post("/studio/login/", data=form, headers=forged).status_code == 403
         honest = {"Origin": live_service.url}

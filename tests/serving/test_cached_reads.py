@@ -98,7 +98,7 @@ def test_cached_answers_reach_every_log_handler(cast: Cast, caplog: pytest.LogCa
         answer = door.get("/agents/writer")
     [record] = [vars(one) for one in caplog.records]
     assert (record["method"], record["path"], record["status"]) == ("GET", "/api/agents/writer", 200)
-    assert record["request_id"] == answer.headers["X-Request-ID"]
+    assert record["requestId"] == answer.headers["X-Request-ID"]
 
 
 def test_a_cached_answer_is_logged_like_any_other() -> None:
@@ -117,7 +117,7 @@ def test_a_secret_sent_as_an_id_is_not_logged(capsys: pytest.CaptureFixture[str]
     handler = DiscreetHandler()
     handler.setFormatter(JsonLines())
     handler.handle_requests([RequestLine("ek_" + "x" * 40, "GET", "/api/agents/writer", 200, 0.1)])
-    assert '"request_id": "ek_[secret]"' in capsys.readouterr().err
+    assert '"requestId": "ek_[secret]"' in capsys.readouterr().err
 
 
 class Server:

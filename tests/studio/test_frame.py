@@ -81,6 +81,9 @@ def test_pages_run_and_load_only_files_of_this_server(cast: Cast) -> None:
 
 def test_the_content_security_policy_applies_only_to_the_studio(cast: Cast) -> None:
     assert "Content-Security-Policy" not in cast.alice.get("/stored/agents").headers
+    docs = cast.alice.get("/docs").headers["Content-Security-Policy"]
+    assert "script-src 'self' 'sha256-" in docs and "unsafe" not in docs
+    assert "camera=()" in cast.alice.get("/stored/agents").headers["Permissions-Policy"]
 
 
 def test_leaving_the_last_workspace_ends_the_access_at_the_next_request(cast: Cast) -> None:

@@ -7,9 +7,10 @@ cache server; here the database counts.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
@@ -70,6 +71,10 @@ def bearer_key(authorization: str) -> str | None:
     return text.strip() if scheme.lower() == "bearer" else None
 
 
+RATE_LIMIT: Final = "editor.rate_limit"
+"""The headers about the limit of a request, as in draft-ietf-httpapi-ratelimit-headers, in its `META`."""
+
+
 class CallerThrottle(BaseThrottle):
     """Limits the requests in each window of a second, minute, hour or day."""
 
@@ -80,7 +85,12 @@ class CallerThrottle(BaseThrottle):
             return True
         limit, self.seconds = parse_rate(settings.EDITOR_THROTTLE)
         name = caller.key_prefix or f"user {caller.user_id}"
-        return ThrottleWindow.objects.hit(name, int(time.time() // self.seconds)) <= limit
+        number = ThrottleWindow.objects.hit(name, int(time.time() // self.seconds))
+        request._request.META[RATE_LIMIT] = {  # noqa: SLF001  for `EditorViewSet.finalize_response`
+            "RateLimit-Policy": f'"key";q={limit};w={self.seconds}',
+            "RateLimit": f'"key";r={max(0, limit - number)};t={math.ceil(self.wait())}',
+        }
+        return number <= limit
 
     def wait(self) -> float:
         """Return the seconds until the next window."""

@@ -21,7 +21,12 @@ from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
 from versioning.api import errors, paging, parameters
-from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle, PersonAuthentication
+from versioning.api.authentication import (
+    RATE_LIMIT,
+    ApiKeyAuthentication,
+    CallerThrottle,
+    PersonAuthentication,
+)
 from versioning.api.cached_answers import depends_on, leave_template
 from versioning.api.middleware import set_private
 from versioning.api.negotiation import CompactJSONRenderer, ExactJSONParser, HeaderNegotiation
@@ -108,6 +113,8 @@ class EditorViewSet(ViewSet):
         """Return the answer with its content negotiated; only the caller may cache it."""
         answer = super().finalize_response(request, response, *args, **kwargs)
         set_private(answer)
+        for name, value in request.META.get(RATE_LIMIT, {}).items():
+            answer[name] = value
         return answer
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:

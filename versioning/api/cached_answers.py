@@ -279,7 +279,7 @@ def _as_bytes(headers: Iterable[tuple[str, str]]) -> Headers:
 
 def _response(request: HttpRequest, cached: CachedResponse, started: float) -> HttpResponse:
     request_id = request_id_for(request.headers.get(REQUEST_ID, ""))
-    log_request("GET", cached.path, cached.status, started, request_id=request_id)
+    log_request("GET", cached.path, cached.status, started, requestId=request_id)
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in cached.headers}
     response = HttpResponse(cached.content, status=cached.status, headers={**headers, REQUEST_ID: request_id})
     if "Content-Type" not in headers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from versioning import __version__
 from versioning.api import errors
 from versioning.api.methods import require_safe
 from versioning.models import tables
@@ -18,11 +19,12 @@ def alive(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(_request: HttpRequest) -> HttpResponse:
-    """Answer 200 if the database answers and is migrated, otherwise 503."""
+    """Answer 200 if the database answers and is migrated, otherwise 503; with the version of this process."""
     try:
         pending = tables.lack_migrations()
     except Error as error:
         return errors.database_unavailable(error)
+    found = {"version": __version__, "migrations": "pending" if pending else "current"}
     if pending:
-        return errors.error_response(503, "not_migrated", tables.NOT_MIGRATED)
-    return JsonResponse({"status": "ok"})
+        return JsonResponse({"error": tables.NOT_MIGRATED, "code": "not_migrated", **found}, status=503)
+    return JsonResponse({"status": "ok", **found})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import re
@@ -20,6 +21,7 @@ logger = logging.getLogger("versioning.api.middleware")
 _ALIKE: Final = vars(logger.makeRecord(logger.name, logging.INFO, "(unknown file)", 0, "request", (), None))
 """The attributes that the log records of all requests share; threads are not logged."""
 
+FAILED: Final = 500
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -63,12 +65,22 @@ class RequestLogMiddleware:
         """Log the request once it is answered; everything logged in between has its id."""
         request_id = request_id_for(request.headers.get("X-Request-ID", ""))
         structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=request_id)
+        structlog.contextvars.bind_contextvars(requestId=request_id)
         started = time.perf_counter()
         response = self.get_response(request)
         log_request(str(request.method), request.path, response.status_code, started)
         response["X-Request-ID"] = request_id
+        if response.status_code >= FAILED and not response.streaming:
+            _name_request(response, request_id)
         return response
+
+
+def _name_request(response: HttpResponse, request_id: str) -> None:
+    """Add the id to the body of an answer after a failure, for whoever reports it."""
+    if response.get("Content-Type", "").startswith("application/json"):
+        response.content = json.dumps({**json.loads(response.content), "requestId": request_id})
+        if response.has_header("Content-Length"):
+            response["Content-Length"] = str(len(response.content))
 
 
 def request_id_for(given: str) -> str:
@@ -111,8 +123,14 @@ def log_requests(lines: Sequence[RequestLine]) -> None:
 def record_of(line: RequestLine) -> RequestRecord:
     """Return the log record of a request."""
     extra = line._asdict()
+    request_id = extra.pop("request_id")
     return RequestRecord(
-        {**extra, "path": without_secrets(line.path), "milliseconds": round(line.milliseconds, 1)}
+        {
+            "requestId": request_id,
+            **extra,
+            "path": without_secrets(line.path),
+            "milliseconds": round(line.milliseconds, 1),
+        }
     )
 
 

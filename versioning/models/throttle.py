@@ -55,7 +55,7 @@ class ThrottleWindow(models.Model):
 
 def parse_rate(text: str) -> tuple[int, int]:
     """Return (requests, seconds) of a rate such as `600/min`; raises `ImproperlyConfigured`."""
-    match = re.fullmatch(r"0*([1-9][0-9]{0,8})/(\w+)", text)
+    match = re.fullmatch(r"(\d+)/(\w+)", text)
     if match is None or match[2] not in _SECONDS:
         raise ImproperlyConfigured(f"EDITOR_THROTTLE must look like 600/min, not {text!r}")
     return int(match[1]), _SECONDS[match[2]]

@@ -5,8 +5,10 @@ Both are public, so they are generated once per process and then only sent.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
@@ -20,6 +22,7 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.settings import SPECTACULAR_DEFAULTS, patched_settings
 from drf_spectacular.views import SpectacularSwaggerView
 
+from versioning import __version__
 from versioning.api import errors
 from versioning.api.methods import require_safe
 
@@ -56,7 +59,7 @@ def _generator_settings() -> dict[str, Any]:
     own = {
         "TITLE": "The editor",
         "DESCRIPTION": "Versioned agents and prompt blocks: draft, publish, select, restore.",
-        "VERSION": "0.1.0",
+        "VERSION": __version__,
         "OAS_VERSION": "3.1.0",
         "COMPONENT_SPLIT_PATCH": False,
         "POSTPROCESSING_HOOKS": [],
@@ -97,7 +100,9 @@ def schema(request: HttpRequest) -> HttpResponse:
 def docs(request: HttpRequest) -> HttpResponse:
     """Answer with the page that shows the document, or 304 if the client has it already."""
     content, etag = _texts.get(("docs", get_script_prefix()), lambda: _with_etag(_page()))
-    return _answer(request, content, etag, "text/html; charset=utf-8")
+    answer = _answer(request, content, etag, "text/html; charset=utf-8")
+    answer["Content-Security-Policy"] = _texts.get(("policy", get_script_prefix()), lambda: _policy(content))
+    return answer
 
 
 def _answer(
@@ -128,6 +133,22 @@ def _page() -> bytes:
     request.method = "GET"
     with patched_settings(_generator_settings()):
         return bytes(view(request).render().content)
+
+
+def _policy(page: bytes) -> str:
+    """Return the Content-Security-Policy of the page: files of this server, and the page's own script."""
+    inline = {
+        tag: "".join(
+            f" 'sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}'"
+            for text in re.findall(rb"<%s>(.*?)</%s>" % (tag, tag), page, re.DOTALL)
+        )
+        for tag in (b"script", b"style")
+    }
+    return (
+        f"default-src 'none'; script-src 'self'{inline[b'script']}; style-src 'self'{inline[b'style']}; "
+        "img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
 
 
 def _as_json(described: dict[str, Any]) -> bytes:

@@ -120,6 +120,8 @@ class _ErrorAnswer(ResponseSchema):
     action: Annotated[Action | None, Field(description="What the key would have to be allowed.")] = None
     oldest: Annotated[int, Field(description="The position after which the log is complete.")] = 0
     newest: Annotated[int, Field(description="The position at which the log ends.")] = 0
+    epoch: Annotated[str, Field(description="The epoch of the log now.")] = ""
+    request_id: Annotated[str, Field(description="With 500 and above: the request in the log.")] = ""
     detail: Annotated[
         Literal["yours"] | None, Field(description="`yours`: the streams that are too many are the caller's.")
     ] = None
