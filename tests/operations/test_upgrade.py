@@ -21,6 +21,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
 from tests.support.installation import SET_UP, SQLITE, Installation, installation
 from tests.support.remote import connected
 from tests.support.service import Service
+from versioning import __version__
 
 pytestmark = pytest.mark.database
 
