@@ -60,6 +60,8 @@ class BaseClient(
     timeout                 seconds that a call may take, retries and pauses included
     run_timeout             the same for `generate`; of a stream `timeout` limits each silence
     retries                 how often a read is sent again when no server answers
+    idempotent              whether each POST has an `Idempotency-Key`: then it is sent again like a read,
+                            and the server does it once
     max_age                 seconds for which a read counts as fresh; 0 asks the server every time
     stale_while_revalidate  seconds after `max_age` in which a read is answered from the cache at
                             once, while the server is asked in the background
@@ -88,6 +90,7 @@ class BaseClient(
         timeout: float = 10,
         run_timeout: float = 300,
         retries: int = 2,
+        idempotent: bool = False,
         max_age: float = 0,
         stale_while_revalidate: float = 0,
         cache_dir: str | Path | None = None,
@@ -103,6 +106,7 @@ class BaseClient(
             timeout=timeout,
             run_timeout=run_timeout,
             retries=retries,
+            idempotent=idempotent,
             max_age=max_age,
             stale_while_revalidate=stale_while_revalidate,
             updates=updates,
@@ -184,6 +188,7 @@ class BaseClient(
     ) -> dict[str, Any]:
         """Return a request as the arguments of `httpx.Client.request`."""
         headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
+        headers["Idempotency-Key"] = request.idempotency_key
         if accept is not None:
             # A proxy that compresses a stream delays parts of it.
             headers |= {"Accept": accept, "Accept-Encoding": "identity"}

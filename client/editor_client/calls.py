@@ -49,6 +49,7 @@ class Request:
     query: Query = ()
     body: bytes | None = None
     if_match: str | None = None
+    idempotency_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from threading import Lock
 
@@ -13,6 +15,7 @@ from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, Unreachable, from_answer
 
 TOO_MANY = 429
+CONFLICT, IN_PROGRESS = 409, b'"idempotency_in_progress"'
 DOWN = {502, 503, 504}
 """A proxy answers with these if the server does not."""
 
@@ -26,8 +29,9 @@ class Exchange:
     at a time checks whether it is back; the others do not wait.
     """
 
-    def __init__(self, retries: int, clock: Callable[[], float]) -> None:
+    def __init__(self, retries: int, clock: Callable[[], float], *, idempotent: bool = False) -> None:
         self.down = False
+        self._idempotent = idempotent
         self._retries = retries
         self._clock = clock
         self._probing = Lock()
@@ -49,14 +53,17 @@ class Exchange:
     def ask(
         self, request: Request, timeout: float, *, etag: str | None = None, wait: bool = True
     ) -> Flow[Answer]:
-        """Send a request and return the answer of any status; only reads are retried.
+        """Send a request and return the answer of any status; reads are retried, and idempotent posts.
 
         All attempts together take at most `timeout` seconds. A caller with a cached answer does not `wait`
         for the pause that the server requests. Raises `Unreachable`.
         """
         is_read = request.method == "GET"
         deadline = self._clock() + timeout
-        retries = self._retries if is_read and not self.down else 0
+        if self._idempotent and request.method == "POST":
+            request = replace(request, idempotency_key=uuid.uuid4().hex)
+        repeats = is_read or request.idempotency_key is not None
+        retries = self._retries if repeats and not self.down else 0
         for attempt in count():
             outcome = yield from _attempt(Send(request, deadline, etag))
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
@@ -105,7 +112,10 @@ def _is_down(outcome: Answer | NoAnswer) -> bool:
 
 
 def _is_busy(outcome: Answer | NoAnswer) -> bool:
-    return isinstance(outcome, Answer) and outcome.status == TOO_MANY
+    if not isinstance(outcome, Answer):
+        return False
+    # The first attempt is in progress, and nobody has heard its answer.
+    return outcome.status == TOO_MANY or (outcome.status == CONFLICT and IN_PROGRESS in outcome.content)
 
 
 def _wanted_pause(outcome: Answer | NoAnswer) -> float | None:

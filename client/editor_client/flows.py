@@ -42,7 +42,7 @@ class Flows:
         self._hint = hint
         self._policy = policy
         self._clock = clock
-        self._exchange = Exchange(policy.retries, clock)
+        self._exchange = Exchange(policy.retries, clock, idempotent=policy.idempotent)
         self._reads = Reads(scope, policy, disk, self._exchange, clock)
         self._followed = None if policy.updates == "ask" else FollowedReads(self._reads, policy, clock)
         self.reports = UsageReports(policy.timeout, clock) if policy.reports_usage else None

@@ -50,6 +50,7 @@ class Policy:
     updates: Updates = "ask"
     keeps_unauthorized: bool = False
     reports_usage: bool = False
+    idempotent: bool = False
 
 
 class Reads:

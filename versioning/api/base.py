@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import Any, ClassVar, Final, cast
 
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
@@ -20,7 +21,7 @@ from rest_framework.response import Response
 from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
-from versioning.api import errors, paging, parameters
+from versioning.api import errors, idempotency, paging, parameters
 from versioning.api.authentication import (
     RATE_LIMIT,
     ApiKeyAuthentication,
@@ -104,6 +105,22 @@ class EditorViewSet(ViewSet):
                 check(request._request)  # noqa: SLF001  what Django's sessions know
         raw = request.META.get("QUERY_STRING", "")
         parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
+        idempotency.begin(request, self.caller)
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer a request; a POST with an `Idempotency-Key` as the first time."""
+        try:
+            answer = super().dispatch(request, *args, **kwargs)
+        except idempotency.Repeated as repeated:
+            answer = self.finalize_response(self.request, idempotency.again(repeated.kept), *args, **kwargs)
+        except BaseException:
+            idempotency.end(self.request, HttpResponse(status=500))
+            raise
+        if idempotency.has_begun(self.request):
+            if isinstance(answer, Response):
+                answer.render()
+            idempotency.end(self.request, answer)
+        return answer
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:
         """Return this API's exception handler, not that of the project's own API."""

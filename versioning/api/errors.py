@@ -15,6 +15,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from versioning.api.idempotency import IdempotencyInProgress, IdempotencyMismatch
 from versioning.api.schemas.base import utc
 from versioning.domain import errors
 from versioning.domain.locks import LockBroken
@@ -34,6 +35,8 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.CursorAhead: 410,
     errors.CursorExpired: 410,
     errors.EditConflict: 412,
+    IdempotencyInProgress: 409,
+    IdempotencyMismatch: 422,
     KeyUnreadable: 503,
     LockBroken: 424,
     OverrideNotWritten: 503,

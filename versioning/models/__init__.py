@@ -10,6 +10,7 @@ from versioning.models.agents import (
 )
 from versioning.models.due_work import DueWork
 from versioning.models.favorites import Favorite, Favorited
+from versioning.models.idempotency import IdempotentRequest
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
 from versioning.models.known_overrides import KnownOverride
@@ -44,6 +45,7 @@ __all__ = [
     "Event",
     "Favorite",
     "Favorited",
+    "IdempotentRequest",
     "Invitation",
     "KnownOverride",
     "LockKey",

@@ -10,7 +10,14 @@ from django.conf import settings
 from django.utils import timezone
 
 from versioning.capabilities import session_store
-from versioning.models import LockKey, SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
+from versioning.models import (
+    IdempotentRequest,
+    LockKey,
+    SignInAttempts,
+    ThrottleWindow,
+    WorkerHeartbeat,
+    events,
+)
 from versioning.models.text_search import following
 from versioning.worker import override_watch
 from versioning.worker.jobs import Periodic
@@ -25,6 +32,7 @@ def remove_waste() -> None:
     SignInAttempts.objects.delete_expired()
     ThrottleWindow.objects.delete_expired(settings.EDITOR_THROTTLE)
     WorkerHeartbeat.objects.delete_expired(HEARTBEATS)
+    IdempotentRequest.objects.delete_expired()
     if apps.is_installed("django.contrib.sessions"):
         session_store().clear_expired()
 

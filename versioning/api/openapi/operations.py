@@ -135,6 +135,15 @@ class EditorSchema(AutoSchema):
             found.append(
                 OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
             )
+        if self.method == "POST":
+            found.append(
+                OpenApiParameter(
+                    "Idempotency-Key",
+                    {"type": "string", "pattern": "^[!-~]{1,255}$"},
+                    OpenApiParameter.HEADER,
+                    description="Sent again with the same key, the request gets the same answer, and does nothing.",
+                )
+            )
         if self.action in self.editor_view.guarded:
             found.append(
                 OpenApiParameter(

@@ -1,0 +1,116 @@
+"""`Idempotency-Key`: a POST that is sent again gets the answer to the first one, and does nothing.
+
+The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is kept for a day, for the
+key or person that has sent the request, without secrets in it; after a refusal the request may be sent again.
+Streams are not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any, Final
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+
+from versioning.domain.access import Caller
+from versioning.domain.errors import Invalid, VersioningError
+from versioning.domain.redaction import without_secrets
+from versioning.models.idempotency import MAX_LENGTH, IdempotentRequest, Kept
+
+HEADER: Final = "Idempotency-Key"
+_BEGUN: Final = "editor.idempotent_request"
+_KEY: Final = re.compile(rf"[\x21-\x7e]{{1,{MAX_LENGTH}}}")
+_KEPT_HEADERS: Final = ("Content-Type", "ETag", "Location")
+_SUCCESS: Final = range(200, 300)
+
+
+class IdempotencyMismatch(VersioningError):
+    """The key was used for another request."""
+
+    code = "idempotency_mismatch"
+
+    def __init__(self) -> None:
+        super().__init__("This Idempotency-Key was sent with another request; use a new one for each.")
+
+
+class IdempotencyInProgress(VersioningError):
+    """The first request with the key has no answer yet."""
+
+    code = "idempotency_in_progress"
+
+    def __init__(self) -> None:
+        super().__init__("The request with this Idempotency-Key is in progress; send it again in a moment.")
+
+
+class Repeated(Exception):
+    """The request was answered before."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+
+
+def begin(request: Request, caller: Caller) -> None:
+    """Begin a POST with the header; raises `Repeated` if it was answered before.
+
+    Raises `Invalid` for a key that cannot be used, `IdempotencyMismatch`, and `IdempotencyInProgress`.
+    """
+    key = request.headers.get(HEADER)
+    if key is None or request.method != "POST":
+        return
+    if not _KEY.fullmatch(key):
+        raise Invalid.field(HEADER, f"must be 1 to {MAX_LENGTH} visible ASCII characters")
+    name = caller.key_prefix or f"user {caller.user_id}"
+    body = request._request.body  # noqa: SLF001  as it was sent
+    content = f"{request._request.get_full_path()}\n".encode() + body  # noqa: SLF001  as above
+    digest = hashlib.sha256(content).hexdigest()
+    earlier = IdempotentRequest.objects.begin(name, key, digest)
+    if earlier is None:
+        request.META[_BEGUN] = name, key
+    elif earlier.digest != digest:
+        raise IdempotencyMismatch
+    elif earlier.kept is None:
+        raise IdempotencyInProgress
+    else:
+        raise Repeated(earlier.kept)
+
+
+def has_begun(request: Request) -> bool:
+    """Return whether `end` has to be called for the request."""
+    return _BEGUN in request.META
+
+
+def end(request: Request, answer: HttpResponseBase) -> None:
+    """Keep the answer to a request that has begun, or forget the request."""
+    begun = request.META.pop(_BEGUN, None)
+    if begun is None:
+        return
+    if isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
+        headers = {name: answer[name] for name in _KEPT_HEADERS if answer.has_header(name)}
+        body = _without_secrets(answer.content.decode())
+        IdempotentRequest.objects.keep(*begun, Kept(answer.status_code, headers, body))
+    else:
+        IdempotentRequest.objects.drop(*begun)
+
+
+def again(kept: Kept) -> HttpResponse:
+    """Return the answer to the first request."""
+    return HttpResponse(
+        kept.body, status=kept.status, headers={**kept.headers, "Idempotent-Replayed": "true"}
+    )
+
+
+def _without_secrets(text: str) -> str:
+    """Leave out the members that are shown once: a signing secret, an API key, a link with its secret."""
+    if not text.startswith("{"):
+        return text
+    body: dict[str, Any] = json.loads(text)
+    left = {
+        name: value
+        for name, value in body.items()
+        if not (isinstance(value, str) and (name == "secret" or without_secrets(value) != value))
+    }
+    return text if len(left) == len(body) else json.dumps(left, ensure_ascii=False, separators=(",", ":"))
