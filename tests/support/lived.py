@@ -109,6 +109,10 @@ def _write(api: RemoteApi) -> None:
     instructions = [{"type": "prompt_block_ref", "id": "writer"}]
     named = {"agents": {"writer": {}}, "scorers": {"writer": {}}}
     AGENTS.make(api, "lead", instructions, model=ECHO, autoPublish=True, **named)
+    AGENTS.make(api, "lead", instructions, agents={"writer": {}}, model=ECHO, autoPublish=True)
+    again = {"name": "Again", "instructions": "Once."}
+    for _ in range(2):
+        assert api.request("POST", AGENTS.path, again, idempotency_key="once").status == 201
     override = {"id": "support", "instructions": "of the editors", "autoPublish": True}
     assert api.post(AGENTS.path, override).status == 201
     assert api.get("/agents/support").body["instructions"] == "of the editors"

@@ -1,8 +1,8 @@
 """`Idempotency-Key`: a POST that is sent again gets the answer to the first one, and does nothing.
 
-The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is kept for a day, for the
-key or person that has sent the request, without secrets in it; after a refusal the request may be sent again.
-Streams are not kept.
+The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is kept for a day, for
+the key or person that has sent the request, without secrets in it; after a refusal the request may be sent
+again. Streams are not kept.
 """
 
 from __future__ import annotations

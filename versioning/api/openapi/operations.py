@@ -141,7 +141,7 @@ class EditorSchema(AutoSchema):
                     "Idempotency-Key",
                     {"type": "string", "pattern": "^[!-~]{1,255}$"},
                     OpenApiParameter.HEADER,
-                    description="Sent again with the same key, the request gets the same answer, and does nothing.",
+                    description="The same request with the same key gets the same answer, and does nothing.",
                 )
             )
         if self.action in self.editor_view.guarded:
@@ -177,6 +177,8 @@ class EditorSchema(AutoSchema):
             errors.add(404)
         if self.action in self.editor_view.guarded:
             errors.add(412)
+        if self.method == "POST":  # `Idempotency-Key`
+            errors |= {409, 422}
         if self.editor_view.subject == "event":
             errors.add(410)
         if self.action in _RUNS and self.editor_view.subject == "agent":

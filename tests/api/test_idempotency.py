@@ -1,0 +1,107 @@
+"""`Idempotency-Key`: sent again, a POST gets the first answer and does nothing."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.people import give_role, key_of
+from versioning.models.idempotency import ABANDONED_AFTER, KEPT, IdempotentRequest
+
+pytestmark = pytest.mark.database
+
+KEY = "5f0c1f6e"
+
+
+def post(api: Api, path: str, body: Any, key: str = KEY) -> Answer:
+    return api.request("POST", path, body, idempotency_key=key)
+
+
+def older(age: datetime.timedelta) -> None:
+    """Let the requests so far have been sent earlier."""
+    for row in IdempotentRequest.objects.all():
+        row.begun_at -= age
+        row.save()
+
+
+def test_a_post_that_is_sent_again_gets_the_same_answer_and_is_done_once(cast: Cast, kind: Kind) -> None:
+    body = kind.body(id="writer")
+    first, again = (post(cast.alice, kind.path, body) for _ in range(2))
+    assert (first.status, again.status, again.body) == (201, 201, first.body)
+    for header in ("Location", "ETag", "Content-Type"):
+        assert again.headers[header] == first.headers[header]
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+    one, two = (post(cast.alice, kind.url("writer", "versions"), {}, key="snapshot") for _ in range(2))
+    assert one.body == two.body
+    assert len(kind.versions(cast.alice)) == 2
+
+
+def test_another_request_with_the_same_key_is_refused(cast: Cast) -> None:
+    assert post(cast.alice, AGENTS.path, AGENTS.body(id="one")).status == 201
+    for path, body in (
+        (AGENTS.path, AGENTS.body(id="two")),
+        ("/stored/prompt-blocks", AGENTS.body(id="one")),
+    ):
+        refused = post(cast.alice, path, body)
+        assert (refused.status, refused.code) == (422, "idempotency_mismatch")
+    assert cast.alice.get(AGENTS.url("two")).status == 404
+
+
+def test_keys_are_those_of_one_api_key(cast: Cast) -> None:
+    assert post(cast.alice, AGENTS.path, AGENTS.body(id="one")).status == 201
+    assert post(key_of("alice"), AGENTS.path, AGENTS.body(id="two")).status == 201
+
+
+def test_a_request_in_progress_is_not_begun_twice(cast: Cast) -> None:
+    body = AGENTS.body(id="writer")
+    assert post(cast.alice, AGENTS.path, body).status == 201
+    IdempotentRequest.objects.update(status=0)
+    refused = post(cast.alice, AGENTS.path, body)
+    assert (refused.status, refused.code) == (409, "idempotency_in_progress")
+    older(ABANDONED_AFTER)  # its process was killed
+    assert post(cast.alice, AGENTS.path, body).code == "id_taken"
+
+
+def test_after_a_refusal_the_request_is_tried_anew(cast: Cast) -> None:
+    body = AGENTS.body(id="writer", workspaceId="acme")
+    assert post(cast.vera, AGENTS.path, body).status == 403
+    give_role("vera", "acme", "editor")
+    assert post(cast.vera, AGENTS.path, body).status == 201
+
+
+def test_an_answer_is_kept_for_a_day(cast: Cast) -> None:
+    body = AGENTS.body(id="writer")
+    assert post(cast.alice, AGENTS.path, body).status == 201
+    older(KEPT)
+    assert post(cast.alice, AGENTS.path, body).code == "id_taken"
+    assert not IdempotentRequest.objects.exists()
+    assert post(cast.alice, AGENTS.path, AGENTS.body(id="two")).status == 201
+    older(KEPT)
+    IdempotentRequest.objects.delete_expired()
+    assert not IdempotentRequest.objects.exists()
+
+
+def test_a_secret_is_not_kept(cast: Cast) -> None:
+    body = {"workspaceId": "acme", "url": "https://example.com/", "events": ["agent.*"]}
+    first, again = (post(cast.alice, "/webhooks", body) for _ in range(2))
+    assert (first.status, again.status) == (201, 201), first.body
+    assert again.body == {name: value for name, value in first.body.items() if name != "secret"}
+    assert first.body["secret"] not in repr(IdempotentRequest.objects.values_list())
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "two words", "\u00e9"])
+def test_a_key_that_cannot_be_used_is_refused(cast: Cast, key: str) -> None:
+    refused = post(cast.alice, AGENTS.path, AGENTS.body(id="writer"), key=key)
+    assert (refused.status, refused.body["issues"][0]["field"]) == (400, "Idempotency-Key")
+
+
+def test_only_a_post_has_such_a_key(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    for name in ("One", "Two"):
+        changed = cast.alice.request("PATCH", AGENTS.url("writer"), {"name": name}, idempotency_key=KEY)
+        assert changed.body["name"] == name
