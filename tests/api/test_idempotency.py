@@ -47,7 +47,7 @@ def test_another_request_with_the_same_key_is_refused(cast: Cast) -> None:
         (AGENTS.path, AGENTS.body(id="two")),
         ("/stored/prompt-blocks", AGENTS.body(id="one")),
     ):
-        refused = post(cast.alice, path, body)
+        refused = post(cast.alice, path, AGENTS.body(id=resource_id))
         assert (refused.status, refused.code) == (422, "idempotency_mismatch")
     assert cast.alice.get(AGENTS.url("two")).status == 404
 
@@ -87,7 +87,7 @@ def test_an_answer_is_kept_for_a_day(cast: Cast) -> None:
 
 
 def test_a_secret_is_not_kept(cast: Cast) -> None:
-    body = {"workspaceId": "acme", "url": "https://example.com/", "events": ["agent.*"]}
+    body = {"workspaceId": "acme", "url": "https://example.com/", "eventTypes": ["agent.*"]}
     first, again = (post(cast.alice, "/webhooks", body) for _ in range(2))
     assert (first.status, again.status) == (201, 201), first.body
     assert again.body == {name: value for name, value in first.body.items() if name != "secret"}
