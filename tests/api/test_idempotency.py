@@ -43,10 +43,7 @@ def test_a_post_that_is_sent_again_gets_the_same_answer_and_is_done_once(cast: C
 
 def test_another_request_with_the_same_key_is_refused(cast: Cast) -> None:
     assert post(cast.alice, AGENTS.path, AGENTS.body(id="one")).status == 201
-    for path, body in (
-        (AGENTS.path, AGENTS.body(id="two")),
-        ("/stored/prompt-blocks", AGENTS.body(id="one")),
-    ):
+    for path, resource_id in ((AGENTS.path, "two"), ("/stored/prompt-blocks", "one")):
         refused = post(cast.alice, path, AGENTS.body(id=resource_id))
         assert (refused.status, refused.code) == (422, "idempotency_mismatch")
     assert cast.alice.get(AGENTS.url("two")).status == 404
