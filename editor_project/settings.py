@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
+from editor_project import conf
 from editor_project.database.configured import configured
 from editor_project.environment import Environment
 from editor_project.log_config import logging_config
@@ -30,7 +31,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 
 # The editor's own settings, explained in docs/settings.md. The settings of other applications are read when
 # these are loaded.
-_read = {one.name: env.setting(one) for one in SETTINGS}
+_read = {one.name: env.setting(one) for one in (*SETTINGS, *conf.SETTINGS)}
 EDITOR_READ_SETTING = env.setting
 globals().update(_read)
 EDITOR_API_PREFIX = _read["EDITOR_API_PREFIX"].strip("/")
@@ -112,7 +113,8 @@ def _database() -> dict[str, Any]:
     if "DATABASE_URL" not in os.environ:
         with suppress(OSError):  # SQLite reports the error when it opens the file
             VAR.mkdir(mode=0o700, exist_ok=True)
-    return configured(env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}"))
+    found = env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
+    return configured(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
 
 
 DATABASES = {"default": _database()}

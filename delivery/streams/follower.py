@@ -12,6 +12,7 @@ from django.db import Error, close_old_connections, connections
 
 from delivery.streams.fan_out import DatabaseSilent, FanOut, end_all
 from delivery.streams.subscription import Subscription
+from versioning.domain import measuring
 from versioning.domain.errors import VersioningError
 
 LOOK_EVERY: Final = 0.25
@@ -66,6 +67,7 @@ class Follower:
             if sum(one == person for one in self._open.values()) >= max(1, limit // SHARE):
                 raise TooManyStreams(is_yours=True)
             self._open[subscription] = person
+            self._measure()
         subscription.on_start, subscription.on_close = self._start, self._remove
 
     def _start(self) -> None:
@@ -78,6 +80,10 @@ class Follower:
     def _remove(self, subscription: Subscription) -> None:
         with self._lock:
             self._open.pop(subscription, None)
+            self._measure()
+
+    def _measure(self) -> None:
+        measuring.level("editor_streams_open", len(self._open))
 
     def _follow(self) -> None:
         """Take turns until no stream is open."""

@@ -26,6 +26,7 @@ from delivery.webhooks.models import (
 )
 from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
 from delivery.webhooks.signing import secret_of, signed_headers
+from versioning.domain import measuring
 from versioning.models import connections, events
 
 HOUR: Final = 3600.0
@@ -100,6 +101,7 @@ def _record(delivery: Delivery, outcome: Outcome) -> None:
         error=outcome.error,
         response=outcome.response,
     )
+    measuring.count("editor_deliveries_total", result="delivered" if outcome.is_success else "failed")
     reason = _update_health(webhook, outcome)
     _end_lease(delivery, stored, outcome, is_disabled=reason is not None or not webhook.enabled)
     if reason is not None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
-def configured(database: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a database, as a URL names it, with the project's backend and its options."""
+def configured(database: dict[str, Any], *, is_pooled: bool = False) -> dict[str, Any]:
+    """Return the settings of a database, as a URL names it, with the project's backend and its options.
+
+    `is_pooled` says that PostgreSQL is reached through a pooler in transaction mode: then nothing is kept on
+    a connection between two transactions, neither prepared statements nor cursors nor settings.
+    """
     if database["ENGINE"] == "django.db.backends.sqlite3":
         # IMMEDIATE takes the write lock when a transaction begins: with the default mode two
         # transactions that read first and write later end in "database is locked".
@@ -37,8 +41,9 @@ def configured(database: dict[str, Any]) -> dict[str, Any]:
         # The pool's attempts become rarer the longer the server is away: they are given up early, and
         # the next request begins with new ones.
         "pool": {"min_size": 1, "max_size": 16, "timeout": 2, "reconnect_timeout": 2},
-        "prepare_threshold": 0,  # for constant statements: `models.statements`
+        "prepare_threshold": None if is_pooled else 0,  # for constant statements: `models.statements`
     }
+    database["DISABLE_SERVER_SIDE_CURSORS"] = is_pooled
     # A pool is better than a connection per thread; it requires Django's persistent connections to be
     # off.
     database["CONN_MAX_AGE"] = 0

@@ -25,6 +25,7 @@ from versioning.api import cached_answers
 from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
 from versioning.api.request_log import RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
+from versioning.domain import measuring
 from versioning.serving.followed_keys import TimedKey
 from versioning.serving.followed_log import Moment, log
 
@@ -140,6 +141,8 @@ class CachedReads:
                 if response is not None
             ]
             _log(answers)
+            if answers:
+                measuring.count("editor_answer_cache_total", len(answers), result="hit")
         except BaseException:
             logger.exception("cached answers could not be given")
             return [read for read, _ in waiting]
@@ -164,6 +167,7 @@ class CachedReads:
             response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None
             if response is not None:
                 _log([(read, response)])
+                measuring.count("editor_answer_cache_total", result="made")
         except BaseException:
             logger.exception("an answer could not be made")
             return False

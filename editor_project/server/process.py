@@ -13,6 +13,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
+from editor_project.metrics import exporter
 from editor_project.server import connections as clients
 from editor_project.server import ports
 from editor_project.server.processors import Processors
@@ -60,7 +61,7 @@ def run(
             log_level=LogLevels.error,
             respawn_failed_workers=True,
         )
-        with background():
+        with exporter.exported(), background():
             server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
 
 

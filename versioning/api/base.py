@@ -112,7 +112,8 @@ class EditorViewSet(ViewSet):
         try:
             answer = super().dispatch(request, *args, **kwargs)
         except idempotency.Repeated as repeated:
-            answer = self.finalize_response(self.request, idempotency.again(repeated.kept), *args, **kwargs)
+            first: Any = idempotency.again(repeated.kept)
+            answer = self.finalize_response(self.request, first, *args, **kwargs)
         except BaseException:
             idempotency.end(self.request, HttpResponse(status=500))
             raise

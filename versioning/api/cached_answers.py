@@ -26,6 +26,7 @@ from versioning.api.middleware import GetResponse
 from versioning.api.request_log import log_request, request_id_for
 from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
+from versioning.domain import measuring
 from versioning.domain.access import Caller
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
 from versioning.serving.followed_keys import TimedKey, keys, rights_digest
@@ -151,7 +152,9 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
         entry = cache_entry(cache, asked, key) if key else None
         cached = entry.response(cache, now) if entry else None
         if cached is not None:
+            measuring.count("editor_answer_cache_total", result="hit")
             return _response(request, cached, started)
+        measuring.count("editor_answer_cache_total", result="miss")
         miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
         response = get_response(request)
         miss.cache(request.path, response)

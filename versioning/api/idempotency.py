@@ -88,12 +88,13 @@ def end(request: Request, answer: HttpResponseBase) -> None:
     begun = request.META.pop(_BEGUN, None)
     if begun is None:
         return
+    caller, key = begun
     if isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
         headers = {name: answer[name] for name in _KEPT_HEADERS if answer.has_header(name)}
         body = _without_secrets(answer.content.decode())
-        IdempotentRequest.objects.keep(*begun, Kept(answer.status_code, headers, body))
+        IdempotentRequest.objects.keep(caller, key, Kept(answer.status_code, headers, body))
     else:
-        IdempotentRequest.objects.drop(*begun)
+        IdempotentRequest.objects.drop(caller, key)
 
 
 def again(kept: Kept) -> HttpResponse:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 from django.http import HttpRequest, HttpResponse
 
+from versioning.domain import measuring
 from versioning.domain.redaction import without_secrets
 
 # docs/administration.md documents this name.
@@ -92,7 +93,8 @@ def request_id_for(given: str) -> str:
 
 
 def log_request(method: str, path: str, status: int, started: float, **more: str) -> None:
-    """Log a request that began at `started`, a reading of `time.perf_counter`."""
+    """Log and measure a request that began at `started`, a reading of `time.perf_counter`."""
+    measuring.request(method, path, status, time.perf_counter() - started)
     if not logger.isEnabledFor(logging.INFO):
         return
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
@@ -105,7 +107,10 @@ def log_request(method: str, path: str, status: int, started: float, **more: str
 
 
 def log_requests(lines: Sequence[RequestLine]) -> None:
-    """Log several requests at once, as `log_request` does for one."""
+    """Log and measure several requests at once, as `log_request` does for one."""
+    if measuring.is_on():
+        for line in lines:
+            measuring.request(line.method, line.path, line.status, line.milliseconds / 1000)
     if not lines or not logger.isEnabledFor(logging.INFO):
         return
     if logger.filters:

@@ -145,6 +145,7 @@ class _Connection:
 
     def __init__(self) -> None:
         self._server: Server | None = None
+        self._is_prepared = True
 
     @property
     def is_open(self) -> bool:
@@ -154,16 +155,21 @@ class _Connection:
     def open(self, parameters: dict[str, Any]) -> None:
         """Connect and prepare the statement; raises `psycopg.Error` if there is no server."""
         self._server = _connect(parameters)
+        self._is_prepared = parameters.get("prepare_threshold", 0) is not None
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
-        self._server.send_prepare(_PREPARED, _QUESTION.encode())
-        self._result(self._server, ExecStatus.COMMAND_OK)
+        if self._is_prepared:
+            self._server.send_prepare(_PREPARED, _QUESTION.encode())
+            self._result(self._server, ExecStatus.COMMAND_OK)
 
     def ask(self) -> int:
         """Return the position; raises `Silent`, or `psycopg.OperationalError` when the connection is dead."""
         if self._server is None:
             raise psycopg.OperationalError("the connection is closed")
-        self._server.send_query_prepared(_PREPARED, None)
+        if self._is_prepared:
+            self._server.send_query_prepared(_PREPARED, None)
+        else:  # behind a pooler, the next question may reach another connection
+            self._server.send_query(_QUESTION.encode())
         result = self._result(self._server, ExecStatus.TUPLES_OK)
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
 

@@ -41,6 +41,12 @@ class PatientConnection(Connection[Any]):
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
         """Return a new connection whose server applies the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
+        connection.is_pooled = kwargs.get("prepare_threshold", 0) is None
+        if connection.is_pooled:
+            # A setting of the session would stay on a connection that others get next.
+            if cls.statement_seconds is not None:
+                connection.patience = cls.statement_seconds + MARGIN
+            return connection
         connection.patience = CONNECT_SECONDS
         # Compiling the condition of a page of the log takes half a second, and running it 10 ms.
         connection.execute("SELECT set_config('jit', 'off', false)")
@@ -48,6 +54,9 @@ class PatientConnection(Connection[Any]):
         if cls.statement_seconds is not None:
             connection.limit(cls.statement_seconds)
         return connection
+
+    is_pooled: bool = False
+    """Whether the server is behind a pooler in transaction mode."""
 
     def limit(self, seconds: float) -> None:
         """Limit the time of statements, in the server and, in case that it is gone, in the client."""

@@ -1,0 +1,21 @@
+"""Run a worker, with metrics where these are on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from editor_project.metrics import exporter, meter
+from versioning.management.commands import work
+
+
+class Command(work.Command):
+    """Takes the place of the editor's own command, as commands of earlier applications do."""
+
+    def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        """Work until SIGTERM or SIGINT, or once."""
+        if once:
+            super().handle(*args, once=once, **options)
+            return
+        with exporter.exported():
+            meter.enable()
+            super().handle(*args, once=once, **options)

@@ -1,0 +1,1 @@
+"""Metrics for Prometheus, of all processes of one command together; off by default."""

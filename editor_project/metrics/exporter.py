@@ -1,0 +1,149 @@
+"""`/metrics` of a parent process: what its children counted, and what the database says."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import Error, connection, connections
+
+from editor_project.metrics.meter import FOLDER
+from editor_project.server import ports
+from versioning.models import WorkerHeartbeat, events
+from versioning.worker.backlog import backlogs, seconds_since
+
+logger = logging.getLogger(__name__)
+_PATH: Final = "/metrics"
+
+
+@contextmanager
+def exported() -> Iterator[None]:
+    """Serve the metrics of this process and its children during the block, if `EDITOR_METRICS_BIND` says so.
+
+    Raises `CommandError` if the address cannot be used. Children started within the block find the folder.
+    """
+    if not settings.EDITOR_METRICS_BIND:
+        yield
+        return
+    try:
+        address, port = ports.parse(settings.EDITOR_METRICS_BIND)
+        ports.claim(address, port).close()
+        server = _Server((address, port), _Handler)
+    except (ports.Unusable, OSError) as error:
+        sentence = str(error).replace("--bind", "EDITOR_METRICS_BIND")
+        raise CommandError(f"Metrics: {sentence}") from error
+    folder = tempfile.mkdtemp(prefix="editor-metrics-")
+    os.environ[FOLDER] = folder
+    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        del os.environ[FOLDER]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = 10
+
+    def do_GET(self) -> None:
+        """Answer with the metrics in Prometheus' text form."""
+        if self.path.partition("?")[0] != _PATH:
+            self.send_error(404)
+            return
+        try:
+            body, content_type = text()
+        except Exception:
+            logger.exception("the metrics could not be read")
+            self.send_error(500)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: Any) -> None:
+        """Log nothing: it is asked every few seconds."""
+
+
+def text() -> tuple[bytes, str]:
+    """Return the metrics of all processes of this parent, and the media type."""
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest  # noqa: PLC0415
+    from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead  # noqa: PLC0415
+
+    for file in Path(os.environ[FOLDER]).glob("gauge_live*.db"):
+        pid = int(file.stem.rpartition("_")[2])
+        if not _is_alive(pid):
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    registry.register(_Database())
+    return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+def _is_alive(pid: int) -> bool:
+    with suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+class _Database:
+    """What the database says, asked at each scrape; nothing while it does not answer."""
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the gauges."""
+        try:
+            yield from list(self._gauges())
+        except Error as error:
+            logger.warning("the metrics lack what the database says: %s", error)
+        finally:
+            connections.close_all()
+            if connection.vendor == "postgresql":
+                connection.close_pool()  # type: ignore[attr-defined]
+
+    @staticmethod
+    def _gauges() -> Iterator[Any]:
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415  as in `text`
+
+        def gauge(name: str, meaning: str, value: float) -> Any:
+            return GaugeMetricFamily(name, meaning, value=value)
+
+        yield gauge("editor_log_position", "The position of the log.", events.position())
+        yield gauge(
+            "editor_log_age_seconds", "The age of its newest entry.", seconds_since(events.newest_at())
+        )
+        beat = WorkerHeartbeat.objects.order_by("-seen_at").values_list("seen_at", flat=True).first()
+        if beat is not None:
+            yield gauge(
+                "editor_worker_heartbeat_age_seconds", "Since a worker was last seen.", seconds_since(beat)
+            )
+        work = GaugeMetricFamily("editor_due_work", "Work that waits.", labels=("kind", "state"))
+        oldest = GaugeMetricFamily("editor_due_work_oldest_seconds", "For how long.", labels=("kind",))
+        for one in backlogs():
+            for state in ("due", "leased", "later"):
+                work.add_metric((one.kind, state), getattr(one, state))
+            oldest.add_metric((one.kind,), one.oldest_seconds)
+        yield from (work, oldest)
