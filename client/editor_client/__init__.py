@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from editor_client.asynchronous import AsyncClient
     from editor_client.sync import Client
 
+__version__ = "0.2.0"
+
 __all__ = [
     "AsyncClient",
     "Client",
