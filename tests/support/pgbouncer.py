@@ -33,17 +33,17 @@ def pooled(database_url: str, folder: Path) -> Iterator[str]:
     url, port = urlsplit(database_url), free_port()
     given = {"host": url.hostname, "server_port": url.port, "user": url.username, "password": url.password}
     log = folder / "pgbouncer.log"
-    # It refuses to be root; another user cannot read the folder, but what it is given open.
-    with tempfile.TemporaryFile() as configuration, log.open("wb") as output:
-        configuration.write(CONFIGURATION.format(port=port, **given).encode())
-        configuration.seek(0)
+    # It refuses to be root, and another user cannot enter the folder of the tests.
+    own = Path(tempfile.mkdtemp(prefix="editor-pgbouncer-"))
+    configuration = own / "pgbouncer.ini"
+    configuration.write_text(CONFIGURATION.format(port=port, **given))
+    user = "nobody" if os.geteuid() == 0 else None
+    if user:
+        for path in (own, configuration):
+            shutil.chown(path, user)
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            [PROGRAM, "/dev/stdin"],
-            stdin=configuration,
-            stdout=output,
-            stderr=output,
-            user="nobody" if os.geteuid() == 0 else None,
-            start_new_session=True,
+            [PROGRAM, configuration], stdout=output, stderr=output, user=user, start_new_session=True
         )
     try:
         wait_for(port, process, log)
@@ -51,3 +51,4 @@ def pooled(database_url: str, folder: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(timeout=20)
+        shutil.rmtree(own)
