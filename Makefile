@@ -26,7 +26,7 @@ NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-l
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-processes test-postgres test-browser screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
+.PHONY: help run tools test test-processes test-postgres test-browser test-image screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,9 @@ test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser
+
+test-image: .venv/.dev ## Build the image and run it (as root; Debian packages: buildah, mmdebstrap)
+	deploy/test-image.sh
 
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py

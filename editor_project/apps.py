@@ -11,5 +11,5 @@ class ProjectConfig(EditorApp):
     name = "editor_project"
     verbose_name = "Deployment"
     settings = "editor_project.conf.SETTINGS"
-    runs = "editor_project.metrics.meter.observe_run"
+    runs = "editor_project.metrics.observe_run"
     system_checks = "editor_project.environment.check_names"

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from django.db import connections
 
-from editor_project.metrics import meter
+from editor_project import metrics
 from versioning.worker.running import END_SECONDS, Worker
 
 LONGEST_PAUSE: Final = 30.0
@@ -81,7 +81,7 @@ def _work(parent: int) -> None:
     """
     _leave_sockets()
     connections.close_all()
-    meter.enable()
+    metrics.enable()
     worker = Worker()
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
     # Ctrl-C reaches all processes; the parent decides when to end.

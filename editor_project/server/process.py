@@ -13,9 +13,8 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
 
-from editor_project.metrics import exporter
 from editor_project.server import connections as clients
-from editor_project.server import ports
+from editor_project.server import exporter, ports
 from editor_project.server.processors import Processors
 from editor_project.server.worker import Served, work
 from versioning.models import log_position, tables

@@ -17,7 +17,7 @@ from granian._granian import CallbackScheduler, WorkerSignal
 from granian._signals import set_loop_signals
 from granian.server import mp
 
-from editor_project.metrics import meter
+from editor_project import metrics
 from editor_project.server import connections
 from editor_project.server.gateway import Application, Gateway
 from editor_project.server.processors import Processors
@@ -75,7 +75,7 @@ def work(
     gateways: list[Gateway] = []
 
     def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
-        meter.enable()
+        metrics.enable()
         gateway = Gateway(served.application(), loop, served.threads, served.streams)
         gateways.append(gateway)
         _collect_seldom()
@@ -123,7 +123,7 @@ def _watch(parent: int, processors: Processors) -> None:
         time.sleep(TICK)
         with suppress(OSError):  # even without /proc, the parent must be watched
             processors.reconsider()
-        meter.sample()
+        metrics.sample()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE)
     os._exit(1)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from editor_project.metrics import meter
+from editor_project import metrics
 from tests.support.api import AGENTS
 from tests.support.calls import ECHO
 from tests.support.ports import free_port
@@ -105,4 +105,4 @@ def test_counters_survive_the_death_of_a_worker(measured_service: Service) -> No
     ],
 )
 def test_routes_are_templates(path: str, route: str) -> None:
-    assert meter.route_of(path) == route
+    assert metrics.route_of(path) == route

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from editor_project.metrics import exporter, meter
+from editor_project import metrics
+from editor_project.server import exporter
 from versioning.management.commands import work
 
 
@@ -17,5 +18,5 @@ class Command(work.Command):
             super().handle(*args, once=once, **options)
             return
         with exporter.exported():
-            meter.enable()
+            metrics.enable()
             super().handle(*args, once=once, **options)

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import Error, connection, connections
 
-from editor_project.metrics.meter import FOLDER
+from editor_project.metrics import FOLDER
 from editor_project.server import ports
 from versioning.models import WorkerHeartbeat, events
 from versioning.worker.backlog import backlogs, seconds_since
