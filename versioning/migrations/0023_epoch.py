@@ -10,7 +10,7 @@ def begin_an_epoch(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("versioning", "0021_scoped_keys"),
+        ("versioning", "0022_service_accounts"),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("versioning", "0022_epoch"),
+        ("versioning", "0023_epoch"),
     ]
 
     operations = [
