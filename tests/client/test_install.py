@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 from zipfile import ZipFile
 
+import editor_client
 import pytest
 from editor_client import stored_agents, stored_prompt_blocks
 from editor_client.records import snapshot_names
 from editor_client.result import camel
 
+import versioning
 from tests.support.service import ROOT, Service
 from tests.support.wheels import installed, wheel_of
 from versioning.domain.agents import AGENT
@@ -123,11 +125,10 @@ def test_every_package_of_the_service_is_marked_as_typed() -> None:
 
 
 def test_client_and_service_are_released_together() -> None:
-    client, server = (
-        tomllib.loads((ROOT / path / "pyproject.toml").read_text())["project"] for path in ("client", ".")
-    )
-    assert client["version"] == server["version"]
-    assert f"{client['name']}=={client['version']}" in server["dependencies"]
+    server = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert editor_client.__version__ == versioning.__version__
+    assert f"editor-client=={versioning.__version__}" in server["dependencies"]
+    assert f": {versioning.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-import editor_client
 import pytest
 from django.conf import settings
 from django.utils.translation import get_language_info
 
-import versioning
 from tests.support.pages import section
 from tests.support.service import ROOT
 
@@ -62,9 +60,3 @@ def test_every_example_is_listed() -> None:
     assert set(listed) == folders
     [before] = re.findall(r"(\w+) \[examples\]\(examples/README\.md\)", README.read_text())
     assert before not in NUMBERS or NUMBERS.index(before) == len(folders)
-
-
-def test_client_and_server_have_one_version() -> None:
-    assert editor_client.__version__ == versioning.__version__
-    assert f'"editor-client=={versioning.__version__}"' in (ROOT / "pyproject.toml").read_text()
-    assert f": {versioning.__version__}" in (ROOT / "CHANGELOG.md").read_text()
