@@ -109,7 +109,6 @@ def _write(api: RemoteApi) -> None:
     instructions = [{"type": "prompt_block_ref", "id": "writer"}]
     named = {"agents": {"writer": {}}, "scorers": {"writer": {}}}
     AGENTS.make(api, "lead", instructions, model=ECHO, autoPublish=True, **named)
-    AGENTS.make(api, "lead", instructions, agents={"writer": {}}, model=ECHO, autoPublish=True)
     again = {"name": "Again", "instructions": "Once."}
     for _ in range(2):
         assert api.request("POST", AGENTS.path, again, idempotency_key="once").status == 201
