@@ -21,7 +21,7 @@ fi
 python=3.11 # of Debian bookworm
 .venv/bin/python -m pip download --quiet --no-deps --require-hashes --python-version "$python" --only-binary :all: \
     --dest "$work/wheels" -r requirements.txt
-buildah build --quiet --pull=never --volume "$work/wheels:/wheels:ro" --build-arg PIP_NO_INDEX=1 \
+buildah build --quiet --format docker --pull=never --volume "$work/wheels:/wheels:ro" --build-arg PIP_NO_INDEX=1 \
     --build-arg PIP_FIND_LINKS=/wheels --tag editor-test . >/dev/null
 image=$(buildah from --pull=never editor-test)
 buildah images --format '{{.Name}}: {{.Size}}' editor-test
