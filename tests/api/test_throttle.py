@@ -44,7 +44,7 @@ def test_a_refusal_says_how_long_to_wait(cast: Cast, settings: Settings) -> None
         assert (answer.status, set(answer.body)) == (429, {"error", "code"})
         assert 1 <= int(answer.headers["Retry-After"]) <= seconds
         assert answer.code.isidentifier() and answer.code.islower()
-        assert answer.headers["RateLimit-Policy"] == f'"key";q=0;w={seconds}'
+        assert answer.headers["RateLimit-Policy"] == f'"key";q=1;w={seconds}'
 
 
 def test_every_key_is_counted_separately(cast: Cast, settings: Settings) -> None:
