@@ -126,7 +126,7 @@ def refuse_twice(items: Sequence[Named]) -> None:
     issues = []
     for number, item in enumerate(items):
         if (item.kind, item.resource_id) in seen:
-            issues.append(Issue(f"items.{number}.resource", "is in the release already"))
+            issues.append(Issue(f"items.{number}.resource", "is already in the release"))
         seen.add((item.kind, item.resource_id))
     if issues:
         raise Invalid(issues)

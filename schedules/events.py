@@ -88,7 +88,10 @@ def _changed(event: Event, names: Names) -> Sentence:
             _("{who} chose another time for {version} of {resource}"),
             _("{who} chose another time for {version}"),
         ),
-        (_("{who} chose another time for the end of {resource}"), _("{who} chose another time for its end")),
+        (
+            _("{who} chose another time for unpublishing {resource}"),
+            _("{who} chose another time for unpublishing it"),
+        ),
         (
             _("{who} chose another time for the release {release}"),
             _("{who} chose another time for a release"),
@@ -103,16 +106,16 @@ def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
             event,
             names,
             (
-                _("{version} of {resource} is scheduled, and nothing stands in its way any more"),
-                _("{version} is scheduled, and nothing stands in its way any more"),
+                _("{version} of {resource} is scheduled, and nothing stands in the way any more"),
+                _("{version} is scheduled, and nothing stands in the way any more"),
             ),
             (
                 _("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
                 _("It is scheduled to be unpublished, and nothing stands in the way any more"),
             ),
             (
-                _("The release {release} is scheduled, and nothing stands in its way any more"),
-                _("A release is scheduled, and nothing stands in its way any more"),
+                _("The release {release} is scheduled, and nothing stands in the way any more"),
+                _("A release is scheduled, and nothing stands in the way any more"),
             ),
         )
     return _sentence(
@@ -142,7 +145,10 @@ def _cancelled(event: Event, names: Names) -> Sentence:
             _("{who} cancelled the schedule of {version} of {resource}"),
             _("{who} cancelled the schedule of {version}"),
         ),
-        (_("{who} cancelled the scheduled end of {resource}"), _("{who} cancelled its scheduled end")),
+        (
+            _("{who} cancelled the scheduled unpublishing of {resource}"),
+            _("{who} cancelled its scheduled unpublishing"),
+        ),
         (
             _("{who} cancelled the schedule of the release {release}"),
             _("{who} cancelled the schedule of a release"),
@@ -155,16 +161,16 @@ def _done(event: Event, names: Names) -> Sentence:
         event,
         names,
         (
-            _("{version} of {resource} went live as {who} had scheduled it"),
-            _("{version} went live as {who} had scheduled it"),
+            _("{version} of {resource} went live as {who} had scheduled"),
+            _("{version} went live as {who} had scheduled"),
         ),
         (
             _("{resource} was unpublished as {who} had scheduled"),
             _("It was unpublished as {who} had scheduled"),
         ),
         (
-            _("The release {release} went live as {who} had scheduled it"),
-            _("A release went live as {who} had scheduled it"),
+            _("The release {release} went live as {who} had scheduled"),
+            _("A release went live as {who} had scheduled"),
         ),
     )
 
@@ -183,8 +189,8 @@ def _failed(event: Event, names: Names) -> Sentence:
             _("It was not unpublished, although {who} had scheduled it: {reason}"),
         ),
         (
-            _("The release {release} did not go live as {who} had scheduled it: {reason}"),
-            _("A release did not go live as {who} had scheduled it: {reason}"),
+            _("The release {release} did not go live, although {who} had scheduled it: {reason}"),
+            _("A release did not go live, although {who} had scheduled it: {reason}"),
         ),
         reason=str(REASONS.get(code, code)),
     )

@@ -56,9 +56,9 @@ def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
 def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iterator[Problem]:
     """Yield problems found without the gate: deleted subjects, missing rights, unexpected live versions."""
     if facts.is_gone(schedule):
-        yield Problem(code=GONE, message=Message("What was scheduled is not there any more."))
+        yield Problem(code=GONE, message=Message("What was scheduled no longer exists."))
     elif not _may(schedule, facts):
-        message = f"{schedule.author_name!r} may not publish there any more."
+        message = f"{schedule.author_name!r} may no longer publish there."
         yield Problem(code=NOT_ALLOWED, message=message)
     elif any(_fails(outcomes.get((schedule.pk, name))) for name in facts.references(schedule)):
         yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED)

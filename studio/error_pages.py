@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -16,6 +16,9 @@ from django.utils.translation import gettext as _
 from studio import site
 from studio.marks import as_text
 from studio.translation import translated
+
+_FOREIGN: Final = ("Origin checking failed", "Referer checking failed")
+"""How Django's reasons begin when a form was sent from elsewhere."""
 
 
 def framed(
@@ -55,7 +58,26 @@ def error_page(request: HttpRequest, status: int, title: str, message: str, **co
 
 
 def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form with an invalid CSRF token: the browser was signed in or out since it was opened."""
+    """Answer a form whose CSRF token or origin is refused, by Django's `reason`."""
+    if not request.COOKIES:
+        title, message = (
+            _("This browser keeps no cookies"),
+            _(
+                "The studio needs cookies, so nothing was done. Allow them for this address, then load "
+                "the page again."
+            ),
+        )
+        return error_page(request, 403, title, message, back_address=came_from(request))
+    if reason.startswith(_FOREIGN):
+        title, message = (
+            _("This form came from elsewhere"),
+            _(
+                "Nothing was done, because the form was not sent from a page of this service. Open the "
+                "page again, "
+                "at the address that you see now."
+            ),
+        )
+        return error_page(request, 403, title, message)
     message = _(
         "Somebody has signed in or out in this browser since the page was opened, so nothing was done. "
         "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "

@@ -1,4 +1,4 @@
-"""Resources by their names, where a page or a message would otherwise name their ids."""
+"""Resources and workspaces by their names, where a page or a message would otherwise name their ids."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from studio.auth import caller_of
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import shortened
 from studio.marks import Shown, marked
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import Catalog
+from versioning.editor.workspaces import workspaces_with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +53,40 @@ class ResourceMention:
         found = []
         for one in mentions:
             name = names.get((one.slug, one.id), one.id)
+            is_shared = shared[one.slug, name] > 1 and name != one.id
             write = _only_id if one.only_id else _named
-            found.append(write(one, name, is_shared=shared[one.slug, name] > 1 and name != one.id))
+            found.append(write(one, name, is_shared=is_shared))
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceMention:
+    """A place on a page where a workspace is named."""
+
+    id: str
+
+    @property
+    def otherwise(self) -> str:
+        """The id."""
+        return self.id
+
+    @classmethod
+    def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
+        """Return the workspaces by their names, as far as the reader may read them; one query.
+
+        The id is added where others have the same name on the page.
+        """
+        ids = {one.id for one in mentions}
+        readable = workspaces_with(Right.READ, by=caller_of(request)).filter(pk__in=ids)
+        names = dict(readable.values_list("pk", "name"))
+        shared = Counter(names.get(pk, pk) for pk in ids)
+        found = [(one, names.get(one.id, one.id)) for one in mentions]
+        return [_named(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
+
+
+def workspace_name(workspace_id: str) -> SafeString:
+    """Return the name of a workspace for those who may read it, and the id for others."""
+    return marked(WorkspaceMention(id=workspace_id))
 
 
 def resource_name(slug: str, resource_id: str, name: str = "") -> SafeString:
@@ -110,7 +142,7 @@ def named_like(text: str, caller: Caller) -> Q:
     return found
 
 
-def _named(mention: ResourceMention, name: str, *, is_shared: bool) -> Shown:
+def _named(mention: ResourceMention | WorkspaceMention, name: str, *, is_shared: bool) -> Shown:
     if not is_shared:
         return Shown(name, format_html("<bdi>{}</bdi>", name))
     html = format_html('<bdi>{}</bdi> <code class="soft">{}</code>', name, mention.id)

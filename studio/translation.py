@@ -6,13 +6,13 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from studio.named import resource_name
+from studio.named import resource_name, workspace_name
 from studio.people import Place, people
-from versioning.domain.errors import Message, ResourceId, Usernames
+from versioning.domain.errors import Message, ResourceId, Usernames, WorkspaceId
 
 
 def translated(message: str) -> str:
-    """Return a message of the domain in the current language, with the names of people and resources.
+    """Return a message of the domain in the current language, with names in place of ids.
 
     Other text, such as a library's message, is returned unchanged.
     """
@@ -43,4 +43,6 @@ def _shown(value: Any, *, is_first: bool) -> Any:
         return people(value.names, Place.BEGINNING if is_first else Place.WITHIN)
     if isinstance(value, ResourceId):
         return _Quotable(resource_name(value.slug, value))
+    if isinstance(value, WorkspaceId):
+        return _Quotable(workspace_name(value))
     return translated(value) if isinstance(value, Message) else value

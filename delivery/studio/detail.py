@@ -120,7 +120,7 @@ class RotatePage(WebhookPage):
         message = _("There is a new secret.")
         if until:
             message = format_html(
-                _("There is a new secret. The one before signs too until {moment}."),
+                _("There is a new secret. The old one also signs until {moment}."),
                 moment=time_element(until, moment_in_words(until)),
             )
         response = self.go(self.own_address(), message)

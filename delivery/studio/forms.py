@@ -95,12 +95,12 @@ class RotateForm(forms.Form):
     """How long the previous secret stays valid."""
 
     hours = forms.IntegerField(
-        label=_("Hours for which the old secret signs too"),
+        label=_("Hours for which the old secret also signs"),
         min_value=0,
         max_value=MAX_KEEP_HOURS,
         initial=24,
         help_text=format_lazy(
-            _("0 to {most}: until the receiver has the new one. With 0 the old one ends now."),
+            _("0 to {most}: until the receiver has the new one. With 0 the old one ends at once."),
             most=MAX_KEEP_HOURS,
         ),
     )

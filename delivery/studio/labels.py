@@ -40,7 +40,7 @@ STATES: Final[Mapping[str, Wording]] = {
     State.CANCELLED: Wording(pgettext_lazy("a delivery", "Cancelled")),
 }
 REASONS: Final[Mapping[str, str | Promise]] = {
-    "": gettext_lazy("An admin has disabled it."),
+    "": gettext_lazy("An admin disabled it."),
     DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
     DisabledReason.FAILING: gettext_lazy("No delivery succeeded for three days."),
 }

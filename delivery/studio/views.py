@@ -149,7 +149,7 @@ class ChangePage(WebhookPage):
         except Invalid as error:
             add_errors(form, error, **NAMES)
             return self.show(form, status=400)
-        return self.go(self.own_address(), _("Saved. It holds for what happens from now on."))
+        return self.go(self.own_address(), _("Saved. It applies to what happens from now on."))
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""

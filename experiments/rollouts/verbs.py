@@ -64,7 +64,7 @@ def start(
         if resource.pointers is not None:
             raise Invalid.field("resource", "is an override that is kept as a file", code="code_source")
         if resource.active_id is None:
-            raise Invalid.field("resource", "has no active version, which all others get")
+            raise Invalid.field("resource", "has no active version for all others to get")
         versions = _versions_of(resource, found)
         for version in {one.version_id: one for one in versions}.values():
             request = gate.PublishRequest(
@@ -157,7 +157,7 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     with _changing(rollouts, rollout_id, by) as (rollout, resource):
         chosen = next((one for one in rollout.placed_arms if one.name == arm), None)
         if chosen is None:
-            raise Invalid.field("arm", "is no arm of this rollout")
+            raise Invalid.field("arm", "is not an arm of this rollout")
         rollout.end(State.COMPLETED, by, target(resource), arm=arm)
         collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
         version = find_version(resource, chosen.version_id)

@@ -53,7 +53,7 @@ class ShareForm(forms.Form):
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
         help_text=_(
             "A name in the request context, such as userId or customer.id. Requests with the same value "
-            "always get the same version; requests without one get what is live."
+            "always get the same version; requests without one get the live version."
         ),
     )
     name = forms.CharField(

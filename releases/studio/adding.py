@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from releases.automatic import changeable
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
-from releases.studio.choosing import can_be_released, items_of
+from releases.studio.choosing import as_chosen, can_be_released, items_of
 from releases.studio.links import of_release
 from releases.studio.publish_many import workspace_of
 from releases.studio.wording import title_for
@@ -69,7 +69,7 @@ class AddPage(ChosenPage):
             title = self.request.POST.get("title", "").strip()
             title = title or title_for([draft.row.summary.name for draft in drafts])
             release = Releases.current().create(workspace_id, title=title, items=items, by=self.caller)
-        message = _("Added to “%(release)s”. Nothing of it is published yet.") % {"release": release.title}
+        message = _("Added to “%(release)s”. Nothing in it is published yet.") % {"release": release.title}
         return self.go_on(of_release(release), message)
 
     def more(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class AddPage(ChosenPage):
         typed = self.request.POST
         return {
             "releases": self.offered,
-            "release": typed.get("release", ""),
+            "release": typed.get("release"),
             "title_typed": typed.get("title", ""),
             "max_title": MAX_TITLE,
         }
@@ -96,6 +96,10 @@ class AddPage(ChosenPage):
         if "next" in self.request.POST or not named:
             return super().back_address
         return KINDS_BY_SLUG[named[0].kind.slug].address("change", named[0].id)
+
+    def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
+        """Return the chosen resources, each with the chosen version, which need not be the newest."""
+        return as_chosen(super()._drafts(choices), choices, self.caller)
 
     @staticmethod
     def _is_in(found: dict[tuple[str, str], Draft], choice: Choice) -> bool:

@@ -214,7 +214,7 @@ class ReleasePage(WorkspacePage):
             "versionId": self.request.POST.get("version", ""),
         }
         Releases.current().add_items(self._id, [item], by=self.caller, expect=self._expected)
-        return self._again(_("The release publishes the newer version now."))
+        return self._again(_("The release now publishes the newer version."))
 
     def _remove(self) -> HttpResponse:
         Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)

@@ -34,10 +34,10 @@ STUDIO: Final = Extension(
         SELECTOR.name: OverlayWords(
             column=_("With the release"),
             heading=_("With the release, in this context"),
-            preview=_("As if all of the release were published now."),
+            preview=_("As if the whole release were published now."),
             trial=_(
-                "Answers as if all of the release were published now, with its prompt blocks and sub-agents, "
-                "stand beside those of what is live."
+                "Answers as if the whole release were published now, with its prompt blocks and sub-agents, "
+                "appear beside those of the live version."
             ),
             without=_("Without the release"),
         )

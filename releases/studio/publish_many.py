@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, npgettext
 
 from releases.rules import ReleaseBlocked
-from releases.studio.choosing import items_of
+from releases.studio.choosing import as_chosen, items_of
 from releases.studio.links import of_release
 from releases.studio.wording import title_for
 from releases.verbs import Releases
@@ -36,21 +36,14 @@ class PublishTogetherPage(ChosenPage):
 
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""
-        found = super()._drafts(choices)
-        for choice in choices:
-            key = choice.kind.slug, choice.id
-            if key in found and choice.version_id != found[key].resource.latest_id:
-                collection = self.editor.collection(choice.kind)
-                version = collection.version(choice.id, choice.version_id, by=self.caller).version
-                found[key] = found[key].of(version)
-        return found
+        return as_chosen(super()._drafts(choices), choices, self.caller)
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         """Return why a version cannot be published as it was seen; the release reports missing reviews."""
         if choice.version_id == draft.resource.active_id:
-            return _("It is live already.")
+            return _("It is already live.")
         if has_changed(choice, draft):
-            return _("It was changed since you looked. Look at it again first.")
+            return _("It has changed since you looked. Look at it again first.")
         return "" if draft.may_publish else _("You may not publish in its workspace.")
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
@@ -66,7 +59,7 @@ class PublishTogetherPage(ChosenPage):
         for choice, draft in zip(choices, drafts, strict=True):
             if has_changed(choice, draft):
                 message = _(
-                    "Nothing was published: “%(name)s” was changed since you looked. Look at it again."
+                    "Nothing was published: “%(name)s” has changed since you looked. Look at it again."
                 )
                 message = message % {"name": draft.row.summary.name}
                 return self.go(self.back_address, message, level=messages.ERROR)
@@ -99,6 +92,6 @@ def workspace_of(drafts: Sequence[Draft]) -> str:
     found = {draft.resource.workspace_id for draft in drafts}
     if len(found) > 1:
         raise Invalid.field(
-            FIELD, _("A release holds resources of one workspace, and you chose some of several")
+            FIELD, _("A release holds resources of one workspace, and you chose resources of several")
         )
     return found.pop()

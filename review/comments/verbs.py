@@ -179,7 +179,7 @@ def _first_of(subject: Subject, parent: str | None) -> Comment | None:
     try:
         found = subject.comment(parent)
     except NotFound:
-        raise Invalid.field("parent", "is no comment on this resource") from None
+        raise Invalid.field("parent", "is not a comment on this resource") from None
     return found.parent or found
 
 

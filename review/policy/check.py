@@ -57,7 +57,7 @@ def check(request: gate.PublishRequest) -> gate.Then:
         outcome = outcome_of(asked)
         is_bypassed = not outcome.is_allowed
         if is_bypassed and _OPTION not in request.options:
-            raise ReviewRequired(outcome, requirement.review_id)
+            raise ReviewRequired(outcome, requirement.review_id, request.version.version_id)
         asked = None if outcome.was_live else asked
     return _Decision(request, target, requirement, asked, is_bypassed).carry_out
 
@@ -87,7 +87,8 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
     reviews = Review.objects.open_about([asked[number].target for number in refused]) if refused else {}
     for number, outcome in refused.items():
         about = asked[number].target
-        found[number] = ReviewRequired(outcome, reviews.get((about.kind, about.id, about.identity)))
+        review_id = reviews.get((about.kind, about.id, about.identity))
+        found[number] = ReviewRequired(outcome, review_id, requests[number].version.version_id)
     return [found.get(number) for number in range(len(requests))]
 
 

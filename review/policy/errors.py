@@ -15,11 +15,12 @@ class ReviewRequired(Forbidden):
 
     code = "review_required"
 
-    def __init__(self, outcome: Outcome, review_id: UUID | None) -> None:
+    def __init__(self, outcome: Outcome, review_id: UUID | None, version_id: str) -> None:
         super().__init__(_message(outcome))
         self.outcome = outcome
         self.review_id = review_id
         """The open review of the resource, if any."""
+        self.version_id = version_id
 
     @property
     def summary(self) -> str:

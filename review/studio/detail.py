@@ -214,7 +214,8 @@ class VerdictPage(ReviewPage):
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(status=400, typed=body, problems=problems)
-        return self.again(messages_by_verdict[VerdictValue(verdict)])
+        # The focus goes on at the beginning of the review, and not of the page.
+        return self.go(f"{self.own()}#review-title", messages_by_verdict[VerdictValue(verdict)])
 
 
 class ChangePage(ReviewPage):
@@ -232,7 +233,7 @@ class ChangePage(ReviewPage):
             "close": {"is_closed": True},
         }
         done = {
-            "move": _("The review is about the newer version now."),
+            "move": _("The review is now about the newer version."),
             "people": _("Saved. Whoever was added is notified."),
             "close": _("The review is closed."),
         }

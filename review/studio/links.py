@@ -24,11 +24,12 @@ def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
 
 
 def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
-    """Return the page of the review for an error about missing approvals; None for other errors."""
-    review_id = error.review_id if isinstance(error, ReviewRequired) else None
-    if review_id is None:
+    """Return the page of the review, or to ask for one, if approvals are missing; None for other errors."""
+    if not isinstance(error, ReviewRequired):
         return None
-    return Action(title=_("To the review"), address=of_review(kind.slug, resource_id, review_id))
+    if error.review_id is None:
+        return Action(title=_("Ask for review"), address=of_asking(kind, resource_id, error.version_id))
+    return Action(title=_("To the review"), address=of_review(kind.slug, resource_id, error.review_id))
 
 
 def of_event(kind: StudioKind, event: Event) -> str:

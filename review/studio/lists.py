@@ -16,7 +16,7 @@ from review.policy.outcomes import outcomes_of
 from review.reviews.records import ReviewState, states_of
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
-from review.studio.wording import IN_REVIEW, STATES, missing_in_words
+from review.studio.wording import STATES, missing_in_words
 from studio.extensions import Action, ChosenOn
 from studio.kinds import StudioKind
 from versioning.conf import get_editor
@@ -41,7 +41,7 @@ def _is_about(review: Review, resources: Mapping[str, str]) -> bool:
 
 
 def _chip(review: Review, state: ReviewState) -> SafeString:
-    words = IN_REVIEW if state is ReviewState.OPEN else STATES[state]
+    words = STATES[state]
     address = of_review(review.kind, review.resource_id, review.pk)
     return format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
 

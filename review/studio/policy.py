@@ -17,7 +17,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
 
 BYPASSES: Final = (
-    (Bypass.ADMIN.value, gettext_lazy("Admins, who say why")),
+    (Bypass.ADMIN.value, gettext_lazy("Admins, who have to say why")),
     (Bypass.NOBODY.value, gettext_lazy("Nobody")),
 )
 
@@ -55,7 +55,7 @@ class PolicyPage(WorkspacePage):
         except Invalid as error:
             add_errors(form, error)
             return self.show(form, self._policy(), status=400)
-        message = _("Saved. It holds for everything that goes live from now on.")
+        message = _("Saved. It applies to everything that goes live from now on.")
         return self.go(self.address("review_policy"), message)
 
     def _policy(self) -> ReviewPolicy:

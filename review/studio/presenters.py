@@ -99,8 +99,8 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
         return {
             Ignored.AUTHOR: _("does not count: they saved one of the changes"),
             Ignored.REPLACED: _("does not count: a block or sub-agent has been replaced since"),
-            Ignored.MAY_NOT_PUBLISH: _("does not count: they may not publish any more"),
+            Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
         }[verdict.ignored]
     if verdict.version_id != record.version_id:
         return _("about an earlier version")
-    return _("does not count: they may not publish any more")
+    return _("does not count: they may no longer publish")

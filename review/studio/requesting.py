@@ -115,7 +115,7 @@ class AskPage(ResourcePage):
     def found(self) -> Any:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to review."""
         if self.with_history is None:
-            raise NotFound("Nothing was saved yet, so there is nothing to look at.")
+            raise NotFound("Nothing has been saved yet, so there is nothing to review.")
         return self.with_history
 
     def version(self, version_id: str | None) -> Snapshot:

@@ -25,14 +25,12 @@ class Wording:
 
 
 STATES: Final[Mapping[str, Wording]] = {
-    ReviewState.OPEN: Wording(pgettext_lazy("a review", "Waiting for approval"), "chip-changed"),
+    ReviewState.OPEN: Wording(pgettext_lazy("a review", "In review"), "chip-changed"),
     ReviewState.APPROVED: Wording(pgettext_lazy("a review", "Approved"), "chip-published"),
     ReviewState.CHANGES_REQUESTED: Wording(pgettext_lazy("a review", "Changes requested"), "chip-danger"),
     ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
     ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
 }
-IN_REVIEW: Final = Wording(pgettext_lazy("a resource", "In review"), "chip-changed")
-"""The state of a resource with an open review that nobody has answered, in lists of resources."""
 VERDICTS: Final[Mapping[str, Wording]] = {
     VerdictValue.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
     VerdictValue.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),
@@ -57,14 +55,14 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
         required,
     )
     exempt = (
-        _("An admin may publish without a review, and says why.")
+        _("An admin may publish without a review, and has to say why.")
         if bypass == Bypass.ADMIN
         else _("Nobody is exempt, admins included.")
     )
     return [
         needs % {"count": required},
         _(
-            "Whoever saved one of the changes has no say in them. "
+            "Whoever saved one of the changes cannot approve them. "
             "What was live before may go live again at once."
         ),
         exempt,

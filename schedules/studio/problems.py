@@ -72,7 +72,7 @@ def _words(schedule: Schedule, problem: Problem) -> str:
     """Return a problem in the language of the page."""
     if problem.code == NOT_ALLOWED:
         who = person(schedule.author_name, Place.BEGINNING)
-        return _("%(who)s may not publish here any more.") % {"who": who}
+        return _("%(who)s may no longer publish here.") % {"who": who}
     if problem.code == SomethingElseIsLive.code:
         return _something_else(schedule)
     if isinstance(problem.error, UnpublishedBlocks):

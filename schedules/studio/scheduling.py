@@ -61,8 +61,6 @@ class SchedulePage(ResourcePage):
             form.add(error)
             return self.show(version, form=form, status=400)
         message, level = _confirmation(made)
-        if made.problems:
-            message = self.with_next_steps(message, self.found, version)
         return self.back("history", message, level=level)
 
     def _scheduled(self, version: Snapshot, form: ScheduleForm) -> Schedule:
@@ -89,7 +87,7 @@ class SchedulePage(ResourcePage):
     def found(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to schedule."""
         if self.with_history is None:
-            raise NotFound("Nothing was saved yet, so there is nothing to publish.")
+            raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
         return self.with_history
 
     def version(self, version_id: str | None) -> Snapshot:

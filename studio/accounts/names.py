@@ -117,7 +117,7 @@ class NamePage(StudioPage):
         for name in name_fields():
             setattr(user, name, form.cleaned_data[name])
         user.save(update_fields=name_fields())
-        return self.go(request.path, _("You are shown as %(name)s now.") % {"name": display_name(user)})
+        return self.go(request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
 
     def show(self, form: NameForm, *, status: int = 200) -> HttpResponse:
         """Return the page with the form."""

@@ -34,6 +34,8 @@ class Line:
     sentence: list[Fragment]
     comparison: str
     """The address of the comparison with the version before; empty if there is none for the caller."""
+    key_prefix: str = ""
+    """How the key begins that did it, for the admins of the workspace and for whoever used it."""
     together: Fragment | None = None
     """The release that the event belongs to, if there is one that the caller may see."""
 
@@ -69,10 +71,15 @@ def lines_of(
             event=event,
             sentence=sentence_of(event, names, _you(event, caller) if as_you else ""),
             comparison=found.comparison(event),
+            key_prefix=(event.key_prefix or "") if _may_know_key(event, caller) else "",
             together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
         )
         for event in events
     ]
+
+
+def _may_know_key(event: Event, caller: Caller) -> bool:
+    return event.actor == caller.username or caller.may(Right.ADMINISTER, event.workspace_id)
 
 
 def _you(event: Event, caller: Caller) -> str:

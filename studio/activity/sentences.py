@@ -161,12 +161,12 @@ def _label_sentences(*, released: bool) -> Mapping[str, tuple[str, str]]:
                 _("{who} released label {label} on {version}"),
             ),
             "moved": (
-                _("{who} moved label {label} of {resource} from {previous} to {version}, released"),
-                _("{who} moved label {label} from {previous} to {version}, released"),
+                _("{who} moved the released label {label} of {resource} from {previous} to {version}"),
+                _("{who} moved the released label {label} from {previous} to {version}"),
             ),
             "set": (
-                _("{who} set label {label} of {resource} on {version}, released"),
-                _("{who} set label {label} on {version}, released"),
+                _("{who} set label {label} of {resource} on {version} and released it"),
+                _("{who} set label {label} on {version} and released it"),
             ),
         }
     return {

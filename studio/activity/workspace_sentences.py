@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from studio.activity.fragments import Fragment, Sentence, people_in
+from studio.named import workspace_name
 from studio.people import Place
 from studio.workspaces.roles import NAMES as ROLES
 from versioning.models import Event
@@ -43,7 +44,7 @@ def _workspace(event: Event) -> Sentence:
     if "from" in detail:
         values = {"before": str(detail["from"]), "now": str(detail.get("to"))}
         return Sentence(_("{who} renamed the workspace from {before} to {now}"), values)
-    values = {"name": event.workspace_id, "fields": ", ".join(detail.get("fields", []))}
+    values = {"name": workspace_name(event.workspace_id), "fields": ", ".join(detail.get("fields", []))}
     return Sentence(_("{who} changed the workspace {name}: {fields}"), values)
 
 

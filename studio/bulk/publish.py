@@ -37,7 +37,7 @@ class PublishChosenPage(BulkPage):
     def obstacle(self, choice: Choice, draft: Draft) -> str:
         """Return why a draft cannot be published as it was seen."""
         if choice.version_id == draft.resource.active_id:
-            return _("It is live already.")
+            return _("It is already live.")
         if choice.version_id != draft.resource.latest_id:
             return _("It has been saved again since you looked. Look at the newer draft first.")
         if not draft.may_publish:

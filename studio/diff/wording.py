@@ -62,7 +62,7 @@ def rewriting(name: str, after: Any, *, is_same_text: bool) -> str:
         return tell(after, is_same_text=is_same_text)
     if isinstance(after, list):
         return _("Which of its variants are used now depends on conditions.")
-    return _("It does not depend on conditions any more.")
+    return _("It no longer depends on conditions.")
 
 
 def _as_blocks(blocks: Sequence[Any], *, is_same_text: bool) -> str:
@@ -71,7 +71,7 @@ def _as_blocks(blocks: Sequence[Any], *, is_same_text: bool) -> str:
     if any(_has_placeholders(block.get("content", "")) for block in blocks):
         return _(
             "The instructions are now written as blocks; the text itself is the same. "
-            "Its placeholders are filled in from now on, which happens in blocks only."
+            "Its placeholders are filled in from now on: that happens only in blocks."
         )
     return _("The instructions are now written as blocks; the text itself is the same.")
 
@@ -82,7 +82,7 @@ def _as_one_text(text: str, *, is_same_text: bool) -> str:
     if _has_placeholders(text):
         return _(
             "The instructions are now written as one text; the text itself is the same. "
-            "Its placeholders are not filled in any more, which happens in blocks only."
+            "Its placeholders are no longer filled in: that happens only in blocks."
         )
     return _("The instructions are now written as one text; the text itself is the same.")
 

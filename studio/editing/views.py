@@ -35,6 +35,7 @@ from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid
 from versioning.domain.overrides import code_config
+from versioning.editor.workspaces import admins_of
 from versioning.serving.resolution import Resolved
 
 TAKE_BOTH: Final = "both"
@@ -104,8 +105,14 @@ class EditPage(EditablePage):
         """Return the live version as a read-only page, for people who may not change it."""
         read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
         text_title, title = words_of(self.kind.text_field, self.kind.words.fields).title, self.summary.name
+        admins = admins_of([self.workspace_id], by=self.caller)
         return self.page(
-            "studio/editing/view.html", title=title, version=self.base, read=read, text_title=text_title
+            "studio/editing/view.html",
+            title=title,
+            version=self.base,
+            read=read,
+            text_title=text_title,
+            admins=admins.get(self.workspace_id, []),
         )
 
     def _hear_of_others(self) -> None:

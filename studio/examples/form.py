@@ -82,7 +82,7 @@ class ContextForm:
         try:
             self.chosen = self.examples.get(example_id)
         except NotFound:
-            self.errors.append(_("This example does not exist any more."))
+            self.errors.append(_("This example no longer exists."))
 
     def read(self) -> dict[str, Any]:
         """Return the context; raises `Invalid`, and adds the errors to the fields."""

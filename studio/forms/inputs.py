@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from studio.forms.typed import with_own_line_ends
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid, Issue, Message
 
 Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
 """A text for each control; lists stand for rows that can be added, removed and moved."""
@@ -140,7 +140,10 @@ class Reading:
 
 def _message(issue: Issue, path: str) -> str:
     rest = issue.field.removeprefix(path).strip(".")
-    return f"{rest}: {issue.message}" if rest else issue.message
+    if not rest or rest in getattr(issue.message, "values", {}).values():  # the message names it
+        return issue.message
+    problem = issue.message if isinstance(issue.message, Message) else Message(issue.message)
+    return Message("{problem} ({field})", problem=problem, field=rest)
 
 
 def _below(path: str, name: str) -> str:

@@ -29,7 +29,7 @@ def read_rules(group: Input, path: str, reading: Reading, level: int = 1) -> dic
         return None
     reading.note(f"{path}.operator", group["operator"])
     if level > LEVELS:
-        reading.add_error(path, _("must not lie deeper than %(levels)s levels") % {"levels": LEVELS})
+        reading.add_error(path, _("must not be nested more than %(levels)s levels deep") % {"levels": LEVELS})
         return None
     conditions = [
         _read_condition(row, f"{path}.conditions.{position}", reading, level)

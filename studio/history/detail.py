@@ -32,7 +32,7 @@ from versioning.models import VersionedResource
 
 OFFERED_LABELS: Final = 100
 SEEN_TOO_LATE: Final = gettext_lazy(
-    "Somebody changed this in the meantime, so nothing was done. Look again and decide anew."
+    "Somebody changed this in the meantime, so nothing was done. Look again, then decide."
 )
 
 
@@ -140,7 +140,9 @@ class RestorePage(OneVersionPage):
             saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
             return self.seen_too_late()
-        message = _("{copy} is a copy of {source}, and a draft: what is live stays until you publish it.")
+        message = _(
+            "{copy} is a copy of {source}, and a draft: what is live stays live until the draft is published."
+        )
         if saved.resource.repeats_live:
             message = _("{copy} is a copy of {source}, and is the same as what is live.")
         told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))

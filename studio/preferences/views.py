@@ -44,7 +44,7 @@ class PreferencesPage(StudioPage):
         Preferences.objects.change(request.user.pk, **chosen)
         del request.studio_preferences  # type: ignore[attr-defined]
         with translation.override(language_of(request)):
-            message = _("The studio is in English now. Its times are those of %(zone)s.")
+            message = _("The studio is now in English. Its times are those of %(zone)s.")
             messages.success(request, message % {"zone": zone_of_pages(request)})
         return self.go(request.path)
 

@@ -109,11 +109,11 @@ class UnpublishPage(ConfirmPage):
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
             return [
-                _("The agent is served as its code says again. Every version stays in the history."),
-                _("Locks that applications hold go on running it. Deleting the override ends that."),
+                _("The agent is served as its code defines it again. Every version stays in the history."),
+                _("Applications that hold a lock keep running it. Deleting the override ends that."),
             ]
         return [
-            _("%(version)s is not served any more.") % {"version": title_of(self.record.active)},
+            _("%(version)s is no longer served.") % {"version": title_of(self.record.active)},
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
             *([_("Agents that refer to it are served without it.")] if self.kind.is_shown else []),
@@ -125,11 +125,12 @@ class UnpublishPage(ConfirmPage):
         """Return sentences about what is still served by locks, and how to end that."""
         if self.kind.has_visibility:
             return _(
-                "Locks that applications hold go on running it. Deleting it, or the versions that they name, "
-                "ends that; making it private ends it for everybody outside of its workspace."
+                "Applications that hold a lock keep running it. Deleting it, or the versions that the "
+                "lock names, "
+                "ends that; making it private ends it for everybody outside its workspace."
             )
         return _(
-            "Locks that applications hold go on showing it. Deleting it, or the versions that they name, "
+            "Applications that hold a lock keep using it. Deleting it, or the versions that the lock names, "
             "ends that."
         )
 
@@ -163,7 +164,7 @@ class DeletePage(ConfirmPage):
         )
         sentences = [lost % {"count": count}]
         if self.code_agent is not None:
-            sentences.append(_("The agent itself stays, as its code says."))
+            sentences.append(_("The agent itself stays, as its code defines it."))
         elif self.record.active is not None:
             live = _("%(version)s is live at the moment.")
             sentences.append(live % {"version": title_of(self.record.active)})
@@ -201,15 +202,12 @@ class VisibilityPage(ConfirmPage):
         """Return sentences about who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
-                _(
-                    "Everybody who is signed in, in every workspace, may read and run what is published of "
-                    "it."
-                ),
+                _("Everybody who is signed in, in any workspace, may read and run the published version."),
                 _("Drafts and history stay with the workspace."),
             ]
         return [
             _("Only members of its workspace may read and run it then, by a lock, too."),
-            _("Published agents that have it as a sub-agent go on running it as a part of themselves."),
+            _("Published agents that have it as a sub-agent keep running it as part of themselves."),
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:

@@ -75,7 +75,7 @@ class PublishPage(DifferencesPage, DependentsPage):
     def found(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""
         if self.with_history is None:
-            raise NotFound("Nothing was saved yet, so there is nothing to publish.")
+            raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
         return self.with_history
 
     def _options(self, version_id: str, reason: str) -> gate.Options:

@@ -79,7 +79,7 @@ class FiltersPage(StudioPage):
             return _("Narrow the list first: there is nothing to save.")
         if self._own.count() >= MAX_FILTERS:
             most = {"most": MAX_FILTERS}
-            return _("You have %(most)s filters of this list already: delete one first.") % most
+            return _("You already have %(most)s filters for this list: delete one first.") % most
         return ""
 
     def _store(self, one: SavedFilter, *, name: str) -> str:
@@ -89,7 +89,7 @@ class FiltersPage(StudioPage):
             with transaction.atomic():
                 one.save()
         except IntegrityError:
-            return _("You have a filter of this name already.")
+            return _("You already have a filter with this name.")
         return ""
 
     def _shown(

@@ -36,7 +36,7 @@ STATES: Final[Mapping[ResourceState, StateWords]] = {
         word=_("Never published"), meaning=_("Nothing was ever live"), chip="chip-draft"
     ),
     ResourceState.UNPUBLISHED: StateWords(
-        word=_("Unpublished"), meaning=_("It was live, and is not now"), chip="chip-unpublished"
+        word=_("Unpublished"), meaning=_("It was live, and no longer is"), chip="chip-unpublished"
     ),
 }
 ORIGINS: Final[Mapping[Origin, Promise]] = {

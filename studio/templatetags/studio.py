@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.forms.wording import place_of
-from studio.named import id_if_shared, resource_name
+from studio.named import id_if_shared, resource_name, workspace_name
 from studio.panels import Panel
 from studio.people import Place, display_name, face, people, person, person_name
 from studio.resources.stars import Star
@@ -38,6 +38,7 @@ register.simple_tag(person_name)
 register.simple_tag(people)
 register.simple_tag(resource_name)
 register.simple_tag(id_if_shared)
+register.simple_tag(workspace_name)
 register.filter(face)
 register.filter(display_name)
 

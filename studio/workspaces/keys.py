@@ -75,7 +75,9 @@ class KeyForm(forms.Form):
             owners.choices = [("", _("You")), *((name, name) for name in service_accounts)]
         else:
             del self.fields["owner"]
-        message = _("It expires at the end of this day (%(zone)s). Left empty, it never expires.")
+        message = _(
+            "It expires at the end of this day (%(zone)s). If you leave this empty, it never expires."
+        )
         self.fields["last_day"].help_text = message % {"zone": current_zone()}
 
     @property

@@ -14,7 +14,7 @@ from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from studio.workspaces.roles import role_name
 from versioning.domain.access import Right
 from versioning.domain.errors import IdTaken, Invalid
-from versioning.editor.workspaces import memberships_beyond, with_member_counts
+from versioning.editor.workspaces import admins_of, memberships_beyond, with_member_counts
 from versioning.models import WorkerHeartbeat
 
 
@@ -24,13 +24,20 @@ class WorkspacesPage(AdministrationPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show the workspaces."""
         found = with_member_counts(self.verbs.list(by=self.caller))
+        others = memberships_beyond(Right.ADMINISTER, by=self.caller)
+        admins = admins_of((one.workspace_id for one in others), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
             title=_("Workspaces"),
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
             others=[
-                (membership, role_name(membership.role), address("activity", membership.workspace_id))
-                for membership in memberships_beyond(Right.ADMINISTER, by=self.caller)
+                (
+                    one,
+                    role_name(one.role),
+                    address("activity", one.workspace_id),
+                    admins.get(one.workspace_id),
+                )
+                for one in others
             ],
             activity_address=reverse("studio:activity"),
             keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",
@@ -60,7 +67,7 @@ class CreateWorkspacePage(AdministrationPage):
         except Invalid as error:
             add_errors(form, error)
             return self._show(form, status=400)
-        message = _("The workspace %(name)s is created. Invite somebody.") % {"name": made.name}
+        message = _("The workspace %(name)s was created. Invite somebody.") % {"name": made.name}
         return self.go(address("members", made.pk), message)
 
     def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:

@@ -74,7 +74,7 @@ def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf
     text_of(first).fill("Write like Edgar.")
     first.get_by_role("button", name="Save draft").click()
     told = first.get_by_role("alert")
-    expect(told).to_contain_text("paula saved version 2 just now")
+    expect(told).to_contain_text("paula saved version 2, just now")
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
     assert first.evaluate(MISPLACED) + serious_problems(first) == []

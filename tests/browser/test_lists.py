@@ -118,7 +118,7 @@ def test_resources_selected_with_the_keyboard_are_tagged_and_reported(enter: Ent
     assert serious_problems(page) == []
     page.get_by_label("Tags to add").fill("spring, sale")
     page.get_by_label("Tags to add").press("Enter")
-    expect(page.get_by_text("2 have other tags now")).to_be_visible()
+    expect(page.get_by_text("2 now have other tags")).to_be_visible()
     page.get_by_role("link", name="Back", exact=True).click()
     page.get_by_role("link", name="#spring").first.click()
     expect(page.get_by_text("2 prompt blocks")).to_be_visible()

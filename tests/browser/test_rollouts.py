@@ -95,5 +95,5 @@ def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter,
     expect(page.get_by_role("alert").first).to_contain_text("A rollout of it is running")
     page.get_by_role("link", name="Numbers, Stop, Make it live").click()
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_text("Stopped. Everybody gets what is live.")).to_be_visible()
+    expect(page.get_by_text("Stopped. Everybody gets the live version.")).to_be_visible()
     assert served(paula, "stopped", context=context)["instructions"] == "one"

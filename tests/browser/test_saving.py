@@ -98,7 +98,7 @@ def test_after_the_end_of_the_session_one_signs_in_over_the_page(
     dialog.get_by_label("Username").fill("paula")
     dialog.get_by_label("Password").fill(PASSWORD)
     dialog.get_by_role("button", name="Log in").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("paula is signed in now, but this page is edgar")
+    expect(dialog.get_by_role("alert")).to_contain_text("paula is now signed in, but this page is edgar")
     assert versions(api_of, made) == [1]
     dialog.get_by_label("Username").fill("edgar")
     dialog.get_by_label("Password").fill(PASSWORD)
@@ -217,7 +217,7 @@ def test_a_save_whose_answer_was_lost_makes_no_second_version(
 
     page.route("**/change/", lose_the_answer, times=1)
     page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_text("There was no answer, so this may not be saved.")).to_be_visible()
+    expect(page.get_by_text("There was no answer, so this may not have been saved.")).to_be_visible()
     page.get_by_role("button", name="Save again").click()
     expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     assert versions(api_of, made) == [2, 1]

@@ -80,8 +80,8 @@ def test_drafts_of_two_workspaces_are_chosen_apart_and_shown_again_when_they_cha
     expect(ours.get_by_label("paula")).to_be_visible()
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     ours.get_by_role("button", name="Ask for review").click()
-    expect(page.get_by_role("heading", name="1 is in review now")).to_be_visible()
-    page.get_by_role("button", name="Go on with 1 of the other workspaces").click()
+    expect(page.get_by_role("heading", name="1 is now in review")).to_be_visible()
+    page.get_by_role("button", name="Continue with 1 from the other workspaces").click()
     expect(page.get_by_role("heading", name="Ask for 1 review")).to_be_visible()
     page.goto("waiting/")
     page.get_by_label("Choose Apart there").check()
@@ -94,7 +94,7 @@ def test_drafts_of_two_workspaces_are_chosen_apart_and_shown_again_when_they_cha
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     again.get_by_label("Choose Apart there").check()
     again.get_by_role("button", name="Publish chosen").click()
-    expect(page.get_by_role("heading", name="1 is live now")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 is now live")).to_be_visible()
 
 
 def test_a_star_needs_no_reload_and_the_bell_updates_on_an_open_page(

@@ -92,7 +92,7 @@ def test_a_webhook_is_created_tried_and_rotated(
 
     page.get_by_role("link", name="New secret…").click()
     is_sound(page)
-    page.get_by_label("Hours for which the old secret signs too").fill("1")
+    page.get_by_label("Hours for which the old secret also signs").fill("1")
     page.get_by_role("button", name="Make a new secret").click()
     renewed = page.get_by_label("The secret", exact=True).input_value()
     assert renewed != secret

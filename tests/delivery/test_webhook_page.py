@@ -66,7 +66,7 @@ def test_a_disabled_webhook_shows_the_reason_and_can_be_enabled_again(alice: Vis
     alice.post(page(webhook, "enable"), enabled="true")
     webhook.refresh_from_db()
     assert webhook.enabled and not webhook.disabled_reason
-    assert "An admin has disabled it" in words_of(alice.post(page(webhook, "enable"), enabled="false"))
+    assert "An admin disabled it" in words_of(alice.post(page(webhook, "enable"), enabled="false"))
 
 
 def test_deliveries_come_in_pages_and_the_newest_page_is_live(alice: Visitor) -> None:

@@ -219,7 +219,7 @@ def test_a_new_secret_is_shown_once_and_the_old_one_signs_for_some_hours(
     webhook = Webhook.objects.get()
     answer = alice.post(page(webhook, "rotate"), hours="2")
     second = secret_on(answer)
-    assert first and second and first != second and "The one before signs too until" in words_of(answer)
+    assert first and second and first != second and "The old one also signs until" in words_of(answer)
     assert secret_on(alice.get(page(webhook))) is None
     alice.post(page(webhook, "ping"))
     work()

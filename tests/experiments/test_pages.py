@@ -59,7 +59,7 @@ def test_an_arm_goes_live_after_its_difference_was_shown(cast: Cast, kind: Kind)
     assert paula.post(address, live=live).status == 302
     assert cast.paula.get(kind.url("writer")).body["activeVersionId"] == draft
     assert cast.paula.get(f"/rollouts/{made['id']}").body["state"] == "completed"
-    assert "over" in paula.get(address).text
+    assert "It has ended" in paula.get(address).text
 
 
 def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
@@ -76,6 +76,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     assert page.status == 200 and "Stop" not in page.text and "In 95 of 100 cases" not in page.text
     for words in ("1 of 1: too few to tell", "0 of 1: too few to tell", "helpful", "<svg"):
         assert words in page.markup
+    assert "the interval" not in page.text  # of which none is shown
     usage = edgar.get(page_of(AGENTS, "runs")).text
     assert "Version 1" in usage and "Version 2" in usage and "new" in usage
     assert f"vera by key {cast.vera.key[:PREFIX_LENGTH]}…" in usage

@@ -98,7 +98,7 @@ def test_a_newer_version_is_shown_and_taken_with_one_click(cast: Cast, pair: Pai
     newer = PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")["latestVersionId"]
     edgar = Window.of("edgar")
     seen = edgar.get(of(release))
-    assert "A newer version was saved, version 3" in seen.text and "Take version 3" in seen.text
+    assert "A newer version has been saved, version 3" in seen.text and "Take version 3" in seen.text
     edgar.post(of(release), do="newer", item="promptBlock:tone", version=newer, tag=seen.field("tag"))
     assert "A newer version" not in edgar.get(of(release)).text
     stored = cast.edgar.get(f"/releases/{release['id']}").body["items"]
@@ -161,9 +161,9 @@ def test_several_drafts_are_published_together_from_the_waiting_page(cast: Cast,
 def test_drafts_changed_meanwhile_are_not_published_together(cast: Cast, pair: Pair) -> None:
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
     paula = Window.of("paula")
-    assert "It was changed since you looked." in paula.post(TOGETHER, chosen=values(pair)).text
+    assert "It has changed since you looked." in paula.post(TOGETHER, chosen=values(pair)).text
     paula.post(TOGETHER, chosen=values(pair), confirmed="yes")
-    assert "Nothing was published: “Writer” was changed" in paula.get("/studio/waiting/").text
+    assert "Nothing was published: “Writer” has changed" in paula.get("/studio/waiting/").text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"] and not Release.objects.exists()
 
 
@@ -178,7 +178,7 @@ def test_the_publish_page_publishes_an_agent_with_its_blocks(cast: Cast, pair: P
     assert "Publish 2 drafts together?" in paula.post(TOGETHER, **fields).text
     PROMPT_BLOCKS.save(cast.edgar, "tone", "newer")
     late = paula.post(TOGETHER, **fields)
-    assert "Publish 1 draft?" in late.text and "It was changed since you looked." in late.text
+    assert "Publish 1 draft?" in late.text and "It has changed since you looked." in late.text
     paula.post(TOGETHER, **fields, confirmed="yes")
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
     page = paula.get(page_of(AGENTS, "publish"))
@@ -227,13 +227,14 @@ def test_versions_are_added_from_the_menu_the_history_and_the_lists(cast: Cast, 
     assert {menu, older} <= set(edgar.get(page_of(AGENTS, "history")).links)
     assert f'formaction="{ADD}"' in edgar.get("/studio/versioning/agent/").markup
     asked = edgar.get(older.partition("?")[0], chosen=f"agent:writer:{pair.old['writer']}")
-    assert asked.field("chosen") == f"agent:writer:{pair.old['writer']}" and "Not the newest" in asked.text
+    assert asked.field("chosen") == f"agent:writer:{pair.old['writer']}" and "Version 1" in asked.text
+    assert "Not the newest" in asked.text
     address = edgar.post(ADD, confirmed="yes", chosen=values(pair)[1], title="Mine").headers["Location"]
     known = Release.objects.get()
-    assert (
-        "Mine" in edgar.get(address).text
-        and f'value="{known.pk}"' in edgar.post(ADD, chosen=values(pair)[0]).markup
-    )
+    assert "Mine" in edgar.get(address).text
+    asked = edgar.post(ADD, chosen=values(pair)[0])
+    assert asked.markup.index(f'value="{known.pk}"') < asked.markup.index("A new release")  # is preselected
+    assert "Version 2 · Changes Instructions" in asked.text
     edgar.post(ADD, confirmed="yes", chosen=values(pair)[0], release=str(known.pk))
     assert known.items.count() == 2
 
@@ -305,7 +306,7 @@ def test_each_of_several_workspaces_gets_a_release_of_its_own(cast: Cast, pair: 
     elsewhere = PROMPT_BLOCKS.make(cast.charlie, "foreign", "text", workspaceId="elsewhere")
     foreign = f"promptBlock:foreign:{elsewhere['latestVersionId']}"
     paula = Window.of("paula")
-    for address, words in ((ADD, "a release holds what is of one"), (TOGETHER, "only what is of one")):
+    for address, words in ((ADD, "a release belongs to one"), (TOGETHER, "only what belongs to one")):
         asked = paula.post(address, chosen=[*values(pair), foreign])
         assert words in asked.text and "Elsewhere" in asked.text
         ours, theirs = forms(asked)
@@ -332,5 +333,5 @@ def test_a_choice_from_several_workspaces_cannot_be_a_release(cast: Cast, pair: 
     chosen, paula = [*values(pair), f"promptBlock:foreign:{elsewhere}"], Window.of("paula")
     for address in (TOGETHER, ADD):
         refused = paula.post(address, chosen=chosen, confirmed="yes")
-        assert refused.status == 400 and "you chose some of several." in refused.text
+        assert refused.status == 400 and "you chose resources of several." in refused.text
     assert not Release.objects.exists() and live(cast.alice, AGENTS, "writer") == pair.old["writer"]

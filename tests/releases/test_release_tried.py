@@ -18,7 +18,7 @@ def test_a_release_is_previewed_and_tried_as_a_whole(cast: Cast, pair: Pair) -> 
     assert set(looks) <= set(edgar.get(workspace_page(f"releases/{release['id']}")).links)
     preview = edgar.get(page_of(AGENTS, "preview"), **with_it)
     # The agent and its block both say “new”, where publishing the agent alone would say “new” and “old”.
-    assert "As if all of the release were published now." in preview.text
+    assert "As if the whole release were published now." in preview.text
     assert "new new" in preview.text and "new old" not in preview.text
     followed = edgar.post(page_of(AGENTS, "context"), do="show", fragment="", **with_it)
     assert "new new" in followed.text

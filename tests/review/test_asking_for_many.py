@@ -46,7 +46,7 @@ def test_each_chosen_draft_gets_a_review(cast: Cast, kind: Kind) -> None:
     asked = edgar.post(ASK, chosen=[first, second])  # type: ignore[arg-type]
     assert "Ask for 2 reviews" in asked.text and "What changes" in asked.text and not Review.objects.exists()
     report = edgar.post(ASK, **{**sent(asked), "message": "The <tone>", "reviewers": "paula"})  # type: ignore[arg-type]
-    assert (report.status, "2 are in review now" in report.text) == (200, True)
+    assert (report.status, "2 are now in review" in report.text) == (200, True)
     found = {review.resource_id: review for review in Review.objects.all()}
     for chosen in (first, second):
         _kind, resource_id, version_id = chosen.split(":")
@@ -62,7 +62,7 @@ def test_what_is_in_review_or_live_or_newer_is_named_and_left_out(cast: Cast, ki
     kind.save(cast.edgar, "newer", "newer")
     asked = Window.of("edgar").post(ASK, chosen=[reviewed, live, newer, fine])  # type: ignore[arg-type]
     assert sent(asked)["chosen"] == [fine] and "Ask for 1 review" in asked.text
-    for reason in ("It already has an open review.", "It is live already.", "It has been saved again"):
+    for reason in ("It already has an open review.", "It is already live.", "It has been saved again"):
         assert reason in asked.text
 
 
@@ -88,7 +88,7 @@ def test_people_are_those_of_the_workspace_which_comes_by_itself(cast: Cast, kin
     refused = edgar.post(ASK, **{**sent(asked), "reviewers": "charlie"})  # type: ignore[arg-type]
     assert "is not a member of this workspace" in refused.text and not Review.objects.exists()
     report = edgar.post(ASK, **{**sent(asked), "reviewers": "paula"})  # type: ignore[arg-type]
-    assert "1 is in review now" in report.text and "Go on with 1 of the other workspaces" in report.text
+    assert "1 is now in review" in report.text and "Continue with 1 from the other workspaces" in report.text
     then = edgar.post(ASK, chosen=there)
     assert sent(then)["chosen"] == [there] and 'value="charlie"' in then.markup
 

@@ -342,8 +342,7 @@ def test_a_review_is_shown_after_its_version_was_deleted_and_a_reviewer_demoted(
     approve(cast.paula, review)
     give_role("paula", "acme", "viewer")
     assert (
-        "does not count: they may not publish any more"
-        in Window.of("edgar").get(review_page(kind, review)).text
+        "does not count: they may no longer publish" in Window.of("edgar").get(review_page(kind, review)).text
     )
     assert cast.alice.delete(kind.url("writer", "versions", draft)).status == 200
     seen = Window.of("edgar").get(review_page(kind, review))

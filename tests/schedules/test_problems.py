@@ -90,9 +90,9 @@ def _mend(cast: Cast, kind: Kind) -> None:
             _mend,
             ("edit_conflict", "Something else is live, or will be by then, than this was scheduled for."),
         ),
-        (_lose_the_version, ("gone", "What was scheduled is not there any more.")),
+        (_lose_the_version, ("gone", "What was scheduled no longer exists.")),
         *(
-            (happens, ("not_allowed", "'paula' may not publish there any more."))
+            (happens, ("not_allowed", "'paula' may no longer publish there."))
             for happens in (_demote, _leave, _switch_off)
         ),
     ],
@@ -251,7 +251,7 @@ def test_the_author_is_notified_of_new_problems_and_failures(cast: Cast, kind: K
     shown = Window.of("paula").get("/studio/notifications/").text
     for words in (
         "as things stand it will not: approvals are missing",
-        "nothing stands in its way any more",
-        "did not go live as you had scheduled it",
+        "nothing stands in the way any more",
+        "did not go live, although you had scheduled it",
     ):
         assert words in shown, shown

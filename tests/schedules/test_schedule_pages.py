@@ -57,7 +57,7 @@ def test_a_version_is_scheduled_and_the_pages_show_it(cast: Cast, kind: Kind, fi
     ):
         assert f"{page_of(kind, 'schedule')}?version={draft}" in paula.get(page).markup
     form = paula.get(page_of(kind, "schedule"), version=draft)
-    assert "Version 1 is live now." in form.text and f'value="{ZONE}"' in form.markup
+    assert "Version 1 is now live." in form.text and f'value="{ZONE}"' in form.markup
     sent = send(paula, kind, draft, first, local_time="2027-12-24T09:00", time_zone=ZONE)
     assert sent.headers["Location"] == page_of(kind, "history")
     said = "Version 2 goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by you"
@@ -290,7 +290,7 @@ def test_schedules_appear_in_the_activity(cast: Cast, kind: Kind, draft: str) ->
     for words in (
         "paula scheduled version 2",
         "paula chose another time for version 2",
-        "version 2 went live as paula had scheduled it",
+        "version 2 went live as paula had scheduled",
         "paula cancelled the schedule of version 2",
         "version 2 did not go live, although paula had scheduled it: no worker was running",
     ):
@@ -371,15 +371,17 @@ def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, 
     paula = Window.of("paula")
     form = paula.get(page_of(kind, "schedule"), version=draft)
     assert "If it ran now, it would fail. Needs one more approval." in form.text
-    made = scheduled(cast.paula, kind, draft)
+    history = send(paula, kind, draft, form.field("live")).headers["Location"]
+    assert 'class="notice notice-warning"><p><a' in paula.get(history).markup
+    made = cast.paula.get("/schedules").body["schedules"][0]
     said = "Needs one more approval."
-    published = f'href="{page_of(kind, "publish")}?version={draft}"'
+    asks = f'href="{page_of(kind, "review_ask")}?version={draft}"'
     pages = [page_of(kind, page) for page in ("history", "change", "publish", "schedule")]
     pages += [page_of(kind, "version", "writer", draft), CALENDAR, "/studio/"]
     pages += [workspace_page(f"schedules/{made['id']}")]
     for page in pages:
         seen = paula.get(page)
-        assert said in seen.text and published in seen.markup, page
+        assert said in seen.text and asks in seen.markup, page
     for page in pages:
         chip = page in {CALENDAR, "/studio/"}
         assert (f"Will fail {said}" if chip else f"will fail. {said}") in paula.get(page).text, page

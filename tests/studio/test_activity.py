@@ -45,11 +45,24 @@ def lines(visitor: Visitor, address: str = ACME, **query: str) -> list[str]:
 def sentences(markup: str) -> Iterator[str]:
     for found in re.findall(r'(?s)<div class="activity-text">(.*?)</div>', markup):
         sentence = html.unescape(" ".join(re.sub(r"<[^>]*>", "", found).split()))
-        yield re.sub(r" by key ek_\S+…", "", sentence)
+        yield re.sub(r" by key( ek_\S+…)?$", "", sentence)
 
 
 def prefix_of(name: str) -> str:
     return ApiKey.objects.get(owner__username=name).prefix
+
+
+def test_keys_are_named_to_admins_and_to_those_who_use_them(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.paula, autoPublish=True)
+    prefix = f"by key {prefix_of('paula')}…"
+    told = {name: words_of(Visitor(name).get(ACME)) for name in ("alice", "paula", "edgar", "vera")}
+    assert {name: prefix in seen for name, seen in told.items()} == {
+        "alice": True,
+        "paula": True,
+        "edgar": False,
+        "vera": False,
+    }
+    assert "by key" in told["vera"]
 
 
 # Sentences

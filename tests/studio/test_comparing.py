@@ -261,7 +261,7 @@ def test_an_agent_that_only_code_defines_has_no_history(alice_of_the_code: Api) 
     paula = Visitor("paula")
     for page in ("history", "compare"):
         answer = paula.get(page_of_answers(page))
-        assert (answer.status_code, "as its code says" in words_of(answer)) == (200, True)
+        assert (answer.status_code, "as its code defines it" in words_of(answer)) == (200, True)
     assert paula.get(page_of_answers("publish")).status_code == 404
 
 

@@ -21,7 +21,7 @@ def record(cast: Cast, kind: Kind) -> dict[str, Any]:
 def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     asked = Window.of("paula").get(page_of(kind, "unpublish")).text
-    assert "Locks that applications hold go on" in asked and "Deleting it" in asked
+    assert "Applications that hold a lock keep" in asked and "Deleting it" in asked
     seen = Window.of("paula").confirm(page_of(kind, "unpublish"))
     assert seen.headers["Location"] == page_of(kind, "change")
     assert record(cast, kind)["status"] == "draft"
@@ -121,7 +121,7 @@ def test_dependents_are_named_and_hidden_ones_are_counted(cast: Cast) -> None:
     for page in ("unpublish", "delete", "visibility"):
         text = Window.of("paula").get(page_of(AGENTS, page)).text
         assert "2 published agents refer to it" in text and "Lead" in text
-        assert "And 1 agent in workspaces that you cannot see" in text
+        assert "And 1 agent in workspaces that you may not see" in text
         assert "foreign" not in text
 
 
@@ -171,7 +171,7 @@ def test_deleting_a_code_defined_agent_deletes_only_the_override(cast: Cast, set
         assert paula.get(page_of(AGENTS, page, "answers")).status == 404
     override = {"id": "answers", "instructions": "other", "autoPublish": True}
     assert cast.paula.post(AGENTS.path, override).status == 201
-    assert "as its code says again" in paula.get(page_of(AGENTS, "unpublish", "answers")).text
+    assert "as its code defines it again" in paula.get(page_of(AGENTS, "unpublish", "answers")).text
     assert "The agent itself stays" in paula.get(page_of(AGENTS, "delete", "answers")).text
     paula.confirm(page_of(AGENTS, "delete", "answers"))
     assert cast.paula.get("/agents/answers").body["instructions"] == "code"

@@ -156,7 +156,7 @@ def test_what_others_did_is_below_and_a_stranger_sees_nothing_of_it(cast: Cast, 
     for name in ("vera", "charlie"):
         seen = Window.of(name).get(HOME)
         assert groups(name) == [] and "Secret" not in seen.text
-        assert "Nothing waits for you." in seen.text
+        assert "Nothing is waiting for you." in seen.text
 
 
 def test_tasks_of_several_workspaces_say_of_which(cast: Cast, kind: Kind) -> None:

@@ -221,6 +221,20 @@ def test_a_form_of_an_outdated_page_is_refused_with_advice(cast: Cast, kind: Kin
     assert cast.alice.get(kind.url("writer"), status="draft").status == 200
 
 
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [({}, "This browser keeps no cookies"), ({"Origin": "https://elsewhere.example"}, "came from elsewhere")],
+)
+def test_a_form_without_cookies_or_from_elsewhere_is_refused_with_the_reason(
+    cast: Cast, headers: dict[str, str], says: str
+) -> None:
+    client = Client(enforce_csrf_checks=True, headers=headers)
+    if headers:
+        client.force_login(User.objects.get(username="alice"))
+    answer = client.post("/studio/tour/")
+    assert answer.status_code == 403 and says in answer.content.decode()
+
+
 def test_a_server_error_is_a_page_in_the_studio_and_json_elsewhere(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:

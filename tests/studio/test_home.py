@@ -167,7 +167,7 @@ def test_an_unpublished_resource_waits_only_after_another_save(cast: Cast, kind:
     assert cast.alice.post(kind.url("writer", "unpublish")).status == 200
     paula, history = Window.of("paula"), page_of(kind, "history")
     assert heading(paula.get(WAITING)) == "Waiting to be published · 0"
-    assert "Nothing waits to be published." in paula.get("/studio/").text
+    assert "Nothing is waiting to be published." in paula.get("/studio/").text
     listed = KINDS[kind].address("changelist")
     assert "writer" not in paula.get(listed, waiting="1").text
     assert "Unpublished" in paula.get(listed, state="unpublished").text

@@ -47,13 +47,13 @@ def test_a_label_is_set_on_the_newest_versions_that_were_shown(cast: Cast, kind:
     assert cast.paula.put(kind.url("c", "labels", "tested"), {"versionId": moved}).status == 200
     draft = kind.save(cast.edgar, "c")["latestVersionId"]
     seen = send(Window.of("paula"), LABEL, [*chosen, value(kind, "c", draft)], label="tested")
-    assert "3 have the label now" in seen.text
+    assert "3 now have the label" in seen.text
     ids = {one.split(":")[1]: one.split(":")[2] for one in chosen} | {"c": draft}
     assert {name: labels(cast, kind, name) for name in ids} == {
         name: {"tested": version} for name, version in ids.items()
     }
     again = send(Window.of("paula"), LABEL, chosen, label="tested")
-    assert "2 had the label already" in again.text
+    assert "2 already had the label" in again.text
 
 
 def test_a_label_can_be_set_on_live_versions(cast: Cast, kind: Kind) -> None:
@@ -61,7 +61,7 @@ def test_a_label_can_be_set_on_live_versions(cast: Cast, kind: Kind) -> None:
     draft = kind.save(cast.edgar, "a")["latestVersionId"]
     chosen = [value(kind, "a", draft), *made(cast, kind, "never")]
     seen = send(Window.of("paula"), LABEL, chosen, label="stable", which="live")
-    assert "1 labelled, 1 not" in seen.text and "Nothing of it is live." in seen.text
+    assert "1 labelled, 1 not" in seen.text and "Has no live version." in seen.text
     assert (labels(cast, kind, "a"), labels(cast, kind, "never")) == ({"stable": live}, {})
 
 
@@ -77,12 +77,12 @@ def test_an_invalid_label_is_refused_before_any_change(cast: Cast, kind: Kind) -
 def test_tags_are_added_and_removed_without_changing_other_metadata(cast: Cast, kind: Kind) -> None:
     chosen = made(cast, kind, "a", metadata={"team": 1, "tags": ["red", "old"]}) + made(cast, kind, "b")
     seen = send(Window.of("edgar"), TAG, chosen, add="blue, red", remove="old")
-    assert "2 have other tags now" in seen.text
+    assert "2 now have other tags" in seen.text
     assert metadata(cast, kind, "a") == {"team": 1, "tags": ["red", "blue"]}
     assert metadata(cast, kind, "b") == {"tags": ["blue", "red"]}
     seen = send(Window.of("edgar"), TAG, chosen, remove="red,blue")
     assert (metadata(cast, kind, "a"), metadata(cast, kind, "b")) == ({"team": 1}, {})
-    assert "2 had these tags already" in send(Window.of("edgar"), TAG, chosen, remove="red").text
+    assert "2 already had these tags" in send(Window.of("edgar"), TAG, chosen, remove="red").text
 
 
 def test_invalid_tags_are_refused_before_any_change(cast: Cast, kind: Kind) -> None:
@@ -111,7 +111,7 @@ def test_a_concurrently_added_tag_is_preserved(
     asked = edgar.post(TAG, chosen=chosen)  # type: ignore[arg-type]
     monkeypatch.setattr(bulk_changes.tags, "tags_of", read_before_somebody_else_writes)
     seen = edgar.post(TAG, chosen=chosen, confirmed="yes", add="mine", **tags(asked))  # type: ignore[arg-type]
-    assert "1 has other tags now" in seen.text
+    assert "1 now has other tags" in seen.text
     assert metadata(cast, kind, "a") == {"tags": ["theirs", "mine"]}
 
 

@@ -53,6 +53,7 @@ def test_a_column_with_identical_values_is_omitted(cast: Cast, kind: Kind) -> No
     label = {"versionId": latest(cast, kind, "two")}
     assert cast.alice.put(kind.url("two", "labels", "first"), label).status == 200
     assert columns("root") == ["Name", "State", "Labels", "Tags", "Workspace", "Last edit"]
+    assert "Acme" in Window.of("root").list(kind)[-1] and "acme" not in Window.of("root").list(kind)[-1]
     assert columns("vera") == always
     if kind is AGENTS:
         kind.make(cast.alice, "open", visibility="public", autoPublish=True)

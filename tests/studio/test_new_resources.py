@@ -44,7 +44,7 @@ def test_an_error_is_shown_next_to_its_field_and_typed_values_are_preserved(cast
     ]:
         seen = make("edgar", kind, **fields)
         assert seen.status == 400
-        assert problem in seen.text and "Nothing was saved" in seen.text
+        assert problem in seen.text and "Nothing has been saved" in seen.text
         for value in {**GOOD, **fields}.values():
             assert html.escape(value.strip()) in seen.markup
         assert cast.alice.get(kind.path, status="all").body["total"] == 0
@@ -113,7 +113,7 @@ def test_an_invalid_id_stays_in_the_form(cast: Cast, kind: Kind) -> None:
         with undone():
             kind.make(cast.alice)
             refused = duplicate(Window.of("edgar"), kind, id=resource_id)
-            assert (refused.status, "Nothing was copied yet" in refused.text) == (400, True)
+            assert (refused.status, "Nothing has been copied yet" in refused.text) == (400, True)
             assert len(Window.of("alice").list(kind)) == 1
 
 

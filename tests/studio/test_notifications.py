@@ -37,7 +37,7 @@ def sentences_for(window: Window) -> list[str]:
     """Return the sentences on the page of notifications."""
     markup = window.get(NEWS).markup
     found = re.findall(r'<div class="activity-text">(.*?)</div>', markup, re.DOTALL)
-    return [re.sub(r" by key .*", "", " ".join(re.sub(r"<[^>]+>", "", one).split())) for one in found]
+    return [re.sub(r" by key.*", "", " ".join(re.sub(r"<[^>]+>", "", one).split())) for one in found]
 
 
 def test_authors_are_notified_of_changes_by_others_and_not_of_their_own(cast: Cast, kind: Kind) -> None:

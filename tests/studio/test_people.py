@@ -122,7 +122,7 @@ def test_a_person_sets_their_name(cast: Cast, kind: Kind) -> None:
     edgar = Visitor("edgar")
     assert f'href="{NAME_PAGE}"' in edgar.get("/studio/").content.decode()
     answer = edgar.post(NAME_PAGE, first_name=" Edgar ", last_name="Allan Poe")
-    assert "You are shown as Edgar Allan Poe now." in words_of(answer)
+    assert "You are now shown as Edgar Allan Poe." in words_of(answer)
     assert User.objects.get(username="edgar").get_full_name() == "Edgar Allan Poe"
     assert "Edgar Allan Poe" in Window.of("alice").get(page_of(kind, "history")).text
     edgar.post(NAME_PAGE, first_name="", last_name="")

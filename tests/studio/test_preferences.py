@@ -67,15 +67,15 @@ def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast)
 @pytest.mark.parametrize(
     ("name", "role", "may", "may_not"),
     [
-        ("vera", "Your role: viewer in acme", "Read what is live.", "Save as often as you like."),
+        ("vera", "Your role: viewer in Acme", "Read what is live.", "Save as often as you like."),
         (
             "edgar",
-            "Your role: editor in acme",
+            "Your role: editor in Acme",
             "Somebody who may publish makes it live.",
             "Publish when it is good.",
         ),
-        ("paula", "Your role: publisher in acme", "Publish when it is good.", "Let others in."),
-        ("alice", "Your role: admin in acme", "Let others in.", "Read what is live."),
+        ("paula", "Your role: publisher in Acme", "Publish when it is good.", "Let others in."),
+        ("alice", "Your role: admin in Acme", "Let others in.", "Read what is live."),
     ],
 )
 def test_the_introduction_says_what_a_person_may_do(
@@ -90,7 +90,7 @@ def test_the_introduction_says_what_a_person_may_do(
 def test_the_introduction_of_a_person_with_several_roles_is_about_the_highest(cast: Cast) -> None:
     give_role("edgar", "elsewhere", "viewer")
     shown = Window.of("edgar").get("/studio/").text
-    assert "Your role: editor in acme , viewer in elsewhere . This is what you may do as editor:" in shown
+    assert "Your role: editor in Acme , viewer in Elsewhere . This is what you may do as editor:" in shown
     assert "Your role" not in Window.of("root").get("/studio/").text  # who may do everything everywhere
 
 

@@ -64,7 +64,7 @@ def test_only_the_selected_drafts_go_live(cast: Cast, kind: Kind) -> None:
     assert "Publish 2 drafts?" in asked.text and boxes(asked) == [first, second]
     assert [live(cast, kind, one) for one in ("a", "team/b:c", "d")] == [None, None, None]
     seen = confirm(Window.of("paula"), first, second)
-    assert (seen.status, "2 are live now" in seen.text) == (200, True)
+    assert (seen.status, "2 are now live" in seen.text) == (200, True)
     assert [live(cast, kind, one) for one in ("a", "team/b:c", "d")] == [
         *(one.rpartition(":")[2] for one in (first, second)),
         None,
@@ -85,7 +85,7 @@ def test_a_block_goes_live_before_the_agents_that_need_it(cast: Cast) -> None:
     assert "The prompt block “ Tone ” is not published." in alone.text and boxes(alone) == []
     seen = paula.post(PUBLISH, chosen=chosen[0], confirmed="yes")
     assert "The prompt block “ Tone ” is not published." in seen.text and live(cast, AGENTS) is None
-    assert "2 are live now" in confirm(Window.of("paula"), *chosen).text
+    assert "2 are now live" in confirm(Window.of("paula"), *chosen).text
     assert live(cast, AGENTS) == agent["latestVersionId"]
 
 
@@ -98,7 +98,7 @@ def test_one_refused_draft_does_not_stop_the_others(cast: Cast, kind: Kind) -> N
     assert "2 published, 1 not" in seen.text and "This has changed since you read it" in seen.text
     assert [live(cast, kind, one) is None for one in ("a", "b", "c")] == [False, True, False]
     again = paula.post(PUBLISH, chosen=chosen, confirmed="yes", **tags(asked))  # type: ignore[arg-type]
-    assert "2 were live already" in again.text
+    assert "2 were already live" in again.text
     assert Event.objects.filter(type=f"{KINDS[kind].slug}.published").count() == 2
 
 
@@ -108,7 +108,7 @@ def test_drafts_changed_since_the_list_was_opened_are_not_offered(cast: Cast, ki
     kind.publish(cast.alice, "b", published.rpartition(":")[2])
     asked = Window.of("paula").post(PUBLISH, chosen=[stale, published, fresh])  # type: ignore[arg-type]
     assert boxes(asked) == [fresh]
-    assert "saved again since you looked" in asked.text and "It is live already." in asked.text
+    assert "saved again since you looked" in asked.text and "It is already live." in asked.text
 
 
 def test_a_change_after_the_confirmation_page_is_not_undone(cast: Cast, kind: Kind) -> None:
@@ -154,7 +154,7 @@ def test_a_version_saved_during_publishing_never_goes_live(cast: Cast, kind: Kin
         made, resource_id, seen = answer  # type: ignore[misc]
         published = live(cast, kind, resource_id)
         assert published in {made["latestVersionId"], None}
-        assert ("1 is live now" in seen.text) is (published is not None)
+        assert ("1 is now live" in seen.text) is (published is not None)
         results.add(published is not None)
     assert results == {True, False}
 
@@ -228,14 +228,14 @@ def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast,
         seen = window.post(PUBLISH, chosen=chosen, confirmed="yes")  # type: ignore[arg-type]
         assert live(cast, kind) is None and boxes(asked) == []
         if name == "edgar":
-            assert "You may not publish in the workspace 'acme'." in seen.text
+            assert "You may not publish in the workspace “Acme”." in seen.text
         else:
             # The same text for existing and for missing resources.
             assert seen.text.count("There is nothing here that you can read.") == 2
             assert "Secret plan" not in asked.text + seen.text
     own = kind.make(cast.charlie, "theirs", workspaceId="elsewhere")["latestVersionId"]
     both = [*chosen, value(kind, "theirs", own)]
-    assert "1 is live now" in Window.of("charlie").post(PUBLISH, chosen=both, confirmed="yes").text  # type: ignore[arg-type]
+    assert "1 is now live" in Window.of("charlie").post(PUBLISH, chosen=both, confirmed="yes").text  # type: ignore[arg-type]
     assert live(cast, kind) is None
 
 

@@ -62,7 +62,7 @@ def test_a_filter_is_renamed_and_deleted(cast: Cast, kind: Kind) -> None:
     one = SavedFilter.objects.get(name="one")
     assert edgar.post(page(kind), rename=str(one.pk), name="first").status == 302
     refused = edgar.post(page(kind), rename=str(one.pk), name="two")
-    assert (refused.status, "You have a filter of this name already." in refused.text) == (400, True)
+    assert (refused.status, "You already have a filter with this name." in refused.text) == (400, True)
     assert names("edgar", kind) == ["first", "two"]
     assert edgar.post(page(kind), delete=str(one.pk)).status == 302
     assert names("edgar", kind) == ["two"]
@@ -73,7 +73,7 @@ def test_an_invalid_filter_is_refused_with_the_reason(cast: Cast) -> None:
         ("", "tag=red", "Give it a name."),
         ("a\x00b", "tag=red", "Give it a name."),
         ("x" * 81, "tag=red", "80 characters at most"),
-        ("twice", "tag=red", "this name already"),
+        ("twice", "tag=red", "already have a filter with this name"),
         ("fine", "", "there is nothing to save"),
         ("fine", "page=2&unknown=1", "there is nothing to save"),
         ("fine", f"q={'%C3%A9' * 190}&author={'%C3%A9' * 190}", "there is nothing to save"),

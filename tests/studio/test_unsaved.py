@@ -108,6 +108,6 @@ def test_an_outdated_page_links_back_to_its_form(cast: Cast) -> None:
             client.cookies = Window.of("edgar").client.cookies
             answer = client.post(page_of(AGENTS, "change"), {"name": "x"})
             page = answer.content.decode()
-            assert answer.status_code == 403 and "too old" in page
+            assert answer.status_code == 403 and "out of date" in page
             assert ("Open the page again" in page) is leads_back
             assert ('href="/studio/versioning/agent/writer/change/?x=1"' in page) is leads_back

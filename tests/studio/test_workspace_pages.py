@@ -13,7 +13,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.factories import ApiKeyFactory
 from tests.support.people import give_role
-from tests.support.studio import Visitor, shown_once, words_of, workspace_page
+from tests.support.studio import Visitor, page_of, shown_once, words_of, workspace_page
 from versioning.models import ApiKey, Event, Membership, WorkerHeartbeat, Workspace
 from versioning.models.accounts import account
 
@@ -35,6 +35,18 @@ def members() -> dict[str, str]:
 
 
 # Access
+
+
+def test_members_are_told_who_can_give_them_another_role(cast: Cast) -> None:
+    AGENTS.make(cast.paula, "open", visibility="public", autoPublish=True)
+    give_role("edgar", "acme", "admin")
+    assert "Acme acme viewer Admins: alice , edgar" in words_of(Visitor("vera").get(LIST))
+    page = page_of(AGENTS, "change", "open")
+    assert "ask an admin of the workspace Acme for the role of an editor. Admins: alice , edgar" in words_of(
+        Visitor("vera").get(page)
+    )
+    strangers = words_of(Visitor("charlie").get(page))
+    assert "ask an admin of the workspace acme for" in strangers and "Admins:" not in strangers
 
 
 def test_only_admins_of_the_workspace_and_superusers_open_its_pages() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any
 
-from versioning.domain.errors import Forbidden, KeyScope, Message
+from versioning.domain.errors import Forbidden, KeyScope, Message, WorkspaceId
 
 
 class Role(StrEnum):
@@ -43,9 +43,13 @@ class Right(Enum):
     def refused(self, workspace_id: str) -> str:
         """Return the sentence for a refusal."""
         if self is Right.ADMINISTER:
-            return Message("You may not administer the workspace {workspace!r}.", workspace=workspace_id)
+            return Message(
+                "You may not administer the workspace {workspace!r}.", workspace=WorkspaceId(workspace_id)
+            )
         return Message(
-            "You may not {right} in the workspace {workspace!r}.", right=self.value, workspace=workspace_id
+            "You may not {right} in the workspace {workspace!r}.",
+            right=self.value,
+            workspace=WorkspaceId(workspace_id),
         )
 
 

@@ -144,7 +144,7 @@ def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) ->
             _time_left()
             text = canonical.comparable(item)
             if text in found:
-                yield ValidationError(Message("is in the list already"), path=[index])
+                yield ValidationError(Message("is already in the list"), path=[index])
                 return
             found.add(text)
 

@@ -32,6 +32,7 @@ __all__ = [
     "Unauthorized",
     "Usernames",
     "VersioningError",
+    "WorkspaceId",
 ]
 
 
@@ -63,6 +64,12 @@ class ResourceId(str):
         made = super().__new__(cls, resource_id)
         made.slug = slug
         return made
+
+
+class WorkspaceId(str):
+    """A workspace in a message: its id for programs; the studio shows its name to those who may read it."""
+
+    __slots__ = ()
 
 
 class NotFound(VersioningError):
@@ -170,7 +177,7 @@ class CursorExpired(VersioningError):
     def __init__(self, oldest: int) -> None:
         super().__init__(
             Message(
-                "Events after this position were pruned; go on from {oldest}, the oldest position.",
+                "Events after this position were pruned; continue from {oldest}, the oldest position.",
                 oldest=oldest,
             )
         )

@@ -90,8 +90,8 @@ def discardable(resource: VersionedResource) -> list[Snapshot]:
         # An older version was published again, so newer ones are history, not drafts.
         raise NotFound(
             Message(
-                "Nothing was saved since {version} was published. Versions that are newer than it can be "
-                "deleted in the history.",
+                "Nothing has been saved since {version} was published. Newer versions can be deleted in "
+                "the history.",
                 version=reference_to(resource.active),
             )
         )
@@ -132,7 +132,7 @@ def _obstacle_to_deleting(resources: Resources[R], resource: R, version: Version
     if version.version_id == resource.active_id:
         return Message("is published: publish another one or unpublish it first")
     if version.pk == resource.active_version_id:
-        return Message("was published last from here: publish another one first")
+        return Message("was the last published from here: publish another one first")
     label = resource.labels.filter(version_id=version.pk).first()
     if label is not None:
         return Message("carries the label {name!r}: move or remove the label first", name=label.name)
@@ -145,7 +145,7 @@ def _refuse_in_use(resources: Resources[R], resource_id: str, by: Caller) -> Non
     users = dependents(resources, resource_id, status=Status.PUBLISHED, by=by)
     everybody = dependents(resources, resource_id, status=Status.PUBLISHED, by=APPLICATION)
     if everybody.ids:
-        named = ", ".join(name for _, name in users.readable) or Message("agents that you cannot read")
+        named = ", ".join(name for _, name in users.readable) or Message("agents that you may not read")
         raise InUse(
             Message("In use by {names}.", names=named),
             dependents=[{"id": agent_id, "name": name} for agent_id, name in users.readable],

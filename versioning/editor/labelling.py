@@ -127,7 +127,7 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
     """Return a version stored in a row; raises `Invalid` for a version that cannot be changed here."""
     version = find_version(resource, version_id)
     if version.read_only:
-        raise Invalid.field("versionId", "is kept outside of the database", code="read_only")
+        raise Invalid.field("versionId", "is kept outside the database", code="read_only")
     return cast("Version", version)
 
 

@@ -6,7 +6,7 @@ so people cannot raise their own role.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -310,6 +310,19 @@ def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspac
 def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
     """Annotate each workspace with the number of its members, as `member_count`."""
     return workspaces.annotate(member_count=Count("memberships"))
+
+
+def admins_of(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[str, list[str]]:
+    """Return the user names of the admins of those workspaces that the caller may read, by id."""
+    by = caller_of(by)
+    readable = [one for one in workspace_ids if by.may(Right.READ, one)]
+    admins = Membership.objects.filter(workspace__in=readable, role=Role.ADMIN, user__is_active=True)
+    found: dict[str, list[str]] = {}
+    for workspace_id, username in admins.order_by("user__username").values_list(
+        "workspace_id", "user__username"
+    ):
+        found.setdefault(workspace_id, []).append(username)
+    return found
 
 
 def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:

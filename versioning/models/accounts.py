@@ -97,7 +97,7 @@ def checked_new_name(username: str) -> str:
         similar = alike.exclude(**{field: name}).first()
         if similar is not None:
             problem = Message(
-                "differs from the account {name} in upper and lower case only", name=similar.get_username()
+                "differs from the account {name} only in upper and lower case", name=similar.get_username()
             )
     if problem is not None:
         raise Invalid.field("username", problem)

@@ -115,7 +115,7 @@ def reweighted(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[
     found, issues, seen = list(arms), list[Issue](), set[str]()
     for number, (name, weight) in enumerate(weights):
         if name not in places or name in seen:
-            problem = "is no arm of this rollout" if name not in places else "occurs twice"
+            problem = "is not an arm of this rollout" if name not in places else "occurs twice"
             issues.append(Issue(f"arms.{number}.name", problem))
             continue
         seen.add(name)

@@ -346,7 +346,7 @@ class Editor:
 
 def rollout_running() -> Refused:
     """Return the refusal to change the active version during a rollout."""
-    message = "A rollout of it is running: stop it first, or say that this ends it."
+    message = "A rollout of it is running: stop it first."
     return Refused(409, "rollout_running", message)
 
 

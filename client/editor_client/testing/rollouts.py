@@ -90,7 +90,7 @@ class Rollout:
         """Return an arm; raises `Invalid` for an unknown name."""
         found = next((arm for arm in self.arms if arm.name == name), None)
         if found is None:
-            raise Invalid.field("arm", "is no arm of this rollout")
+            raise Invalid.field("arm", "is not an arm of this rollout")
         return found
 
 
@@ -99,7 +99,7 @@ def begun(resource: Resource, bucket_by: str, arms: Sequence[Arm], author: str) 
     refuse_path("bucketBy", bucket_by)
     found = placed(arms)
     if resource.active is None:
-        raise Invalid.field("resource", "has no active version, which all others get")
+        raise Invalid.field("resource", "has no active version for all others to get")
     issues = []
     for number, arm in enumerate(found):
         try:

@@ -26,7 +26,7 @@ document.addEventListener("submit", async (event) => {
       return;
     }
     const problems = [...page.querySelectorAll("[data-comment-error]")].map((one) => one.textContent);
-    tell(problem, problems.join(" ") || page.querySelector("h1")?.textContent || gettext("It could not be saved."));
+    tell(problem, problems.join(" ") || page.querySelector("h1")?.textContent || gettext("This could not be saved."));
   } catch {
     tell(problem, gettext("The server cannot be reached. What you typed is still here."));
   } finally {

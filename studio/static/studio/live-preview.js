@@ -28,7 +28,7 @@ export function livePreview(form, ask) {
       const answer = await ask(action, mine.signal).catch((error) => { throw mine.signal.aborted ? error : unanswered(); });
       // Whoever is not signed in any more is led to where one signs in.
       if (answer.redirected) throw missing(gettext("you are signed out."));
-      if (answer.status === FORBIDDEN) throw new Error(gettext("you may not see it any more."));
+      if (answer.status === FORBIDDEN) throw new Error(gettext("you may no longer see it."));
       if (![200, 400, 409].includes(answer.status)) {
         throw new Error(interpolate(gettext("the server answers %(status)s."), { status: answer.status }, true));
       }

@@ -50,7 +50,7 @@ async function post(body) {
     return await fetch(location.href, { method: "POST", body, headers, redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
   } catch {
     lost();
-    throw new Error(gettext("There was no answer, so this may not be saved. What you typed is still here; saving again makes no second version."));
+    throw new Error(gettext("There was no answer, so this may not have been saved. What you typed is still here; saving again creates no second version."));
   }
 }
 

@@ -75,7 +75,7 @@ async function attempt(dialog, form, whoIsSignedIn, isOfThePage) {
     if (isOfThePage(session)) return session;
     form.elements.csrfmiddlewaretoken.value = session.token;
     const names = { other: session.name, name: frame.dataset.name };
-    return tell(dialog, interpolate(gettext("%(other)s is signed in now, but this page is %(name)s’s. Nothing was sent. Sign in as %(name)s to go on."), names, true));
+    return tell(dialog, interpolate(gettext("%(other)s is now signed in, but this page is %(name)s’s. Nothing was sent. Sign in as %(name)s to go on."), names, true));
   } catch {
     return tell(dialog, gettext("The service cannot be reached. Try again in a moment."));
   }

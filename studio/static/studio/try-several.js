@@ -47,7 +47,7 @@ function addRow(chosen) {
 async function contextOf(example, signal) {
   if (!example) return {};
   const answer = await fetch(`${form.dataset.context}?${new URLSearchParams({ example })}`, { signal });
-  if (!answer.ok || answer.redirected) throw new Error(gettext("The example cannot be read any more. Load the page again."));
+  if (!answer.ok || answer.redirected) throw new Error(gettext("The example can no longer be read. Load the page again."));
   return (await answer.json()).context;
 }
 

@@ -76,7 +76,7 @@ class OverrideFiles:
         """Raise `IdTaken` if the override of this agent is already in a file."""
         agent = self.code.get(resource_id)
         if agent is not None and self.source.current(agent) is not None:
-            raise IdTaken(Message("{id!r} has an override already, in a file.", id=resource_id))
+            raise IdTaken(Message("{id!r} already has an override, in a file.", id=resource_id))
 
     # Locking: the file is written as the last step of a transaction
 
