@@ -138,7 +138,7 @@ def test_a_publication_in_between_is_reported_and_no_typed_text_is_lost(
     opened = edgar.form(kind)
     kind.publish(cast.paula, "writer", history.historical)
     answer = edgar.save(kind, opened, name="Edgar's")
-    assert answer.status_code == 409 and b"something else changed" in answer.content
+    assert answer.status_code == 409 and b"something else has" in answer.content
     assert edgar.post(kind, controls(answer.content.decode(), "edit-form")).status_code == 302
     assert draft(cast, kind)["name"] == "Edgar's"
 

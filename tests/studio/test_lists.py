@@ -289,7 +289,7 @@ def test_code_defined_agents_come_first_and_show_their_origin(team: Cast) -> Non
     draft = {"id": "leads-notes", "instructions": "another draft", "autoPublish": False}
     assert team.edgar.post(AGENTS.path, draft).status == 201
     edgar = Window.of("edgar")
-    assert [row.split(" default ")[0] for row in edgar.list(AGENTS)[:4]] == [
+    assert [row.split(" Default ")[0] for row in edgar.list(AGENTS)[:4]] == [
         "Answers answers a draft Unpublished changes code + override See what is live : Answers public",
         "Hidden hidden hidden code Published code private",
         "Lead leads-answers lead Published code public",

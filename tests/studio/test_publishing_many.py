@@ -228,7 +228,7 @@ def test_callers_without_the_right_publish_nothing_and_learn_nothing(cast: Cast,
         seen = window.post(PUBLISH, chosen=chosen, confirmed="yes")  # type: ignore[arg-type]
         assert live(cast, kind) is None and boxes(asked) == []
         if name == "edgar":
-            assert "You may not publish in the workspace “Acme”." in seen.text
+            assert "You may not publish in the workspace “ Acme ”." in seen.text
         else:
             # The same text for existing and for missing resources.
             assert seen.text.count("There is nothing here that you can read.") == 2

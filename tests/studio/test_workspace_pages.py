@@ -102,7 +102,7 @@ def test_a_superuser_creates_a_workspace_with_a_given_id() -> None:
     assert root.post(address, id="acme", name="Again").status_code == 409
     assert root.post(address, id="a//b", name="Slashes").context["form"].errors.keys() == {"id"}
     assert root.post(address, id="team/new", name=" ").context["form"].errors.keys() == {"name"}
-    assert "The workspace New is created." in words_of(root.post(address, id="team/new", name="New"))
+    assert "The workspace New was created." in words_of(root.post(address, id="team/new", name="New"))
     assert root.get(workspace_page("members", "team/new")).status_code == 200
 
 
