@@ -12,6 +12,7 @@ from evaluation.scoring.schemas import ScorerDependents, ScorerOutcome, ScorerTr
 from evaluation.scoring.verbs import Scoring
 from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas.base import Json
+from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.selectors import Status
 
@@ -36,6 +37,7 @@ class Naming(NamedTuple):
 class ScorerViews(ResourceViewSet):
     """Scorers."""
 
+    actions = {**ResourceViewSet.actions, "try_out": Action.RUN}
     own_routes = {"try": {"post": "try_out"}}
     own_requests = {"try_out": ScorerTry}
     own_responses = {"try_out": ScorerOutcome, "dependents": ScorerDependents}
