@@ -25,7 +25,8 @@ WORKSPACE = "/studio/versioning/workspace/acme"
 PAGES = ("/studio/", "/studio/waiting/", f"{WORKSPACE}/members/", f"{WORKSPACE}/activity/")
 WORDS = {"delivery": "webhook", "releases": "/releases/"}
 """What no page says without a capability, if that is not its name: labels are released, too."""
-CAPABILITIES = {app.name: app for app in installed() if app.name not in {"versioning", "studio"}}
+NEEDED = {"editor_project", "studio", "versioning"}
+CAPABILITIES = {app.name: app for app in installed() if app.name not in NEEDED}
 
 
 def named(app: EditorApp, attribute: str) -> list[Any]:
