@@ -10,4 +10,9 @@ class EvaluationConfig(EditorApp):
 
     name = "evaluation"
     verbose_name = "Evaluation"
-    verbs = {"scoring": "evaluation.scoring.verbs.Scoring"}
+    events = "evaluation.datasets.events.EVENTS"
+    api = "evaluation.api_urls"
+    verbs = {
+        "datasets": "evaluation.datasets.verbs.Datasets",
+        "scoring": "evaluation.scoring.verbs.Scoring",
+    }

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema
-from versioning.api.schemas.common import NotEmpty
-from versioning.domain.config import UNCHANGED, JsonObject
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
 
 class TriedToolCall(RequestSchema):
     """A call of a tool, as `generate` answers it."""
 
-    tool_name: NotEmpty
+    tool_name: NotBlank
     args: JsonObject = UNCHANGED
     tool_call_id: str | None = None
 
@@ -39,7 +38,7 @@ class ScorerTry(RequestSchema):
     tool_calls: list[TriedToolCall] = UNCHANGED
     usage: TriedUsage = UNCHANGED
     milliseconds: Annotated[float, Field(ge=0)] = UNCHANGED
-    version_id: Annotated[NotEmpty, Field(description="By default the latest version.")] = UNCHANGED
+    version_id: Annotated[NotBlank, Field(description="By default the latest version.")] = UNCHANGED
 
 
 class ScorerDependent(ResponseSchema):

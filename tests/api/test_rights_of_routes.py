@@ -18,7 +18,7 @@ from django.db import transaction
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
 from tests.support.honest_requests import BESIDES_RESOURCES, existing, honest, make_one_of_everything
-from tests.support.openapi import CREATING, NEVER_SUCCEEDING, ROUTES, of_each_kind, operations
+from tests.support.openapi import CREATING, DATASETS, NEVER_SUCCEEDING, ROUTES, of_each_kind, operations
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
 from versioning.api.openapi.document import document
@@ -31,7 +31,7 @@ MEMBERS = ["vera", "edgar", "paula", "alice"]
 LISTS = [
     *of_each_kind(["GET /stored/{kind}"]),
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
-    *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces"],
+    *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces", "GET /datasets"],
     *["GET /keys", "GET /service-accounts"],
 ]
 """Whoever asks gets a page, with what he may read."""
@@ -62,7 +62,7 @@ WEAKEST = {
                 "DELETE /stored/{kind}/{}/favorite",
             ]
         ),
-        *["POST /stored/scorers/{}/try"],
+        *["POST /stored/scorers/{}/try", *(one for one in DATASETS if one != "GET /datasets")],
         *["GET /agents/{}", "POST /agents/{}/generate", "POST /locks", "GET /schedules/{}"],
         *["POST /releases", "GET /releases/{}", "PATCH /releases/{}", "DELETE /releases/{}"],
         *["GET /releases/{}/check", "POST /releases/{}/revert"],
@@ -101,7 +101,7 @@ NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}"}
 """These are for superusers (tests/company/test_workspaces_over_rest)."""
 NO_PLACE = {*of_each_kind(["POST /stored/{kind}"]), "POST /stored/agents/preview-instructions"}
-NO_PLACE |= {"GET /me"}
+NO_PLACE |= {"GET /me", "POST /datasets"}
 """Where a stranger does the same, in his own workspace."""
 ELSEWHERE = {"writer": "missing", "calm": "none", "shared": "absent", "acme": "nowhere"}
 

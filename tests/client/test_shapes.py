@@ -29,7 +29,7 @@ from editor_client.stored import Kind
 from pydantic.alias_generators import to_snake
 
 from tests.support.api import Api
-from tests.support.openapi import ROUTES, operations
+from tests.support.openapi import DATASETS, ROUTES, operations
 
 Schema = dict[str, Any]
 
@@ -139,8 +139,9 @@ WITHOUT_A_RESULT = {
     "POST /locks",
     "POST /stored/agents/{}/change-request",
     "POST /agents/{}/stream",
+    *DATASETS,
 }
-"""Two answer with events, a lock is plain JSON for a file, and the client has no method for the other one."""
+"""Two answer with events, a lock is plain JSON for a file; the client has no methods for the others."""
 OWN_WORDS = {"fallback"}
 """What only the client itself says."""
 REPEATED = {"agentId", "blockId", "scorerDefinitionId"}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Answer, Api, Kind
 from tests.support.served import reference
 
-WORDS = {AGENTS.path: "agent", PROMPT_BLOCKS.path: "promptBlock"}
+WORDS = {AGENTS.path: "agent", PROMPT_BLOCKS.path: "promptBlock", SCORERS.path: "scorer"}
 
 
 def item(kind: Kind, resource_id: str, version_id: str | None = None, **more: Any) -> dict[str, Any]:

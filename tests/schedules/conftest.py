@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from schedules import running
 from schedules.models import Schedule
-from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.api import Answer, Api, Kind
+from tests.support.reviews import reference as by_kind
 
 WORDS = {True: "agent", False: "promptBlock"}
 HOUR = datetime.timedelta(hours=1)
@@ -18,7 +19,7 @@ _START = timezone.now().replace(second=0, microsecond=0)
 
 def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
     """Return a reference to a resource."""
-    return {"kind": WORDS[kind is AGENTS], "id": resource_id}
+    return by_kind(kind, resource_id)
 
 
 def ahead(hours: float = 24) -> str:

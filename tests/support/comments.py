@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Answer, Api, Kind
 
-WORDS = {AGENTS: "agent", PROMPT_BLOCKS: "promptBlock"}
+WORDS = {AGENTS: "agent", PROMPT_BLOCKS: "promptBlock", SCORERS: "scorer"}
 
 
 def body_of(version: dict[str, Any], kind: Kind = AGENTS, **more: Any) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from evaluation.datasets.digests import EMPTY
+from evaluation.models import Dataset, DatasetVersion, Item, Revision
 from experiments.models import Rollout
 from releases.models import Release
 from review.models import Comment, Review
@@ -23,6 +25,7 @@ from versioning.models import Agent, ApiKey, Invitation, PromptBlock
 WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
+DATASET, ITEM = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6))
 INVITATION = "7001"
 KEY = "ek_robot-00"
 
@@ -54,7 +57,20 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     get_editor().workspace.create_service_account("acme", "robot", Role.EDITOR, by=alice)
     made_key, _ = get_editor().key.issue(name="robot", owner="robot", by=alice)
     ApiKey.objects.filter(pk=made_key.pk).update(prefix=KEY)
+    make_items()
     return made
+
+
+def make_items() -> None:
+    """Make a dataset with an item."""
+    dataset = Dataset.objects.create(
+        pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
+    )
+    DatasetVersion.objects.create(dataset=dataset, version=1, digest=EMPTY)
+    item = Item.objects.create(pk=ITEM, dataset=dataset)
+    Revision.objects.create(
+        item=item, dataset=dataset, version=1, payload_json='{"input":"Hi"}', digest=EMPTY
+    )
 
 
 def start_rollout(api: Api) -> None:
@@ -120,6 +136,7 @@ BESIDES_RESOURCES = {
     "/releases": RELEASE,
     "/schedules": SCHEDULE,
     "/rollouts": ROLLOUT,
+    "/datasets": DATASET,
 }
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
@@ -134,7 +151,8 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     kind = kind_of(route)
     resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
     below = {
-        "versions": ("version", versions[kind][1]),
+        "versions": ("version", "1" if "/datasets" in route else versions[kind][1]),
+        "items": ("item", ITEM),
         "labels": ("name", "stable"),
         "deliveries": ("delivery", DELIVERY),
         "members": ("username", "vera"),
@@ -212,6 +230,12 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("POST", "/rollouts/{}/stop"): {"reason": "Enough."},
         ("POST", "/rollouts/{}/complete"): {"arm": "new"},
         ("POST", "/usage"): {**about_shared, "runs": 1},
+        ("POST", "/datasets"): {"name": "Answers", "workspaceId": "acme"},
+        ("PATCH", "/datasets/{}"): {"name": "Answers"},
+        ("POST", "/datasets/{}/items"): {"input": "Ho", "groundTruth": "Hello"},
+        ("POST", "/datasets/{}/items/batch"): {"items": [{"input": "Ho"}]},
+        ("DELETE", "/datasets/{}/items/batch"): {"itemIds": [ITEM]},
+        ("PATCH", "/datasets/{}/items/{}"): {"input": "Ho"},
         ("POST", "/feedback"): {**about_shared, "name": "helpful", "value": True},
     }.get((method, path))
     query = {}

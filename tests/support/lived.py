@@ -112,6 +112,8 @@ def _write(api: RemoteApi) -> None:
     again = {"name": "Again", "instructions": "Once."}
     for _ in range(2):
         assert api.request("POST", AGENTS.path, again, idempotency_key="once").status == 201
+    dataset = api.post("/datasets", {"name": DELICATE[:200], "workspaceId": "default"}).body["id"]
+    assert api.post(f"/datasets/{dataset}/items", {"input": DELICATE, "externalId": "one"}).status == 201
     override = {"id": "support", "instructions": "of the editors", "autoPublish": True}
     assert api.post(AGENTS.path, override).status == 201
     assert api.get("/agents/support").body["instructions"] == "of the editors"

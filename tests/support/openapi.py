@@ -39,6 +39,24 @@ def of_each_kind(routes: list[str]) -> list[str]:
 
 RUNS = ["POST /agents/{}/generate", "POST /agents/{}/stream"]
 """The routes that run an agent."""
+DATASETS = [
+    "GET /datasets",
+    "POST /datasets",
+    "GET /datasets/{}",
+    "PATCH /datasets/{}",
+    "DELETE /datasets/{}",
+    "GET /datasets/{}/versions",
+    "GET /datasets/{}/items",
+    "POST /datasets/{}/items",
+    "POST /datasets/{}/items/batch",
+    "DELETE /datasets/{}/items/batch",
+    "GET /datasets/{}/items/{}",
+    "PATCH /datasets/{}/items/{}",
+    "DELETE /datasets/{}/items/{}",
+    "DELETE /datasets/{}/items/{}/purge",
+    "GET /datasets/{}/items/{}/history",
+    "GET /datasets/{}/items/{}/versions/{}",
+]
 ROUTES = [
     *of_each_kind(_OF_A_RESOURCE),
     "POST /stored/agents/{}/change-request",
@@ -112,6 +130,7 @@ ROUTES = [
     "GET /workspaces/{}/invitations",
     "POST /workspaces/{}/invitations",
     "DELETE /workspaces/{}/invitations/{}",
+    *DATASETS,
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -135,6 +154,9 @@ CREATING = [
     "POST /rollouts",
     "POST /usage",
     "POST /feedback",
+    "POST /datasets",
+    "POST /datasets/{}/items",
+    "POST /datasets/{}/items/batch",
     "POST /workspaces",
     "POST /workspaces/{}/invitations",
     "POST /keys",

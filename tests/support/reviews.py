@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Answer, Api, Kind
+from tests.support.api import Answer, Api, Kind
+from tests.support.comments import WORDS
 from versioning.conf import get_editor
 
 REVIEWS = "/reviews"
@@ -13,8 +14,7 @@ NO_SUCH = "00000000-0000-4000-8000-000000000000"
 
 def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
     """Return the reference to a resource."""
-    slugs = {AGENTS: "agent", PROMPT_BLOCKS: "promptBlock", SCORERS: "scorer"}
-    return {"kind": slugs[kind], "id": resource_id}
+    return {"kind": WORDS[kind], "id": resource_id}
 
 
 def ask(api: Api, kind: Kind, resource_id: str = "writer", **more: Any) -> dict[str, Any]:

@@ -59,12 +59,12 @@ def create(
     resource_id = id_of_new(id, changes)
     by.require_covered(resource_id)
     if ownership.hides(resource_id, by):
-        _workspace_for(by, workspace)
+        workspace_for(by, workspace)
         raise _taken(resource_id)
     config = ownership.schema_of(resource_id).edited({}, changes)
     check_id(resource_id, given=id, own_words=resources.kind.own_words)
     # Errors after this line reveal what exists, so they are only for callers who may save there.
-    workspace_id = _workspace_for(by, ownership.home_of(resource_id, workspace))
+    workspace_id = workspace_for(by, ownership.home_of(resource_id, workspace))
     ownership.refuse_changes(resource_id, changes)
     resources.backend.refuse_taken(resource_id)
     record: dict[str, Any] = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
@@ -129,7 +129,7 @@ def _taken(resource_id: str) -> IdTaken:
     return IdTaken(Message("The id {id!r} is taken.", id=resource_id))
 
 
-def _workspace_for(by: Caller, asked: str | None) -> str:
+def workspace_for(by: Caller, asked: str | None) -> str:
     """Return the workspace of a new resource; the caller may save in it."""
     if asked is None:
         own = [by.key_workspace] if by.key_workspace else list(by.roles)

@@ -1,0 +1,1 @@
+"""Datasets: inputs with what a good answer to them is, in versions."""

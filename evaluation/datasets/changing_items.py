@@ -1,0 +1,217 @@
+"""Change the items of a dataset: each call makes one version of it, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from editor_client.shared import canonical
+
+from evaluation.datasets.digests import with_item, without_item
+from evaluation.datasets.editing import changing
+from evaluation.datasets.items import (
+    MAX_ITEMS,
+    Content,
+    content_of,
+    refuse_by_schemas,
+    tag_problem,
+)
+from evaluation.datasets.models import PURGED, Dataset, DatasetVersion, Item, Revision
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.resources import Who, caller_of
+
+
+class ItemConflict(Conflict):
+    """External ids are taken by items with another content, or by deleted ones; the error has them."""
+
+    def __init__(self, conflicts: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(Message("An external id stays with its first item."), code="conflict")
+        self.conflicts = conflicts
+
+    def details(self) -> dict[str, Any]:
+        """Return each conflict with the place in the request."""
+        return {"conflicts": list(self.conflicts)}
+
+
+@dataclass
+class _Batch:
+    """Changes of one version of a dataset."""
+
+    dataset: Dataset
+    number: int
+    new_items: list[Item] = field(default_factory=list)
+    new: list[Revision] = field(default_factory=list)
+    ended: list[Revision] = field(default_factory=list)
+
+    def put(self, item: Item, content: Content, before: Revision | None = None) -> Revision:
+        """Give an item this content from this version on."""
+        if before is not None:
+            self.end(before)
+        else:
+            self.dataset.items_count += 1
+        self.dataset.digest = with_item(self.dataset.digest, str(item.pk), content.digest)
+        return self._revision(item, content.text, content.digest)
+
+    def remove(self, before: Revision) -> None:
+        """Delete an item from this version on."""
+        self.end(before)
+        self.dataset.items_count -= 1
+        self._revision(before.item, before.payload_json, before.digest, is_deleted=True)
+
+    def end(self, before: Revision) -> None:
+        """End a revision with this version."""
+        before.until = self.number
+        self.ended.append(before)
+        self.dataset.digest = without_item(self.dataset.digest, str(before.item_id), before.digest)
+
+    def _revision(self, item: Item, payload: str, digest: str, **more: bool) -> Revision:
+        made = Revision(
+            item=item, dataset=self.dataset, version=self.number, payload_json=payload, digest=digest, **more
+        )
+        self.new.append(made)
+        return made
+
+    def store(self, by: Caller) -> None:
+        """Write the changes, if there are any, as a version."""
+        if not self.new:
+            return
+        if self.dataset.items_count > MAX_ITEMS:
+            message = Message("a dataset has at most {limit} items", limit=MAX_ITEMS)
+            raise Invalid.field("items", message, code="too_many_items")
+        self.dataset.version = self.number
+        self.dataset.updated_at = timezone.now()
+        Item.objects.bulk_create(self.new_items)
+        Revision.objects.bulk_update(self.ended, ["until"], batch_size=500)
+        Revision.objects.bulk_create(self.new, batch_size=500)
+        DatasetVersion.objects.create(dataset=self.dataset, version=self.number, digest=self.dataset.digest)
+        self.dataset.save(update_fields=["version", "digest", "items_count", "updated_at"])
+        self.dataset.record("updated", by, datasetVersion=self.number, items=len(self.new))
+
+
+@contextmanager
+def _batch(dataset_id: str, by: Caller) -> Iterator[_Batch]:
+    with changing(dataset_id, by) as dataset:
+        batch = _Batch(dataset, dataset.version + 1)
+        yield batch
+        batch.store(by)
+
+
+@dataclass(frozen=True)
+class Added:
+    """The items of a call in its order, and how many of them are new."""
+
+    revisions: Sequence[Revision]
+    created: int
+    dataset: Dataset
+
+
+@retry_on_conflict
+def add(
+    dataset_id: str, given: Sequence[Mapping[str, Any]], *, places: Sequence[str], by: Who = APPLICATION
+) -> Added:
+    """Add items: all or none. One whose external id is there with the same content stays as it is.
+
+    `places` are what issues about each item begin with. Raises `Invalid`, `ItemTooLarge`, `SchemaRefusal` and
+    `ItemConflict`.
+    """
+    caller = caller_of(by)
+    read = [_read(one, place) for one, place in zip(given, places, strict=True)]
+    with _batch(dataset_id, caller) as batch:
+        refuse_by_schemas(batch.dataset.settings, [one.payload for one in read], places)
+        known = _by_external_id(batch.dataset, (one.get("externalId") for one in given))
+        conflicts, revisions, created = [], [], 0
+        for index, (one, content) in enumerate(zip(given, read, strict=True)):
+            external_id = one.get("externalId")
+            there = known.get(external_id)
+            if there is None:
+                item = Item(dataset=batch.dataset, external_id=external_id)
+                batch.new_items.append(item)
+                there = batch.put(item, content)
+                created += 1
+                if external_id is not None:
+                    known[external_id] = there
+            elif there.is_deleted or there.digest != content.digest:
+                reason = "deleted" if there.is_deleted else "payload_mismatch"
+                about = {"externalId": external_id, "existingItemId": str(there.item_id), "reason": reason}
+                conflicts.append({"index": index, **about})
+            revisions.append(there)
+        if conflicts:
+            raise ItemConflict(conflicts)
+    return Added(revisions, created, batch.dataset)
+
+
+@retry_on_conflict
+def change(dataset_id: str, item_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Revision:
+    """Change the members of an item that are given; null clears one."""
+    caller = caller_of(by)
+    with _batch(dataset_id, caller) as batch:
+        before = current(batch.dataset, item_id)
+        if before.payload.get("metadata", {}).get(PURGED):
+            raise Conflict(Message("The content of this item was purged."), code="purged")
+        content = _read({**before.payload, **changes}, "")
+        refuse_by_schemas(batch.dataset.settings, [content.payload], [""])
+        if before.digest == content.digest:
+            return before
+        return batch.put(before.item, content, before)
+
+
+@retry_on_conflict
+def remove(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -> int:
+    """Delete items from the next version on; returns how many there were."""
+    caller = caller_of(by)
+    wanted = set(_uuids(item_ids))
+    with _batch(dataset_id, caller) as batch:
+        found = Revision.objects.of_version(batch.dataset).filter(item__in=wanted)
+        for before in found:
+            batch.remove(before)
+    return len(found)
+
+
+@retry_on_conflict
+def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
+    """Remove the content of an item from every version, for good; version and digest stay."""
+    caller = caller_of(by)
+    empty = canonical.dump({"input": None, "metadata": {PURGED: True}})
+    with changing(dataset_id, caller) as dataset:
+        revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
+        if not revisions.update(payload_json=empty):
+            raise NotFound
+        dataset.record("updated", caller, purged=item_id)
+
+
+def _uuids(ids: Iterable[str]) -> Iterator[UUID]:
+    for one in ids:
+        with suppress(NotFound):  # it is no id of anything
+            yield uuid_of(one)
+
+
+def current(dataset: Dataset, item_id: str) -> Revision:
+    """Return an item as it is now; raises `NotFound`."""
+    found = Revision.objects.of_version(dataset).filter(item=uuid_of(item_id)).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def _read(given: Mapping[str, Any], place: str) -> Content:
+    problem = tag_problem(given.get("metadata"))
+    if problem is not None:
+        raise Invalid([Issue(f"{place}{problem.field}", problem.message)])
+    return content_of(given)
+
+
+def _by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str | None, Revision]:
+    """Return the last revisions of the items with these external ids, deleted ones included."""
+    ids = {one for one in wanted if one is not None}
+    found: dict[str | None, Revision] = {}
+    rows = Revision.objects.filter(dataset=dataset, until=None, item__external_id__in=ids)
+    for revision in rows.select_related("item"):
+        found[revision.item.external_id] = revision
+    return found

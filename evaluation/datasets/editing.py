@@ -1,0 +1,170 @@
+"""Create, read, change and delete datasets; `changing_items` changes what is in them.
+
+Every function takes the caller as `by`, and raises `NotFound` if the caller may not read the drafts of the
+workspace, `Forbidden` without the right to save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from editor_client.shared import canonical
+
+from evaluation.datasets.digests import EMPTY
+from evaluation.datasets.items import SCHEMAS, refuse_by_schemas, schema_problems
+from evaluation.datasets.models import MAX_NAME, Dataset, Revision
+from evaluation.scoring.kind import SCORER
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.editor.creating import workspace_for
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+from versioning.verbs import Verbs
+
+SETTINGS = ("description", "metadata", "tags", "targetType", "targetIds", "scorerIds", *SCHEMAS)
+"""The members that callers set, besides the name."""
+
+
+def list_readable(
+    *,
+    workspace: str | None = None,
+    target_type: str | None = None,
+    target_ids: Sequence[str] = (),
+    by: Who = APPLICATION,
+) -> QuerySet[Dataset]:
+    """Return the datasets that the caller may read, for any of these targets."""
+    found = Dataset.objects.readable_by(caller_of(by))
+    if workspace is not None:
+        found = found.filter(workspace=workspace)
+    if target_type is not None:
+        found = found.filter(target_type=target_type)
+    if target_ids:
+        either = Dataset.objects.none()
+        for one in target_ids:
+            either |= Dataset.objects.filter(target_keys__contains=f"\n{one}\n")
+        found = found.filter(pk__in=either.order_by().values("pk"))
+    return found
+
+
+def find(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DRAFTS) -> Dataset:
+    """Return a dataset to a caller who has the right in its workspace."""
+    return _found(Dataset.objects.all(), dataset_id, caller_of(by), right)
+
+
+def _found(rows: QuerySet[Dataset], dataset_id: str, by: Caller, right: Right) -> Dataset:
+    found = rows.filter(pk=uuid_of(dataset_id)).first()
+    if found is None or not by.may(Right.READ_DRAFTS, found.workspace_id):
+        raise NotFound
+    by.require(right, found.workspace_id)
+    return found
+
+
+@retry_on_conflict
+def create(
+    datasets: Verbs,
+    settings: Mapping[str, Any],
+    *,
+    name: str,
+    workspace: str | None = None,
+    by: Who = APPLICATION,
+) -> Dataset:
+    """Create an empty dataset; the workspace defaults to the caller's only one."""
+    caller = caller_of(by)
+    workspace_id = workspace_for(caller, workspace)
+    dataset = Dataset(workspace_id=workspace_id, digest=EMPTY, author_id=caller.user_id)
+    _set(datasets, dataset, {**settings, "name": name}, caller)
+    with events.transaction():
+        _save(dataset, insert=True)
+        dataset.record("created", caller)
+    return dataset
+
+
+@retry_on_conflict
+def change(datasets: Verbs, dataset_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Dataset:
+    """Change the members that are given; null clears one. A new schema has to fit the present items."""
+    caller = caller_of(by)
+    with changing(dataset_id, caller) as dataset:
+        before = {"name": dataset.name, **dataset.settings}
+        _set(datasets, dataset, changes, caller)
+        after = {"name": dataset.name, **dataset.settings}
+        names = [name for name in ("name", *SETTINGS) if not _same(before.get(name), after.get(name))]
+        new_schemas = [name for name in names if name in SCHEMAS]
+        if new_schemas:
+            payloads = [one.payload for one in Revision.objects.of_version(dataset).order_by("pk").iterator()]
+            refuse_by_schemas(
+                dataset.settings, payloads, [f"items.{n}." for n in range(len(payloads))], new_schemas
+            )
+        if names:
+            _save(dataset)
+            dataset.record("updated", caller, fields=names)
+    return dataset
+
+
+def _same(before: Any, after: Any) -> bool:
+    return canonical.same(before, after)
+
+
+@retry_on_conflict
+def delete(dataset_id: str, *, by: Who = APPLICATION) -> None:
+    """Delete a dataset with its items."""
+    caller = caller_of(by)
+    with changing(dataset_id, caller) as dataset:
+        dataset.record("deleted", caller)
+        dataset.delete()
+
+
+@contextmanager
+def changing(dataset_id: str, by: Caller) -> Iterator[Dataset]:
+    """Lock a dataset for a transaction; the caller may save in its workspace."""
+    with events.transaction():
+        yield _found(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
+
+
+def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Caller) -> None:
+    """Set the members; raises `Invalid`."""
+    if "name" in changes:
+        name = changes["name"].strip()
+        if not name or len(name) > MAX_NAME:
+            raise Invalid.field("name", Message("must have 1 to {limit} characters", limit=MAX_NAME))
+        dataset.name = name
+    given = {name: value for name, value in changes.items() if name in SETTINGS}
+    settings = {name: value for name, value in {**dataset.settings, **given}.items() if value is not None}
+    issues = [*schema_problems(given), *_unknown_scorers(datasets, given.get("scorerIds") or (), by)]
+    if ("targetIds" in settings) and "targetType" not in settings:
+        issues.append(Issue("targetType", Message("is required, if targetIds is given")))
+    if issues:
+        raise Invalid(issues)
+    dataset.settings_json = canonical.dump(settings)
+    dataset.__dict__.pop("settings", None)
+    dataset.target_type = settings.get("targetType", "")
+    dataset.target_keys = "".join(f"\n{one}\n" for one in settings.get("targetIds", ()))
+
+
+def _unknown_scorers(datasets: Verbs, ids: Sequence[str], by: Caller) -> Iterator[Issue]:
+    known = set(
+        datasets.editor.collection(SCORER).list(by=by).filter(pk__in=ids).values_list("pk", flat=True)
+    )
+    for place, scorer_id in enumerate(ids):
+        if scorer_id not in known:
+            yield Issue(f"scorerIds.{place}", Message("does not exist, or you may not read it"))
+
+
+def _save(dataset: Dataset, *, insert: bool = False) -> None:
+    """Save a dataset; raises `Conflict` if its name is taken."""
+    dataset.updated_at = timezone.now()
+    try:
+        with transaction.atomic():
+            dataset.save(force_insert=insert)
+    except IntegrityError:
+        taken = Dataset.objects.filter(workspace=dataset.workspace_id, name=dataset.name)
+        if taken.exclude(pk=dataset.pk).exists():
+            message = Message("There is a dataset {name!r} in this workspace.", name=dataset.name)
+            raise Conflict(message, code="name_taken") from None
+        raise
