@@ -84,7 +84,7 @@ format: .venv/.dev ## Repair what ruff can repair
 
 # The tools' file comes first: what the server runs on is then what was tested.
 lock: $(UV) ## Choose the newest allowed versions anew
-	$(COMPILE) --extra dev --output-file requirements-dev.txt
+	$(COMPILE) --extra dev --extra sso --output-file requirements-dev.txt
 	$(COMPILE) --constraint requirements-dev.txt --output-file requirements.txt
 
 # gettext's own programs do it: on Debian, apt-get install gettext.

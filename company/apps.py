@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.apps import apps
+
 from versioning.capabilities import EditorApp
 
 
@@ -11,3 +13,17 @@ class CompanyConfig(EditorApp):
     name = "company"
     verbose_name = "Company"
     api = "company.api_urls"
+    settings = "company.conf.SETTINGS"
+    events = "company.sign_in.events.EVENTS"
+    jobs = "company.sign_in.jobs.JOBS"
+    studio = "company.sign_in.extension.STUDIO"
+    key_limits = "company.sign_in.key_owners.active_until"
+    confirms = "company.sign_in.recency.require_recent"
+
+    def ready(self) -> None:
+        """Load the declarations, then follow what Django says about signing in and out."""
+        super().ready()
+        if apps.is_installed("studio"):
+            from company.sign_in import sessions  # noqa: PLC0415  when the models are ready
+
+            sessions.watch()

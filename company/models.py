@@ -1,5 +1,6 @@
 """The models, for Django."""
 
 from company.directory.models import DirectoryAccount
+from company.sign_in.models import Identity, OpenSession
 
-__all__ = ["DirectoryAccount"]
+__all__ = ["DirectoryAccount", "Identity", "OpenSession"]

@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "company.sign_in.sessions.keep_open",
     "studio.preferences.language.studio_language",
     "studio.marks.names_on_pages",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -98,6 +98,12 @@ def came_from(request: HttpRequest) -> str:
     return path if is_of_studio(path) else ""
 
 
+def own_address(address: str, otherwise: str) -> str:
+    """Return an address if it leads to a page of the studio, or else the other one."""
+    is_ours = url_has_allowed_host_and_scheme(address, None) and is_of_studio(address)
+    return address if is_ours else otherwise
+
+
 def is_of_studio(address: str) -> bool:
     """Return whether a path on this host, as browsers resolve it, is below `/studio/`."""
     path = unquote(re.split("[?#]", address, maxsplit=1)[0]).replace("\\", "/")

@@ -20,6 +20,7 @@ from studio.for_you import TaskGroup, in_order
 from studio.kinds import StudioKind
 from studio.navigation import MainPage
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
+from studio.ways_in import SignInExtension
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import VersioningError
 from versioning.domain.registering import require_instance
@@ -223,6 +224,10 @@ class Extension:
     """By the code of a refusal of the gate, the template of the form in which an admin gives the reason to
     overrule it; the context has a `studio.publishing.obstacles.ReasonForm` as `reason_form`.
     """
+    sign_in: SignInExtension | None = None
+    """Its part in signing in."""
+    account_pages: Sequence[MainPage] = ()
+    """Its pages in the menu of the signed-in person, whose URLs are among the `own_urls`."""
     overlays: Mapping[str, OverlayWords] = field(default_factory=dict)
     """The overlays that can be previewed and tried, by the names of their selectors."""
 
@@ -250,6 +255,11 @@ def resource_urls(kind: StudioKind) -> list[URLPattern]:
 def main_pages() -> list[MainPage]:
     """Return the added pages at the top of the studio."""
     return sorted((page for one in _registered for page in one.pages), key=lambda page: page.place)
+
+
+def account_pages() -> list[MainPage]:
+    """Return the added pages in the menu of the signed-in person."""
+    return sorted((page for one in _registered for page in one.account_pages), key=lambda page: page.place)
 
 
 def tabs() -> list[WorkspaceTab]:

@@ -23,7 +23,7 @@ def main_links(caller: Caller, here: str) -> list[Link]:
 
 
 def _link(page: MainPage, caller: Caller, here: str) -> Link:
-    address, count = reverse(f"studio:{page.page}"), _waiting(page, caller)
+    address, count = reverse(page.route), _waiting(page, caller)
     query = f"?{page.waiting_query}" if count and page.waiting_query else ""
     return Link(title=page.title, address=address + query, is_current=here.startswith(address), count=count)
 

@@ -32,6 +32,11 @@ class MainPage:
     waiting_query: str = ""
     """The query of the address that shows what waits; for links while something waits."""
 
+    @property
+    def route(self) -> str:
+        """The full name of its address."""
+        return f"studio:{self.page}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Link:

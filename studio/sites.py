@@ -19,11 +19,14 @@ from django.template import engines
 from django.template.backends.django import DjangoTemplates, Template
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, include, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 
-from studio.accounts.attempts import remember_browser
-from studio.accounts.forms import ChangePasswordForm, SignInForm, with_retry_after
+from studio import extensions
+from studio.accounts.forms import ChangePasswordForm, with_retry_after
+from studio.accounts.login_page import LoginPage
 from studio.accounts.names import name_fields
 from studio.activity.notifications import MOST, unread
 from studio.auth import caller_of, may_enter
@@ -44,8 +47,6 @@ class StudioSite(AdminSite):
 
     site_title = site_header = "The editor"
     enable_nav_sidebar = False
-    login_form = SignInForm
-    login_template = "studio/accounts/login.html"
     logout_template = "studio/accounts/logged_out.html"
     password_change_template = "studio/accounts/password_change_form.html"  # noqa: S105
     password_change_done_template = "studio/accounts/password_change_done.html"  # noqa: S105
@@ -84,14 +85,12 @@ class StudioSite(AdminSite):
 
         return update_wrapper(framed, guarded)
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the sign-in form, and sign in."""
-        response: HttpResponse = super().login(request, extra_context)
-        if isinstance(response, TemplateResponse):
-            return with_retry_after((response.context_data or {}).get("form"), response)
-        if request.method == "POST" and request.user.is_authenticated:
-            remember_browser(request, response)
-        return response
+    @method_decorator(never_cache)
+    def login(  # type: ignore[override]  # what a view returns may be streamed
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponseBase:
+        """Show the page for signing in, and sign in."""
+        return LoginPage.shown(request, title=_("Log in"), **(extra_context or {}))
 
     def logout(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -130,6 +129,7 @@ class StudioSite(AdminSite):
             "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
             "has_names": bool(name_fields()),
+            "account_pages": extensions.account_pages(),
             "script_catalog": catalog_address(),
         }
 

@@ -12,13 +12,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
 
-from studio import site
+from studio import sign_in, site
 from studio.auth import caller_of
-from studio.error_pages import error_page, framed, is_of_studio
+from studio.error_pages import error_page, framed, own_address
 from studio.marks import as_text
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
@@ -28,14 +27,14 @@ from versioning.models import events
 
 def safe_next_url(request: HttpRequest, otherwise: str) -> str:
     """Return the studio page that a form names as `next`; other addresses are ignored."""
-    asked = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(asked, None) and is_of_studio(asked)
-    return asked if is_ours else otherwise
+    return own_address(request.POST.get("next", ""), otherwise)
 
 
 class StudioPage(View):
     """A page of the studio; `as_view` admits only members of a workspace."""
 
+    asks_password_again = False
+    """Whether its forms ask for the password, unless that was given recently."""
     position = 0
     """The position of the log before the page read anything, if the page polls for later events."""
     news_address = ""
@@ -59,7 +58,8 @@ class StudioPage(View):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer the request; editor errors that the page does not handle become error pages."""
         try:
-            return super().dispatch(request, *args, **kwargs)
+            again = self.asks_password_again and request.method == "POST" and sign_in.ask_again(request)
+            return again or super().dispatch(request, *args, **kwargs)
         except Unauthorized:  # the account was deactivated during the request
             return redirect_to_login(request.get_full_path())
         except NotFound as error:

@@ -31,6 +31,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "follows": "versioning.models.followers.register",
     "log_readers": "versioning.models.events.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
+    "key_limits": "versioning.models.keys.register_owner_limit",
     "confirms": "versioning.api.base.register_confirmation",
     "jobs": "versioning.worker.jobs.register",
     "runs": "versioning.runtime.observing.register",
@@ -77,6 +78,8 @@ class EditorApp(AppConfig):
     """Observers of all runs: `versioning.runtime.observing.Observer`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
+    key_limits: Paths = ()
+    """Functions that return until when the owner of an API key counts as active, if that ends by itself."""
     confirms: Paths = ()
     """Functions of Django's request that raise if a person who is signed in, without a key, has to confirm
     something before administering through the API."""

@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from django.apps import apps
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
@@ -93,6 +94,7 @@ def _revived(user: User, kept: DirectoryAccount, given: Changes, by: Caller) -> 
         user.is_superuser = user.is_staff = False
         user.set_unusable_password()
         user.save()
+        apps.get_model("company.Identity").objects.filter(user=user).delete()  # who it was at a provider
         for membership in Membership.objects.filter(user=user).select_related("user"):
             Membership.objects.end(membership, by=by)
     _store(user, kept, given, by, "revived")
@@ -127,10 +129,9 @@ def _store(user: User, kept: DirectoryAccount, given: Changes, by: Caller, what:
     """Store the attributes that are given, with an entry in the history of the account."""
     _refuse_wrong(user, given)
     was_active = user.is_active
-    columns = _columns(user, given)
-    for field, value in columns.items():
+    for field, value in _columns(user, given).items():
         setattr(user, field, value)
-    user.save(update_fields=list(columns))  # a password may just be changed
+    user.save()
     if given.external_id is not None:
         kept.external_id = given.external_id or None
     kept.changed_at = timezone.now()

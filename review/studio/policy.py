@@ -37,6 +37,7 @@ class PolicyForm(forms.Form):
 class PolicyPage(WorkspacePage):
     """The policy in words, and for admins a form."""
 
+    asks_password_again = True
     tab = "review_policy"
     right = Right.READ_DRAFTS
 

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from studio import sign_in
 from studio.auth import caller_of
 from studio.dates import moment_in_words, time_element
 from versioning.domain.access import Role
@@ -93,8 +94,20 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         """Return False: accounts are deactivated."""
         return False
 
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show and change an account; a form asks for the superuser's password if that is long ago."""
+        again = sign_in.ask_again(request) if request.method == "POST" else None
+        return again or super().changeform_view(request, object_id, form_url, extra_context)
+
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Set the password of another account; changing one's own requires the old password."""
         if self.has_module_permission(request) and self.get_object(request, unquote(id)) == request.user:
             return HttpResponseRedirect(reverse("studio:password_change"))
-        return super().user_change_password(request, id, form_url)
+        again = sign_in.ask_again(request) if request.method == "POST" else None
+        return again or super().user_change_password(request, id, form_url)

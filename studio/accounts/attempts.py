@@ -13,6 +13,7 @@ from typing import Final
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -25,11 +26,11 @@ _COOKIE_AGE: Final = 180 * 24 * 60 * 60
 _IPV6_NETWORK: Final = 64  # bits; the smallest network that a provider gives a customer
 
 
-def remember_browser(request: HttpRequest, response: HttpResponse) -> None:
+def remember_browser(request: HttpRequest, response: HttpResponse, user: AbstractBaseUser) -> None:
     """Set the cookie that identifies this browser for the account next time."""
     response.set_cookie(
         BROWSER_COOKIE,
-        signing.dumps([_account_subject(request.user.get_username()), secrets.token_hex(8)], salt=_SALT),
+        signing.dumps([_account_subject(user.get_username()), secrets.token_hex(8)], salt=_SALT),
         max_age=_COOKIE_AGE,
         path=reverse("studio:login"),
         secure=settings.SESSION_COOKIE_SECURE,

@@ -37,7 +37,7 @@ class LimitedAttemptsForm:
         """Return the error that the page shows."""
         self.seconds_to_wait = error.seconds
         return ValidationError(
-            _sentence_about(error.seconds),
+            sentence_about_waiting(error.seconds),
             code="too_many_attempts",
         )
 
@@ -84,6 +84,18 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
             )
 
 
+class SuperuserSignInForm(SignInForm):
+    """Signs in superusers only, where everybody else signs in another way."""
+
+    def confirm_login_allowed(self, user: User) -> None:
+        """Raise `ValidationError` for everybody else."""
+        super().confirm_login_allowed(user)
+        if not user.is_superuser:
+            raise ValidationError(
+                _("Passwords are for superusers here. Sign in as everybody else does."), code="no_passwords"
+            )
+
+
 class ChangePasswordForm(LimitedAttemptsForm, PasswordChangeForm):
     """Changes the person's own password; wrong old passwords are limited here, too."""
 
@@ -112,7 +124,7 @@ def _known_name(name: str) -> str:
     return "unknown" if account(name) is None else get_user_model().normalize_username(name)
 
 
-def _sentence_about(seconds: int) -> str:
+def sentence_about_waiting(seconds: int) -> str:
     """Return the time to wait, in seconds or minutes, as a sentence."""
     if seconds < _MINUTE:
         return ngettext(

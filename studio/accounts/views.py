@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from django.contrib.auth import authenticate, login
+from django.contrib.auth import authenticate
 from django.contrib.auth.forms import SetPasswordForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -15,6 +15,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
+from studio import sign_in
 from studio.error_pages import framed
 from studio.translation import translated
 from studio.workspaces.roles import role_name
@@ -94,7 +95,8 @@ class AcceptPage(View):
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
         form = SetPasswordForm(unsaved_account(invitation.username), self.request.POST)
-        if account(invitation.username) is not None or not form.is_valid():
+        taken = account(invitation.username) is not None
+        if taken or not sign_in.takes_passwords() or not form.is_valid():
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
         try:
@@ -102,10 +104,10 @@ class AcceptPage(View):
         except (IdTaken, Invalid) as error:
             form.add_error(None, translated(error.message))
             return self._show(invitation, form, status=409)
+        self.request.session.pop(OPENED, None)
         user = authenticate(self.request, username=invitation.username, password=password)
-        if user is not None:
-            login(self.request, user)
-        return self._done()
+        home = reverse("studio:index")
+        return HttpResponseRedirect(home) if user is None else sign_in.with_password(self.request, user, home)
 
     def _done(self) -> HttpResponse:
         self.request.session.pop(OPENED, None)
@@ -125,6 +127,7 @@ class AcceptPage(View):
             role=role_name(invitation.role),
             invitation=invitation,
             has_account=account(invitation.username) is not None,
+            takes_passwords=sign_in.takes_passwords(),
             signed_in=signed_in,
             form=form or SetPasswordForm(unsaved_account(invitation.username)),
             sign_in_address=f"{reverse('studio:login')}?{urlencode({'next': here})}",

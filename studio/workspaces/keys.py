@@ -125,6 +125,7 @@ def limits_of(key: ApiKey) -> str:
 class KeysPage(WorkspacePage):
     """The keys of a workspace, of which only the prefix is stored in plain text."""
 
+    asks_password_again = True
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
@@ -215,6 +216,7 @@ class UnlimitedKeysPage(AdministrationPage):
 class RevokePage(WorkspacePage):
     """Asks for confirmation before a key is revoked."""
 
+    asks_password_again = True
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:

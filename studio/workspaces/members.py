@@ -53,6 +53,8 @@ class Pending:
 class MembersPage(WorkspacePage):
     """The members with their roles, and the pending invitations."""
 
+    asks_password_again = True
+
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show them and, once, the link of an invitation that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)

@@ -135,6 +135,7 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "version": history.draft,
             "workspace": "acme",
             "member": "vera",
+            "provider": "corp",
             "prefix": ApiKey.objects.get(owner__username="vera").prefix,
             "token": "ei_nothing",
             "webhook": str(delivery.webhook_id),

@@ -208,25 +208,6 @@ def test_a_key_is_revoked_after_confirmation(alice: Visitor) -> None:
     assert address not in alice.get(workspace_page("keys")).content.decode()
 
 
-def test_a_key_of_a_service_account_is_limited_to_actions_and_ids(alice: Visitor, cast: Cast) -> None:
-    assert "owner" not in alice.get(workspace_page("keys")).context["form"].fields
-    made = cast.alice.post(
-        "/service-accounts", {"username": "robot", "workspaceId": "acme", "role": "editor"}
-    )
-    assert made.status == 201
-    limits = {"actions": ["read", "run"], "id_prefix": "team/", "owner": "robot"}
-    text = shown_once(alice.post(workspace_page("keys"), name="CI", role="editor", **limits))
-    me = Api(text).get("/me").body
-    assert (me["username"], me["key"]["actions"], me["key"]["idPrefix"]) == (
-        "robot",
-        ["read", "run"],
-        "team/",
-    )
-    assert "reading, running agents · only team/…" in words_of(alice.get(workspace_page("keys")))
-    refused = alice.post(workspace_page("keys"), name="CI", role="admin", owner="robot")
-    assert (refused.status_code, set(refused.context["form"].errors)) == (400, {"role"})
-
-
 def test_a_key_is_valid_until_the_end_of_its_last_day(alice: Visitor) -> None:
     today = timezone.now().date().isoformat()
     text = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer", last_day=today))

@@ -18,9 +18,8 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from versioning.domain.access import Caller, Via
-from versioning.domain.errors import Unauthorized
 from versioning.models import caller_for
-from versioning.models.keys import UNUSABLE
+from versioning.models.keys import refusal
 from versioning.models.throttle import ThrottleWindow, parse_rate
 from versioning.serving.followed_keys import keys
 
@@ -48,7 +47,7 @@ class ApiKeyAuthentication(BaseAuthentication):
             return None
         key = keys.find(text)
         if key is None:
-            raise Unauthorized(UNUSABLE)
+            raise refusal(text)
         return KeyOwner(key.caller.username), key.caller
 
     def authenticate_header(self, request: Request) -> str:

@@ -114,6 +114,8 @@ class EventSubject:
     changes_rights: bool = True
     """Whether an event without a resource can change callers' rights. Events that cannot
     cause no check at the commit."""
+    is_personal: bool = False
+    """Whether the person whom the `username` of its detail names sees an event, too, besides the audience."""
     noun: object = ""
     """Within a sentence, lazily translated: `prompt block`."""
     title: object = ""
@@ -152,6 +154,11 @@ def declared(event_type: str) -> EventType | None:
 def subject_of(event_type: str) -> EventSubject | None:
     """Return the declaration of the type's subject; None for the kinds, and for unknown ones."""
     return _SUBJECTS.get(event_type.partition(".")[0])
+
+
+def personal_types() -> list[str]:
+    """Return the types that are about one person each."""
+    return [name for name in _DECLARED if _SUBJECTS[name.partition(".")[0]].is_personal]
 
 
 def types() -> Mapping[str, Audience]:

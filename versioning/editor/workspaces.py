@@ -29,7 +29,7 @@ from versioning.domain.errors import (
 from versioning.domain.kinds import KINDS
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import ApiKey, Event, Invitation, Membership, Workspace, events
+from versioning.models import ApiKey, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, checked_new_name, name_of, new_account
 from versioning.models.querysets import within
 from versioning.models.versioned import model_of
@@ -70,8 +70,7 @@ class Workspaces:
     def create(self, workspace_id: str, name: str, *, by: Who = APPLICATION) -> Workspace:
         """Create a workspace with the caller as its first admin; only superusers may.
 
-        An empty id is replaced by a slug of the name. Raises `Invalid`, and `IdTaken` if the id is taken,
-        also by a deleted workspace: its entries in the log are not for the members of another one.
+        An empty id is replaced by a slug of the name. Raises `Invalid`, and `IdTaken` if the id is taken.
         """
         by = caller_of(by)
         if by.everywhere is not Role.ADMIN:
@@ -81,7 +80,7 @@ class Workspaces:
         check_id(workspace_id, given=given)
         with events.transaction():
             workspace, is_new = Workspace.objects.make(workspace_id, checked_name(name), by=by)
-            if not is_new or _was_deleted(workspace_id):
+            if not is_new:
                 raise IdTaken(Message("The id {id!r} is taken.", id=workspace_id))
             if by.user_id is not None:
                 Membership.objects.grant(accounts().get(pk=by.user_id), workspace, Role.ADMIN, by=by)
@@ -172,7 +171,7 @@ class Workspaces:
         """Set the role in a locked workspace and return the previous one."""
         member = workspace.memberships.filter(user=user).first()
         if role is not Role.ADMIN and member is not None:
-            _refuse_last_admin(workspace, member)
+            _refuse_last_admin(member)
         if role is not None:
             Membership.objects.grant(user, workspace, role, by=by)
         else:
@@ -249,10 +248,6 @@ def require_whole(by: Caller) -> None:
         raise KeyScope(Action.ADMIN.value, id_prefix=by.id_prefix)
 
 
-def _was_deleted(workspace_id: str) -> bool:
-    return Event.objects.filter(type="workspace.deleted", workspace_id=workspace_id).exists()
-
-
 def _what_belongs_to(workspace: Workspace) -> list[str]:
     """Return what keeps a workspace from being deleted, in the plural."""
     found = [
@@ -294,11 +289,17 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _refuse_last_admin(workspace: Workspace, member: Membership) -> None:
+def is_last_admin(member: Membership) -> bool:
+    """Return whether the workspace would be left without an admin who can sign in."""
+    admins = Membership.objects.filter(
+        workspace_id=member.workspace_id, role=Role.ADMIN, user__is_active=True, is_service=False
+    )
+    return member.role == Role.ADMIN and not admins.exclude(pk=member.pk).exists()
+
+
+def _refuse_last_admin(member: Membership) -> None:
     """Raise `LastAdmin` if the workspace would be left without an admin who can sign in."""
-    others = workspace.memberships.filter(role=Role.ADMIN, user__is_active=True, is_service=False)
-    others = others.exclude(pk=member.pk)
-    if member.role == Role.ADMIN and not others.exists():
+    if is_last_admin(member):
         raise LastAdmin
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Action, Caller, Role, Via
 from versioning.domain.errors import Invalid, Message, Unauthorized
+from versioning.domain.registering import require_callable
 from versioning.models import events
 from versioning.models.compiled_queries import OneByKey
 from versioning.models.log import LogPosition
@@ -27,8 +28,20 @@ if TYPE_CHECKING:
 PREFIX_LENGTH = 11
 KeyState = Literal["active", "expired", "revoked", "ownerInactive"]
 UNUSABLE = Message("This API key is unknown, expired or revoked.")
+OWNER_INACTIVE = Message("The owner of this API key has not signed in for too long.")
 MAX_ID_PREFIX = 200
 LAST_USED_STEP = datetime.timedelta(minutes=1)
+
+
+OwnerLimit = Callable[["ApiKey"], datetime.datetime | None]
+"""Returns until when the owner of a key counts as active; None for no end. It takes no statement."""
+_limits: list[OwnerLimit] = []
+
+
+def register_owner_limit(limit: OwnerLimit) -> None:
+    """Refuse keys whose owners have not been active for too long (`EditorApp.key_limits`)."""
+    require_callable(limit, by="EditorApp.key_limits")
+    _limits.append(limit)
 
 
 class ApiKeyManager(models.Manager["ApiKey"]):
@@ -181,9 +194,17 @@ class ApiKey(models.Model):
         """Whether the key can be used now, and if not, why."""
         if self.revoked_at is not None:
             return "revoked"
-        if self.expires_at is not None and self.expires_at <= timezone.now():
+        now = timezone.now()
+        if self.expires_at is not None and self.expires_at <= now:
             return "expired"
-        return "active" if self.owner.is_active else "ownerInactive"
+        until = self.owner_active_until
+        is_active = self.owner.is_active and (until is None or now < until)
+        return "active" if is_active else "ownerInactive"
+
+    @property
+    def owner_active_until(self) -> datetime.datetime | None:
+        """Until when its owner counts as active without doing anything; None for no end."""
+        return min(filter(None, (limit(self) for limit in _limits)), default=None)
 
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
@@ -210,6 +231,14 @@ class ApiKey(models.Model):
     def limits(self) -> dict[str, Any]:
         """The actions and the prefix that it is limited to, by their JSON names."""
         return {"actions": self.actions, "idPrefix": self.id_prefix or None}
+
+
+def refusal(text: str) -> Unauthorized:
+    """Return why the key with this secret cannot be used."""
+    key = ApiKey.objects.select_related("owner").filter(digest=digest_of(text)).first()
+    if key is not None and key.state == "ownerInactive" and key.owner.is_active:
+        return Unauthorized(OWNER_INACTIVE, code="owner_inactive")
+    return Unauthorized(UNUSABLE)
 
 
 def _caller_now(key_id: int) -> Caller:

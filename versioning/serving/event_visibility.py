@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.events import Audience, Reach, Target
+from versioning.domain.events import Audience, Reach, Target, personal_types
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
@@ -43,12 +43,21 @@ def _is_visible_to(caller: Caller, code: Registry) -> Q:
     everybody = Q(reach=Reach.EVERYBODY) | _readable_now(caller, code)
     readable = editors | (members & Q(reach=Reach.MEMBERS)) | everybody
     seen = (
-        Q(audience=Audience.ADMINS) & within("workspace_id", home[Right.ADMINISTER])
+        _is_personal(caller)
+        | Q(audience=Audience.ADMINS) & within("workspace_id", home[Right.ADMINISTER])
         | Q(audience=Audience.EDITORS) & editors
         | Q(audience=Audience.READERS) & readable & (members | _is_of_this_life(code))
     )
     read_the_block = Q(hidden_from="") if home[Right.READ] is None else ~Q(hidden_from__in=home[Right.READ])
     return seen & read_the_block
+
+
+def _is_personal(caller: Caller) -> Q:
+    """Return the condition that an event, such as a sign-in, is about the caller; not for limited keys."""
+    types = personal_types()
+    if not types or caller.username is None or caller.key_workspace is not None:
+        return Q(pk__in=[])
+    return Q(type__in=types, detail__username=caller.username)
 
 
 def is_about_oneself(caller: Caller) -> Q:

@@ -84,8 +84,7 @@ class FollowedKeys:
 def _read(row: ApiKey) -> KnownKey:
     caller = row.caller()
     good_until = row.mark_used() + LAST_USED_STEP
-    if row.expires_at is not None:
-        good_until = min(good_until, row.expires_at)
+    good_until = min([good_until, *filter(None, (row.expires_at, row.owner_active_until))])
     return KnownKey(
         caller=caller,
         good_until=good_until.timestamp(),

@@ -1,0 +1,73 @@
+"""The events of signing in, in the log and in sentences. The person concerned sees them, and superusers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from studio.activity.fragments import Fragment, Sentence, people_in
+from studio.people import Place
+from versioning.domain.access import APPLICATION
+from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.models import caller_for, events
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from studio.activity.names import Names
+    from versioning.models import Event
+
+
+def record(event_type: str, user: User | None, *, by_themselves: bool = True, **detail: Any) -> None:
+    """Record an event about the sign-in of a person; None if it is not known whose it was.
+
+    `by_themselves` is False while it is not certain that the person acted. `detail` never holds a token.
+    """
+    by = caller_for(user) if user is not None and by_themselves else APPLICATION
+    if user is not None:
+        detail["username"] = user.get_username()
+    with events.transaction():
+        events.record(event_type, by=by, workspace_id=None, **detail)
+
+
+def _sign_in(event: Event, names: Names) -> Sentence:
+    detail = event.detail
+    way: dict[str, Fragment | str] = {"way": str(detail.get("provider") or detail.get("method") or "")}
+    if event.type == "signIn.succeeded":
+        return Sentence(_("{who} signed in ({way})"), way)
+    why: dict[str, Fragment | str] = {**way, "why": str(detail.get("reason") or "")}
+    if detail.get("username"):
+        name = people_in([str(detail["username"])], Place.NAMED)
+        return Sentence(_("A sign-in as {name} was refused ({way}: {why})"), {**why, "name": name})
+    return Sentence(_("A sign-in was refused ({way}: {why})"), why)
+
+
+def _session(event: Event, names: Names) -> Sentence:
+    return Sentence(_("{who} ended {count} sessions"), {"count": str(event.detail.get("count") or 1)})
+
+
+SIGN_IN: Final = EventSubject(
+    name="signIn",
+    audience=Audience.ADMINS,
+    is_personal=True,
+    changes_rights=False,
+    noun=gettext_lazy("sign-in"),
+    title=gettext_lazy("Sign-ins"),
+    anything=gettext_lazy("Anything about sign-ins"),
+    types=[
+        EventType(name="succeeded", title=pgettext_lazy("event", "succeeded"), sentence=_sign_in),
+        EventType(name="failed", title=pgettext_lazy("event", "refused"), sentence=_sign_in),
+    ],
+)
+SESSION: Final = EventSubject(
+    name="session",
+    audience=Audience.ADMINS,
+    is_personal=True,
+    noun=gettext_lazy("session"),
+    title=gettext_lazy("Sessions"),
+    anything=gettext_lazy("Anything about sessions"),
+    types=[EventType(name="ended", title=pgettext_lazy("event", "ended"), sentence=_session)],
+)
+EVENTS: Final = (SIGN_IN, SESSION)

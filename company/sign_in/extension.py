@@ -1,0 +1,23 @@
+"""What this adds to the studio."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.utils.translation import gettext_lazy as _
+
+from company.sign_in import confirming, single_sign_on
+from company.sign_in.conf import takes_passwords
+from studio.extensions import Extension
+from studio.navigation import MainPage
+from studio.ways_in import SignInExtension
+
+STUDIO: Final = Extension(
+    own_urls="company.sign_in.urls",
+    account_pages=[MainPage(page="account", title=_("Your account"))],
+    sign_in=SignInExtension(
+        takes_passwords=takes_passwords,
+        ways=single_sign_on.ways,
+        asks_again=confirming.ask_again,
+    ),
+)

@@ -1,0 +1,149 @@
+"""The identity providers of the settings, and which groups there give which roles here."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from versioning.domain.access import Role
+
+_T = TypeVar("_T")
+_ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_SCOPES: Final = ("openid", "profile", "email")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """An identity provider that speaks OpenID Connect."""
+
+    id: str
+    name: str
+    issuer: str
+    client_id: str
+    client_secret: str
+    scopes: tuple[str, ...] = _SCOPES
+    groups_claim: str = "groups"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRule:
+    """Members of a group of a provider have this role in a workspace."""
+
+    provider: str
+    group: str
+    workspace: str
+    role: Role
+
+
+def providers() -> Mapping[str, Provider]:
+    """Return the providers by id; raises `ImproperlyConfigured` for a value that cannot be used."""
+    return _providers(settings.EDITOR_OIDC)
+
+
+def group_rules() -> Sequence[GroupRule]:
+    """Return the rules about groups; raises `ImproperlyConfigured` for a value that cannot be used."""
+    return _group_rules(settings.EDITOR_SSO_GROUPS)
+
+
+def is_secure(address: str) -> bool:
+    """Return whether an address is https, or http on this machine."""
+    parts = urlsplit(address)
+    if parts.username or parts.password or not parts.hostname:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@lru_cache(maxsize=8)
+def _providers(text: str) -> Mapping[str, Provider]:
+    found = _list_of("EDITOR_OIDC", text, _provider)
+    ids = [one.id for one in found]
+    if len(set(ids)) != len(ids):
+        raise ImproperlyConfigured("EDITOR_OIDC names two providers with the same id.")
+    return {one.id: one for one in found}
+
+
+@lru_cache(maxsize=8)
+def _group_rules(text: str) -> Sequence[GroupRule]:
+    return _list_of("EDITOR_SSO_GROUPS", text, _group_rule)
+
+
+def _list_of(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T]) -> list[_T]:
+    """Return what a setting lists as JSON objects."""
+    if not text:
+        return []
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{setting} is no valid JSON: {error}.") from None
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise ImproperlyConfigured(f"{setting} has to be a list of JSON objects.")
+    return [read(f"{setting}[{number}]", one) for number, one in enumerate(given)]
+
+
+def _provider(where: str, given: dict[str, Any]) -> Provider:
+    texts = _texts(
+        where, given, "id", "name", "issuer", "clientId", "clientSecret", more={"scopes", "groupsClaim"}
+    )
+    if not _ID.fullmatch(texts["id"]):
+        raise ImproperlyConfigured(f"{where}.id has to be of a-z, 0-9 and -, not {texts['id']!r}.")
+    if not is_secure(texts["issuer"]):
+        raise ImproperlyConfigured(f"{where}.issuer has to begin with https://, not {texts['issuer']!r}.")
+    scopes = given.get("scopes", list(_SCOPES))
+    if isinstance(scopes, str):
+        scopes = scopes.split()
+    if not isinstance(scopes, list) or not all(isinstance(one, str) and one for one in scopes):
+        raise ImproperlyConfigured(f"{where}.scopes has to be a list of texts.")
+    claim = given.get("groupsClaim", "groups")
+    if not isinstance(claim, str) or not claim:
+        raise ImproperlyConfigured(f"{where}.groupsClaim has to be a text.")
+    return Provider(
+        id=texts["id"],
+        name=texts["name"],
+        issuer=texts["issuer"],
+        client_id=texts["clientId"],
+        client_secret=texts["clientSecret"],
+        scopes=tuple(dict.fromkeys(["openid", *scopes])),
+        groups_claim=claim,
+    )
+
+
+def _group_rule(where: str, given: dict[str, Any]) -> GroupRule:
+    texts = _texts(where, given, "provider", "group", "workspace", "role")
+    try:
+        role = Role(texts["role"])
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{where}.role is one of {', '.join(Role)}, not {texts['role']!r}."
+        ) from None
+    return GroupRule(
+        provider=texts["provider"], group=texts["group"], workspace=texts["workspace"], role=role
+    )
+
+
+def _texts(
+    where: str, given: dict[str, Any], *names: str, more: set[str] | frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """Return the members that are texts; raises `ImproperlyConfigured` for others, and for unknown ones."""
+    for name in names:
+        if not isinstance(given.get(name), str) or not given[name].strip():
+            raise ImproperlyConfigured(f"{where}.{name} is missing, or no text.")
+    unknown = sorted(set(given) - {*names, *more})
+    if unknown:
+        raise ImproperlyConfigured(f"{where}.{unknown[0]} is not known.")
+    return {name: given[name].strip() for name in names}

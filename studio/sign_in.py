@@ -1,0 +1,51 @@
+"""What applications add to signing in, and how it ends: with a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from studio import extensions
+from studio.error_pages import own_address
+from studio.navigation import Link
+from studio.ways_in import SignInExtension
+
+METHOD = "sign_in_method"
+"""The attribute of a request that says how a person signs in with it."""
+
+
+def added() -> list[SignInExtension]:
+    """Return the parts of all applications."""
+    return [one.sign_in for one in extensions.registered() if one.sign_in is not None]
+
+
+def takes_passwords() -> bool:
+    """Return whether people sign in with passwords."""
+    return all(one.takes_passwords() for one in added())
+
+
+def ways(next_url: str) -> list[Link]:
+    """Return the links to other ways of signing in."""
+    return [way for one in added() for way in one.ways(next_url)]
+
+
+def ask_again(request: HttpRequest) -> HttpResponse | None:
+    """Return the answer that asks for the password again before something weighty, or None."""
+    return next(filter(None, (one.asks_again(request) for one in added())), None)
+
+
+def with_password(request: HttpRequest, user: Any, next_url: str) -> HttpResponse:
+    """Sign in a person whose password was right, unless an application asks for more first."""
+    further = next(filter(None, (one.further_step(request, user, next_url) for one in added())), None)
+    return further or open_session(request, user, next_url, method="password")
+
+
+def open_session(request: HttpRequest, user: Any, next_url: str, *, method: str) -> HttpResponse:
+    """Sign a person in, in a new session, and go on to an address of the studio."""
+    setattr(request, METHOD, method)
+    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    return HttpResponseRedirect(own_address(next_url, reverse("studio:index")))
