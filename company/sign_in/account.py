@@ -13,6 +13,7 @@ from company.sign_in import confirming, sessions, single_sign_on
 from company.sign_in.conf import takes_password_of
 from company.sign_in.models import Identity, OpenSession
 from company.sign_in.oidc import SignInRefused
+from company.sign_in.recency import MINUTES
 from company.sign_in.refusals import refusal_page
 from studio.error_pages import own_address
 from studio.views import StudioPage
@@ -53,8 +54,7 @@ class ConfirmPage(StudioPage):
             return confirming.confirm_page(request, problem, next_url=self._next)
         return self.go(
             self._next,
-            _("Thank you. For %(minutes)s minutes you are not asked again.")
-            % {"minutes": confirming.MINUTES},
+            _("Thank you. For %(minutes)s minutes you are not asked again.") % {"minutes": MINUTES},
         )
 
     @property

@@ -335,6 +335,7 @@ def test_the_log_names_inviter_and_accepting_account(alice: Visitor) -> None:
     assert entries[known:] == [
         ("alice", "invitation.created", "lena"),
         ("lena", "member.added", "lena"),
+        ("lena", "signIn.succeeded", "lena"),
         ("alice", "invitation.created", "nora"),
         ("alice", "invitation.withdrawn", "nora"),
     ]
