@@ -17,11 +17,11 @@ from versioning.api.request_log import (
     RequestLinesHandler,
     RequestRecord,
     record_of,
+    without_secrets,
 )
 from versioning.api.request_log import (
     logger as request_logger,
 )
-from versioning.domain.redaction import without_secrets
 
 # Django adds the request itself, whose representation contains the query parameters.
 _LEFT_OUT = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "request"})

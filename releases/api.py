@@ -31,7 +31,7 @@ from versioning.api.base import EditorViewSet, content_etag, expected_etags, wit
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success
-from versioning.api.schemas.publish_options import options_of
+from versioning.api.schemas.records import options_of
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.models.byte_length import ByteLength, together

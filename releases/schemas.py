@@ -23,7 +23,7 @@ from versioning.api.schemas.base import (
     Uuid,
 )
 from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
-from versioning.api.schemas.publish_options import PublishOptions
+from versioning.api.schemas.records import PublishOptions
 from versioning.domain.config import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])

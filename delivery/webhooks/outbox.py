@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from delivery.webhooks.models import Delivery, OutboxCursor, Webhook
-from versioning.api.negotiation import CompactJSONRenderer
+from versioning.api.schemas.base import CompactJSONRenderer
 from versioning.api.schemas.events import EventAnswer
 from versioning.domain.access import Caller
 from versioning.models import Event, events

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from evaluation.scoring.outcomes import MISSING, Attempt
 from evaluation.scoring.schemas import ScorerDependents, ScorerOutcome, ScorerTry
 from evaluation.scoring.verbs import Scoring
-from versioning.api.resources import ResourceViewSet
 from versioning.api.schemas.base import Json
+from versioning.api.versions import ResourceViewSet
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.selectors import Status

@@ -22,7 +22,7 @@ from experiments.rollouts.verbs import Rollouts
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
-from versioning.api.schemas.publish_options import options_of
+from versioning.api.schemas.records import options_of
 from versioning.domain.access import Action
 
 ORDERS: Final = {"startedAt": "started_at"}

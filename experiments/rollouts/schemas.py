@@ -12,7 +12,7 @@ from experiments.rollouts.models import MAX_REASON, Rollout, State
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
 from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
-from versioning.api.schemas.publish_options import PublishOptions
+from versioning.api.schemas.records import PublishOptions
 from versioning.domain.config import UNCHANGED
 
 STATES = tuple(State.values)

@@ -17,7 +17,7 @@ from delivery.webhooks.signing import signed_headers
 from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
 from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work
-from versioning.domain.redaction import without_secrets
+from versioning.api.request_log import without_secrets
 from versioning.models import Event, PeriodicJob
 from versioning.worker.jobs import registered
 from versioning.worker.running import Worker

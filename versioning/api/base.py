@@ -30,10 +30,16 @@ from versioning.api.authentication import (
 )
 from versioning.api.cached_answers import depends_on, leave_template
 from versioning.api.middleware import set_private
-from versioning.api.negotiation import CompactJSONRenderer, ExactJSONParser, HeaderNegotiation
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
+from versioning.api.schemas.base import (
+    CompactJSONRenderer,
+    ExactJSONParser,
+    HeaderNegotiation,
+    Json,
+    RequestSchema,
+    ResponseSchema,
+)
 from versioning.api.similar_answers import Make, Template
 from versioning.domain.access import Action, Caller
 from versioning.domain.errors import NotFound

@@ -19,6 +19,7 @@ from editor_client.shared import canonical
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.kinds import KINDS
 from versioning.domain.selectors import Selector, Status
+from versioning.editor import gate
 from versioning.serving import overlays
 
 MAX_PER_PAGE = 1000
@@ -162,3 +163,20 @@ def context(given: QueryDict) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Invalid.field("requestContext", "must be a JSON object")
     return value
+
+
+def take_down_options() -> list[OpenApiParameter]:
+    """Return the query parameters of a deletion for the checks of the gate."""
+    return [
+        query(option.member, f"`true`: {option.help}.", enum=["true", "false"])
+        for option in gate.options(for_take_down=True).values()
+    ]
+
+
+def given_options(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the options among the query parameters of a deletion, by their Python names."""
+    return {
+        name: option.from_body(given[option.member] == "true")
+        for name, option in gate.options(for_take_down=True).items()
+        if option.member in given
+    }

@@ -20,9 +20,8 @@ from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.events import EventViewSet
 from versioning.api.locks import LockViewSet
 from versioning.api.openapi import document
-from versioning.api.resources import ResourceViewSet
 from versioning.api.runs import RunViewSet
-from versioning.api.stored import VIEWS
+from versioning.api.versions import VIEWS, ResourceViewSet
 from versioning.domain.kinds import KINDS
 from versioning.models.versioned import model_of
 

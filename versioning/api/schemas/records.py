@@ -1,11 +1,18 @@
-"""The requests that save a resource, and its record: the parts that all kinds share."""
+"""The requests that save a resource, and its record: the parts that all kinds share.
+
+What can make a version live has members for the options of the gate's checks, each declared by its check.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from editor_client.shared.configurations import MAX_MESSAGE
-from pydantic import Field
+from pydantic import Field, create_model
+from pydantic.alias_generators import to_snake
 
 from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
 from versioning.api.schemas.common import (
@@ -14,9 +21,43 @@ from versioning.api.schemas.common import (
     NoticeAnswer,
     RecordStatus,
 )
-from versioning.api.schemas.publish_options import PublishOptions, options_of
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, ResourceId, Visibility
 from versioning.editor import gate
+
+if TYPE_CHECKING:
+
+    class PublishOptions(RequestSchema):
+        """The body of a request that can make a version live."""
+
+    class TakeDownOptions(RequestSchema):
+        """The body of a request that can leave a resource without a live version."""
+
+else:
+    if not apps.ready:
+        raise ImproperlyConfigured("The bodies of requests are known when every application is ready.")
+
+    def _body(name: str, doc: str, options: Iterable[gate.Option]) -> type[RequestSchema]:
+        members: dict[str, Any] = {to_snake(option.member): (option.schema, UNCHANGED) for option in options}
+        return create_model(name, __base__=RequestSchema, __doc__=doc, **members)
+
+    PublishOptions = _body(
+        "PublishOptions", "The body of what can make a version live.", gate.options().values()
+    )
+    TakeDownOptions = _body(
+        "TakeDownOptions",
+        "The body of what can make nothing live any more.",
+        gate.options(for_take_down=True).values(),
+    )
+
+
+def options_of(body: Json) -> dict[str, Any]:
+    """Return the options in a valid body, by their argument names in Python."""
+    return {
+        name: option.from_body(body[option.member])
+        for name, option in gate.options().items()
+        if option.member in body
+    }
+
 
 _VERB_ARGUMENTS = {
     "id": "id",

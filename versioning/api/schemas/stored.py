@@ -9,7 +9,7 @@ from pydantic import ConfigDict, create_model
 
 from versioning.api.schemas import common, records, versions
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
-from versioning.api.schemas.publish_options import TakeDownOptions
+from versioning.api.schemas.records import TakeDownOptions
 from versioning.domain.config import UNCHANGED, ConfigSchema, Shape, Visibility
 from versioning.domain.kinds import ResourceKind
 

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
 from versioning.api.schemas.common import ChangeMessage, NotEmpty, NoticeAnswer, Success
-from versioning.api.schemas.publish_options import PublishOptions
+from versioning.api.schemas.records import PublishOptions
 from versioning.domain.config import UNCHANGED
 from versioning.domain.snapshots import title_of
 from versioning.editor.labelling import Label
