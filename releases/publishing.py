@@ -16,8 +16,7 @@ from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.editor import Editor, gate, locking
-from versioning.editor.locking import retry_on_conflict
-from versioning.editor.publishing import activate, deactivate
+from versioning.editor.locking import activate, deactivate, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.statements import update

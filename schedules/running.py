@@ -28,8 +28,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import retry_on_conflict
-from versioning.editor.publishing import activate, deactivate
+from versioning.editor.locking import activate, deactivate, retry_on_conflict
 from versioning.models import VersionedResource, events
 from versioning.models.due_work import Turns
 from versioning.serving.resolution import find_version

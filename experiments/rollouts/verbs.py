@@ -19,8 +19,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
-from versioning.editor.locking import changing, retry_on_conflict
-from versioning.editor.publishing import activate
+from versioning.editor.locking import activate, changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version

@@ -162,13 +162,13 @@ BEHIND_THE_GATE = {
     ("editor/backends/rows.py", "Rows.set_active"),
     ("editor/backends/override_files.py", "OverrideFiles.set_active"),
     # Serves nothing.
-    ("editor/publishing.py", "deactivate"),
+    ("editor/locking.py", "deactivate"),
     # Changes a copy, which is only used for a question.
     ("schedules/judging.py", "_with_live"),
 }
-ASKING = {("editor/publishing.py", "activate"), ("editor/labelling.py", "label")}
-CALLING = {  # `publishing.activate`, which asks the gate
-    ("editor/publishing.py", "publish"),
+ASKING = {("editor/locking.py", "activate"), ("editor/labelling.py", "label")}
+CALLING = {  # `locking.activate`, which asks the gate
+    ("editor/saving.py", "publish"),
     ("editor/creating.py", "_insert"),
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),

@@ -10,13 +10,11 @@ from versioning.editor import (
     blocks,
     creating,
     deleting,
-    dependencies,
     favorites,
     impact,
     labelling,
     locked,
     proposing,
-    publishing,
     reading,
     saving,
     serving,
@@ -51,8 +49,6 @@ class Collection(Resources[R]):
     version = reading.version
     compare = reading.compare
     export = reading.export
-    schema_of = reading.schema_of
-    favorites_about = reading.favorites_about
     check_publish = impact.check_publish
     dependents = impact.dependents
     dependents_count = impact.dependents_count
@@ -65,8 +61,8 @@ class Collection(Resources[R]):
     restore = saving.restore
     snapshot = saving.snapshot
 
-    publish = publishing.publish
-    unpublish = publishing.unpublish
+    publish = saving.publish
+    unpublish = saving.unpublish
     labels = labelling.labels
     label = labelling.label
     unlabel = labelling.unlabel
@@ -88,7 +84,7 @@ class Agents(Collection[Agent]):
     parts = serving.parts
     preview = serving.preview
     explain = serving.explain
-    fingerprint = dependencies.fingerprint
+    fingerprint = serving.fingerprint
     require_saving = proposing.require_saving
     request_change = proposing.request_change
 

@@ -20,13 +20,11 @@ from versioning.domain.access import APPLICATION, Action, Caller, Right
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
-from versioning.editor.changes import NOTHING, Fields, merged_fields, visibility_of_new
-from versioning.editor.changes import record as record_event
-from versioning.editor.locking import retry_on_conflict
-from versioning.editor.publishing import activate
+from versioning.editor.locking import NOTHING, Fields, activate, merged_fields, retry_on_conflict
+from versioning.editor.locking import record as record_event
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import VersionedResource, Workspace
+from versioning.models import VersionedResource, Visibility, Workspace
 from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
@@ -68,7 +66,7 @@ def create(
     ownership.refuse_changes(resource_id, changes)
     resources.backend.refuse_taken(resource_id)
     record: dict[str, Any] = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
-    record |= visibility_of_new(resources, resource_id, visibility, workspace_id, by)
+    record |= _visibility_of_new(resources, resource_id, visibility, workspace_id, by)
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
     record |= {"id": resource_id, "config": config, "message": message_or(INITIAL_MESSAGE, message)}
     with _refusing_taken(resources, resource_id):
@@ -164,3 +162,20 @@ def _publishes_new(
         return asked
     may_publish = by.may(Right.PUBLISH, workspace_id) and by.may_act(Action.PUBLISH)
     return resources.kind.publishes_at_once and may_publish and not gate.drafts_by_default(workspace_id)
+
+
+def _visibility_of_new(
+    resources: Resources[R], resource_id: str, asked: str | None, workspace_id: str, by: Caller
+) -> dict[str, Any]:
+    """Return the visibility of a new record; empty for a kind without visibility."""
+    agent = resources.ownership.defines(resource_id)
+    if agent is not None:
+        resources.ownership.refuse_visibility(agent, asked)
+        return {}
+    if asked is None:
+        return {}
+    if not resources.kind.has_visibility or asked not in Visibility.values:
+        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+    if asked == Visibility.PUBLIC:
+        by.require_publish(workspace_id)
+    return {"visibility": asked}

@@ -10,10 +10,9 @@ from versioning.domain.errors import InUse, Invalid, Message, NotFound
 from versioning.domain.selectors import State, Status
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor import gate
-from versioning.editor.changes import record
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
-from versioning.editor.locking import changing, drop_old_versions, retry_on_conflict
+from versioning.editor.locking import changing, drop_old_versions, record, retry_on_conflict
 from versioning.editor.pins import refuse_to_delete
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events

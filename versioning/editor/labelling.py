@@ -15,8 +15,7 @@ from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.changes import record
-from versioning.editor.locking import changing, retry_on_conflict
+from versioning.editor.locking import changing, record, retry_on_conflict
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource

@@ -1,26 +1,46 @@
-"""The frame of every change: lock, check rights and expectations, and save at the end."""
+"""How a resource changes: lock it, check rights and expectations, do something to it, and save it at the end.
+
+What verbs do to a locked resource: add versions, set metadata and visibility, move the active pointer; each
+with its entry in the log.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
 from django.conf import settings
+from editor_client.shared import canonical
+from editor_client.shared.configurations import merged_metadata
+from editor_client.shared.tags import tags_of
+from pydantic.alias_generators import to_camel
 
-from versioning.domain.access import Caller, Right, RightsChanged
-from versioning.domain.errors import EditConflict, NotFound
-from versioning.editor.changes import record
+from versioning.domain.access import APPLICATION, Caller, Right, RightsChanged
+from versioning.domain.config import Config
+from versioning.domain.errors import EditConflict, Invalid, NotFound
+from versioning.domain.events import Target
+from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
 from versioning.editor.pins import pinned_versions
 from versioning.editor.resources import Resources
-from versioning.models import Version, VersionedResource
+from versioning.models import Version, VersionedResource, Visibility, events
+from versioning.serving.dependents import agents_that_show
+from versioning.serving.event_visibility import target_of
+from versioning.serving.reference_checks import NO_BLOCKS
 from versioning.sources.files import OverrideChanged
 
 R = TypeVar("R", bound=VersionedResource)
 V = TypeVar("V", bound=Callable[..., Any])
 
+Fields = Mapping[str, Any]
+
+NOTHING: Final[Fields] = MappingProxyType({})
 ANY_ETAG: Final = "*"
+CHANGES_WHAT_IS_LIVE: Final = frozenset({"published", "unpublished", "deleted"})
+ENDS_READING: Final = frozenset({"deleted", "updated"})
 _ATTEMPTS: Final = 3
 
 
@@ -110,3 +130,160 @@ def current_state(resource: VersionedResource) -> dict[str, Any]:
         "savedAt": latest.created_at,
         "changedFields": latest.changed_fields,
     }
+
+
+def merged_fields(fields: Fields | None, named: Fields) -> Fields:
+    """Return the snapshot fields of a call by their JSON names, whether given as a mapping or as keywords."""
+    return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
+
+
+def record(
+    resources: Resources[R],
+    what: str,
+    resource: R,
+    by: Caller,
+    *,
+    target: Target | None = None,
+    version: Snapshot | None = None,
+    previous: object = None,
+    **more: Any,
+) -> None:
+    """Log a change; `target` is the resource before the change, for changes that affect the reference."""
+    target = target or target_before(resources, resource, what)
+    seen_in: Sequence[Target] = ()
+    if what in CHANGES_WHAT_IS_LIVE and previous != (version and version.version_id):
+        seen_in = _shown_in(resources, resource)
+    events.record(
+        f"{target.kind}.{what}",
+        by=by,
+        workspace_id=resource.workspace_id,
+        resource=target,
+        version=version,
+        previous_version_id=previous,
+        seen_in=seen_in,
+        **more,
+    )
+
+
+def target_before(resources: Resources[R], resource: R, what: str) -> Target:
+    """Return the log's reference to a resource before a change, while its readers can still be determined."""
+    by_label = what in ENDS_READING and resource.active_id is None
+    released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
+    return target_of(resource, resources.code, released=released)
+
+
+def _shown_in(resources: Resources[R], resource: R) -> list[Target]:
+    """Return the live agents that show the text of a resource to people who cannot read the resource."""
+    if not resources.kind.is_shown:
+        return []
+    agents = agents_that_show(resource, resources.code, resources.agents.unstored(APPLICATION))
+    return [target_of(agent, resources.code) for agent in agents]
+
+
+def append(
+    resources: Resources[R],
+    resource: R,
+    config: Config,
+    changed: list[str],
+    *,
+    message: str,
+    by: Caller,
+    **detail: Any,
+) -> Version:
+    """Add a version and return it; `changed` are the fields in which it differs from the one before."""
+    if not resource.last_number:
+        changed = resources.kind.schema.changed({}, config)
+    version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
+    record(resources, "versionCreated", resource, by, version=version, changedFields=changed, **detail)
+    return version
+
+
+def append_next(resources: Resources[R], resource: R, config: Config, message: str, *, by: Caller) -> Version:
+    """Add a version after the one with the highest number."""
+    newest = resource.versions.first() if resource.is_stored else None
+    changed = resources.kind.schema.changed(newest.config if newest else {}, config)
+    return append(resources, resource, config, changed, message=message, by=by)
+
+
+def edit_record(
+    resources: Resources[R], resource: R, metadata: Fields | None, visibility: str | None, by: Caller
+) -> None:
+    """Change the metadata and the visibility of a locked resource; with None the visibility stays."""
+    target = None if visibility is None else target_before(resources, resource, "updated")
+    before = resource.visibility_by(resources.code)
+    fields: list[str] = []
+    change: dict[str, Any] = {}
+    if visibility is not None and _set_visibility(resources, resource, visibility, by):
+        fields, change = ["visibility"], {"from": before, "to": visibility}
+    merged = resource.metadata if metadata == NOTHING else merged_metadata(resource.metadata, metadata)
+    if merged is not resource.metadata and not canonical.same(merged, resource.metadata):
+        were_tags, resource.metadata = tags_of(resource.metadata), merged
+        if tags_of(merged) != were_tags:
+            resource.tag_model.write(resource)
+        resource.touch()
+        fields.insert(0, "metadata")
+    if fields:
+        record(resources, "updated", resource, by, target=target, fields=fields, **change)
+
+
+def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: Caller) -> bool:
+    """Set who may read a resource outside its workspace; return whether that changed it.
+
+    Code decides the visibility of an override.
+    """
+    agent = resources.ownership.overridden_by(resource)
+    if agent is not None:
+        resources.ownership.refuse_visibility(agent, visibility)
+        return False
+    if not resources.kind.has_visibility or visibility not in Visibility.values:
+        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+    row: Any = resource
+    if row.visibility == visibility:
+        return False
+    by.require_publish(resource.workspace_id)
+    row.visibility = visibility
+    resource.touch()
+    return True
+
+
+def activate(
+    resources: Resources[R],
+    resource: R,
+    version: Snapshot,
+    by: Caller,
+    *,
+    blocks: Mapping[str, bool] = NO_BLOCKS,
+    options: gate.Options = gate.NO_OPTIONS,
+    **detail: Any,
+) -> None:
+    """Make this version of a locked resource the active one, after the gate has passed it.
+
+    `blocks` and `options` are as in `gate.PublishRequest`; `detail` goes into the entry of the log.
+    Publishing the active version again has an effect if the caller may read something that it was not
+    granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
+    """
+    request = gate.PublishRequest(
+        resource=resource, version=version, caller=by, blocks=blocks, options=options
+    )
+    if not gate.check(request, resources.code):
+        return
+    record(resources, "published", resource, by, version=version, previous=resource.active_id, **detail)
+    resources.backend.set_active(resource, version, by)
+
+
+def deactivate(
+    resources: Resources[R],
+    resource: R,
+    by: Caller,
+    *,
+    options: gate.Options = gate.NO_OPTIONS,
+    **detail: Any,
+) -> None:
+    """Stop serving any version of a locked resource, if the checks of the gate allow it.
+
+    `detail` goes into the entry of the log.
+    """
+    if resource.active_id is not None:
+        gate.check_take_down(gate.TakeDownRequest(resource=resource, caller=by, options=options))
+        record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
+        resources.backend.set_active(resource, None, by)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,13 +10,13 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Length
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.config import Config, ConfigSchema, raise_for_issues
+from versioning.domain.config import Config, raise_for_issues
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, applied
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Favorite, Favorited, VersionedResource
+from versioning.models import VersionedResource
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.choice import Chooses, nothing
 from versioning.serving.overlays import Overlay, read_overlay
@@ -72,15 +72,6 @@ def _in_overlay(
     live = overlaid.version_id if overlaid is not None else counted and counted.active_id
     override = None if counted is None or live is None else select(counted, selector, by)
     return SelectedOverride(row=row, override=override, overlay=overlay)
-
-
-def is_as_code_says(resources: Resources[R], resource_id: str, by: Caller) -> bool:
-    """Return whether the caller may read the code-defined agent and nothing overrides it."""
-    agent = resources.ownership.readable_by(by).get(resource_id)
-    if agent is None:
-        return False
-    row = resources.backend.override(agent)
-    return row is None or row.gone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,15 +260,3 @@ def known_fields(resources: Resources[R], fields: Mapping[str, Any]) -> Config:
     known = {name: fields[name] for name in schema.names if fields.get(name) is not None}
     raise_for_issues(schema.edit, known)
     return known
-
-
-def schema_of(resources: Resources[R], resource_id: str) -> ConfigSchema:
-    """Return the schema of the snapshots of this resource."""
-    return resources.ownership.schema_of(resource_id)
-
-
-def favorites_about(
-    resources: Resources[R], resource_ids: Collection[str], *, by: Who = APPLICATION
-) -> Mapping[str, Favorited]:
-    """Return who has marked these resources as favorites, by resource id."""
-    return Favorite.objects.about(resources.kind, resource_ids, caller_of(by).user_id)

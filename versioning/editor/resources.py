@@ -9,13 +9,13 @@ Code owns nothing of a kind that it cannot define; every method then returns the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from versioning.domain.access import Caller
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Forbidden, Invalid, Message
 from versioning.domain.kinds import ResourceKind
@@ -24,7 +24,7 @@ from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Backend
-from versioning.models import Agent, VersionedResource, caller_for
+from versioning.models import Agent, Favorite, Favorited, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.reference_checks import warnings_for
 
@@ -155,3 +155,21 @@ class Resources(Generic[R]):
         if not self.model.version_model.reference_models:
             return ()
         return warnings_for(resource.pk, version.config, by, self.code)
+
+    def is_as_code_says(self, resource_id: str, by: Caller) -> bool:
+        """Return whether the caller may read the code-defined agent and nothing overrides it."""
+        agent = self.ownership.readable_by(by).get(resource_id)
+        if agent is None:
+            return False
+        row = self.backend.override(agent)
+        return row is None or row.gone
+
+    def schema_of(self, resource_id: str) -> ConfigSchema:
+        """Return the schema of the snapshots of this resource."""
+        return self.ownership.schema_of(resource_id)
+
+    def favorites_about(
+        self, resource_ids: Collection[str], *, by: Who = APPLICATION
+    ) -> Mapping[str, Favorited]:
+        """Return who has marked these resources as favorites, by resource id."""
+        return Favorite.objects.about(self.kind, resource_ids, caller_of(by).user_id)

@@ -1,4 +1,6 @@
-"""Saving: the verbs that add a version. None of them changes what is served unless asked to publish.
+"""Saving and publishing: the verbs that add a version, and those that move the active pointer.
+
+Saving changes nothing that is served unless asked to publish.
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` gives the reason, in up to 500
 characters. Keywords can also be options for the checks of the gate (`gate.options`). `expect` is the value of
@@ -18,24 +20,23 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import IdTaken
 from versioning.domain.selectors import DRAFT
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
 from versioning.editor import gate
-from versioning.editor.changes import (
+from versioning.editor.creating import create
+from versioning.editor.locking import (
     NOTHING,
     Fields,
+    activate,
     append,
-    append_copy,
-    append_draft,
     append_next,
+    changing,
+    deactivate,
     edit_record,
     merged_fields,
+    retry_on_conflict,
 )
-from versioning.editor.creating import create
-from versioning.editor.locking import changing, retry_on_conflict
-from versioning.editor.publishing import activate
-from versioning.editor.reading import is_as_code_says
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import VersionedResource
+from versioning.models import Version, VersionedResource
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -145,7 +146,7 @@ def edit_live(
         if own or (changes and draft is None):
             activate(resources, resource, version, by, options=options)
         if own and draft is not None:
-            append_draft(resources, resource, draft, own, after=version, by=by)
+            _append_draft(resources, resource, draft, own, after=version, by=by)
     warnings = resources.warnings(resource, version, by)
     return Resolved(resource=resource, version=version, warnings=warnings)
 
@@ -164,7 +165,7 @@ def restore(
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as resource:
         source = find_version(resource, version_id)
-        version = append_copy(resources, resource, source, message, by=by, restoredFrom=source.version_id)
+        version = _append_copy(resources, resource, source, message, by=by, restoredFrom=source.version_id)
         return Resolved(resource=resource, version=version, selector=DRAFT)
 
 
@@ -180,8 +181,49 @@ def snapshot(
     """Save a copy of the published version (or the latest, if none is published) as a new draft."""
     by = caller_of(by)
     with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
-        version = append_copy(resources, resource, resource.active or resource.latest, message, by=by)
+        version = _append_copy(resources, resource, resource.active or resource.latest, message, by=by)
         return Resolved(resource=resource, version=version, selector=DRAFT)
+
+
+@retry_on_conflict
+def publish(
+    resources: Resources[R],
+    resource_id: str,
+    version_id: str,
+    *,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
+    **options: Any,
+) -> Resolved[R]:
+    """Serve exactly this version from the next read on.
+
+    `options` are those that the checks of the gate understand (`gate.options`). Raises what the gate raises,
+    such as `Invalid` naming every unpublished prompt block that the version refers to.
+    """
+    by, given = caller_of(by), gate.only_options(options)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, include_deleted=True) as resource:
+        version = find_version(resource, version_id)
+        activate(resources, resource, version, by, options=given)
+    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+
+
+@retry_on_conflict
+def unpublish(
+    resources: Resources[R],
+    resource_id: str,
+    *,
+    by: Who = APPLICATION,
+    expect: Collection[str] | None = None,
+    **options: Any,
+) -> Resolved[R]:
+    """Stop serving any version; nothing is deleted.
+
+    `options` are those that the checks of the gate understand. Raises what these checks raise.
+    """
+    by, given = caller_of(by), gate.only_options(options)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
+        deactivate(resources, resource, by, options=given)
+        return Resolved(resource=resource, version=resource.latest)
 
 
 def _first_override(
@@ -194,7 +236,7 @@ def _first_override(
     **more: Any,
 ) -> Resolved[R] | None:
     """Create the override of an agent that has none; return None for everything else."""
-    if expect is None and is_as_code_says(resources, resource_id, by):
+    if expect is None and resources.is_as_code_says(resource_id, by):
         # Another request may create the override at this very moment; then this save is the second one.
         with suppress(IdTaken):
             return create(resources, fields, id=resource_id, by=by, **more)
@@ -215,3 +257,26 @@ def _live_and_draft(resources: Resources[R], resource: R) -> tuple[Config, Snaps
         # The base of an edit can hold more than a file with the same configuration.
         return resource.base.config, None
     return live, resource.latest
+
+
+def _append_draft(
+    resources: Resources[R], resource: R, draft: Snapshot, change: Fields, *, after: Snapshot, by: Caller
+) -> None:
+    """Add a draft that reapplies a change on top of an existing draft, after a version was published past it.
+
+    A draft that is invalid by today's rules prevents neither the publication nor its own copy.
+    """
+    schema = resources.kind.schema
+    config = schema.merged(draft.config, change)
+    if schema.changed(after.config, config):
+        message = f"Version {draft.number} with the change of version {after.number}"
+        append_next(resources, resource, config, message, by=by)
+
+
+def _append_copy(
+    resources: Resources[R], resource: R, source: Snapshot, message: str | None, *, by: Caller, **detail: Any
+) -> Version:
+    """Add a version with the whole configuration of another one."""
+    changed = resources.kind.schema.changed(resource.latest.config, source.config)
+    message = message_or(RESTORED.format(version=reference_to(source)), message)
+    return append(resources, resource, source.config, changed, message=message, by=by, **detail)

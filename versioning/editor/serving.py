@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from versioning.serving.assembly import all_assembled, assembled, require_instru
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.choice import Chooses
 from versioning.serving.consistent import consistently
+from versioning.serving.followed_log import Dependency
 from versioning.serving.parts import AgentParts, parts_for_clients, parts_of
 from versioning.serving.resolution import select
 
@@ -247,3 +248,19 @@ def _code_candidate(
         override=found.override,
         overlay=found.overlay,
     )
+
+
+def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | None:
+    """Return a fingerprint: a cached answer with this dependency is valid until it changes.
+
+    It is `()` if the log records every change, and None if no fingerprint can be computed.
+    """
+    kind, agent_id = dependency
+    if kind != AGENT.slug:
+        return ()
+    if agent_id is not None:
+        return agents.backend.fingerprint(agent_id)
+    found = tuple(agents.backend.fingerprint(one) for one in agents.code.agents)
+    if None in found:
+        return None
+    return found if any(found) else ()

@@ -77,7 +77,7 @@ class AnswerCache:
     """Answers by key, for all threads of a process, bounded by the bytes that they take.
 
     A key holds what an answer can depend on besides stored data, such as the caller's rights. `fingerprint`
-    covers changes that the log does not record: `versioning.editor.dependencies`.
+    covers changes that the log does not record: `versioning.editor.serving`.
     """
 
     def __init__(
