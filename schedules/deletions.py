@@ -18,7 +18,7 @@ from versioning.domain.uuids import uuid_of
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import VersionedResource, events
 from versioning.models.followers import Follower
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 GONE: Final = "gone"
 """The code of a schedule whose resource, version or release was deleted."""

@@ -24,7 +24,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
 from versioning.models import Membership, VersionedResource, caller_for
 from versioning.models.workspaces import caller_with
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 _BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
 """The caller of schedules made by the application itself."""

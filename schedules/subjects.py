@@ -18,7 +18,7 @@ from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import changing
 from versioning.models import VersionedResource, events
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 

@@ -26,8 +26,7 @@ from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
 from versioning.api.request_log import RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
 from versioning.domain import measuring
-from versioning.serving.followed_keys import TimedKey
-from versioning.serving.followed_log import Moment, log
+from versioning.serving.followed_log import Moment, TimedKey, log
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from versioning.editor import gate
 from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 END_ROLLOUT: Final = "end_rollout"
 

@@ -17,7 +17,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.models import Workspace, events
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 
 @dataclass(frozen=True, kw_only=True)

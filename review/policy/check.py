@@ -29,7 +29,7 @@ from versioning.domain.events import Target
 from versioning.domain.texts import checked_text
 from versioning.editor import gate
 from versioning.models import events
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 _OPTION: Final = "bypass_review"
 

@@ -18,7 +18,7 @@ from versioning.domain.texts import checked_text
 from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 

@@ -15,7 +15,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import changing
 from versioning.models import VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 

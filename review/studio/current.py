@@ -7,7 +7,7 @@ from review.reviews.records import ReviewRecord
 from review.reviews.verbs import Reviews
 from versioning.conf import get_editor
 from versioning.models import VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:

@@ -31,7 +31,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 SEEN: Final = "seen"

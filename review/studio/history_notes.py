@@ -19,7 +19,7 @@ from versioning.domain.access import Caller
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 
 def notes(

@@ -22,7 +22,7 @@ from studio.kinds import StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.models import VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 
 def list_notes(

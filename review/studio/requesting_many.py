@@ -24,7 +24,7 @@ from versioning.domain.resolved_agent import Notice
 from versioning.editor.bulk import Choice, Outcome, change_chosen
 from versioning.editor.collection import Collection
 from versioning.editor.locking import current_state
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 
 class AskForManyPage(BulkPage):

@@ -17,7 +17,7 @@ from schedules.forecast import Outcome, in_order, outcomes_of
 from schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
 from versioning.models import VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 MAX_SHOWN: Final = 20
 

@@ -18,7 +18,7 @@ from tests.support.override_files import define
 from tests.support.people import give_role, person
 from tests.support.window import KINDS
 from versioning.conf import get_editor
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 
 def resource_of(kind: Kind, resource_id: str = "writer") -> Any:

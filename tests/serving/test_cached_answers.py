@@ -39,8 +39,7 @@ from versioning.models import (
     events,
 )
 from versioning.runtime.agent import SelectedAgent
-from versioning.serving.followed_keys import keys
-from versioning.serving.followed_log import HOLD_SECONDS, log
+from versioning.serving.followed_log import HOLD_SECONDS, keys, log
 
 MEMBERS = ("alice", "vera")
 WATCHERS = (*MEMBERS, "charlie")

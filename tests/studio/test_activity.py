@@ -20,7 +20,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.models import Agent, ApiKey, Membership, events
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 pytestmark = pytest.mark.usefixtures("cast")
 

@@ -18,7 +18,7 @@ from tests.support.window import KINDS, Window
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import Agent, Workspace, events
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 pytestmark = pytest.mark.database
 

@@ -14,8 +14,8 @@ from versioning.domain.kinds import ResourceKind
 from versioning.editor import gate
 from versioning.models import Agent, Event, PromptBlock, VersionedResource, events
 from versioning.serving.choice import Choice
-from versioning.serving.event_visibility import target_of
 from versioning.serving.followed_log import FollowedValue
+from versioning.serving.grants import target_of
 
 CHANGED: Final = "toy.changed"
 USERS: Final = [f"user{number}" for number in range(60)]

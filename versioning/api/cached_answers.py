@@ -29,8 +29,7 @@ from versioning.conf import get_editor
 from versioning.domain import measuring
 from versioning.domain.access import Caller
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
-from versioning.serving.followed_keys import TimedKey, keys, rights_digest
-from versioning.serving.followed_log import Dependency, Moment, log
+from versioning.serving.followed_log import Dependency, Moment, TimedKey, keys, log, rights_digest
 
 Headers = tuple[tuple[bytes, bytes], ...]
 

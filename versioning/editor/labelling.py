@@ -19,7 +19,7 @@ from versioning.editor.locking import changing, record, retry_on_conflict
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 R = TypeVar("R", bound=VersionedResource)

@@ -12,7 +12,7 @@ from django.db.models import Q
 from versioning.editor.event_log import EventLog
 from versioning.editor.resources import Who
 from versioning.models import Event, VersionedResource
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 MAX_CHANGES: Final = 500
 """How many changes of the live version are read, newest first; anything before those counts as unknown."""

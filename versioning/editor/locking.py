@@ -28,7 +28,7 @@ from versioning.editor.pins import pinned_versions
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.serving.dependents import agents_that_show
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.serving.reference_checks import NO_BLOCKS
 from versioning.sources.files import OverrideChanged
 

@@ -108,11 +108,6 @@ class Agent(VersionedResource):
             models.CheckConstraint(name="agent_id_not_empty", condition=~Q(id="")),
         ]
 
-    def visibility_by(self, code: Registry) -> str:
-        """Return who may read it outside the workspace; for an override, code decides, not the row."""
-        agent = code.overridden_by(self.pk, self.workspace_id)
-        return agent.visibility if agent is not None else self.visibility
-
 
 class AgentLabel(VersionLabel):
     """A label on a version of an agent."""

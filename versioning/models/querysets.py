@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import Any, Self, TypeVar
 
-from django.db import connections, models
+from django.db import models
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, StrIndex
@@ -89,25 +88,9 @@ class VersionedQuerySet(models.QuerySet[R], ABC):
     def locked(self, *, for_deletion: bool = False) -> Self:
         """Lock the rows until the transaction ends, so that saves get consecutive numbers.
 
-        `keep_existing` delays deletions only, not this lock.
+        A lock that keeps rows from being deleted (`versioning.serving.grants`) does not delay this one.
         """
         return self.select_for_update(of=("self",), no_key=not for_deletion)
-
-    def keep_existing(self, ids: Iterable[str]) -> None:
-        """Prevent the rows with these ids from being deleted until the transaction ends; they may change.
-
-        Django does not offer PostgreSQL's `FOR KEY SHARE`, the lock that foreign keys take. It blocks
-        deletions only, so that two agents that refer to each other can be published at the same time.
-        SQLite has one writer at a time, so nothing needs to be locked.
-        """
-        database = connections[self.db]
-        wanted = sorted(ids)
-        if wanted and database.vendor == "postgresql":
-            table = database.ops.quote_name(self.model._meta.db_table)
-            with database.cursor() as cursor:
-                # Only the name of the table is inserted.
-                rows = f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
-                cursor.execute(rows, [wanted])
 
 
 class PrivateQuerySet(VersionedQuerySet[R]):

@@ -202,9 +202,11 @@ class VersionedResource(models.Model):
     def visibility_by(self, code: Registry) -> str | None:
         """Return who may read it outside the workspace; None for a kind without visibility.
 
-        Code-defined agents carry their own flag: `code` is the current registry.
+        For an override, code decides, not the row: `code` is the current registry.
         """
-        return None
+        agent = code.overridden_by(self.pk, self.workspace_id) if self.kind.in_code else None
+        visibility: str | None = getattr(self, "visibility", None)
+        return visibility if agent is None else agent.visibility
 
     def state_of(self, version: Snapshot) -> State:
         """Return the current state of one of the versions, according to the two pointers."""

@@ -1,4 +1,4 @@
-"""Which events a caller sees, as a query condition; and who could read the resource of an event."""
+"""Which events a caller sees, as a query condition."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.events import Audience, Reach, Target, personal_types
+from versioning.domain.events import Audience, Reach, personal_types
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
-from versioning.models import Event, VersionedResource, Visibility
+from versioning.models import Event
 from versioning.models.querysets import covered_by, within
 from versioning.models.versioned import model_of
 
@@ -92,23 +92,3 @@ def _is_of_this_life(code: Registry) -> Q:
         others = rows.exclude(uuid=OuterRef("resource_uuid"))
         still |= Q(resource_kind=kind.slug) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
     return still
-
-
-def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
-    """Return the log's reference to a resource; call it before the change.
-
-    `released` means that the change affects a released label, which was readable until now. An override has
-    the identity of the code-defined agent, which outlives the override.
-    """
-    in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
-    is_live = in_code or resource.active_id is not None or released
-    reach = Reach.MEMBERS if is_live else Reach.EDITORS
-    if is_live and resource.visibility_by(code) == Visibility.PUBLIC:
-        reach = Reach.EVERYBODY
-    return Target(
-        kind=resource.kind.slug,
-        id=resource.pk,
-        identity=IN_CODE if in_code else resource.uuid,
-        workspace_id=resource.workspace_id,
-        reach=reach,
-    )

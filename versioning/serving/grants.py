@@ -20,16 +20,19 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
+from versioning.domain.events import Reach, Target
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.snapshots import Snapshot
-from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource
+from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource, Visibility
 from versioning.models.compiled_queries import ValuesByKeys
+from versioning.models.statements import table_of
 
 
 class Named(NamedTuple):
@@ -44,6 +47,26 @@ Targets = Mapping[type[Reference], Mapping[str, Named]]
 """The stored resources that a configuration names, by id, for each kind of reference that it holds."""
 Grants = Mapping[type[Reference], Sequence[tuple[UUID | None, str]]]
 """Changes to a version's grants: identities, or None to remove a grant, each with its id."""
+
+
+def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
+    """Return the log's reference to a resource; call it before the change.
+
+    `released` means that the change affects a released label, which was readable until now. An override has
+    the identity of the code-defined agent, which outlives the override.
+    """
+    in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
+    is_live = in_code or resource.active_id is not None or released
+    reach = Reach.MEMBERS if is_live else Reach.EDITORS
+    if is_live and resource.visibility_by(code) == Visibility.PUBLIC:
+        reach = Reach.EVERYBODY
+    return Target(
+        kind=resource.kind.slug,
+        id=resource.pk,
+        identity=IN_CODE if in_code else resource.uuid,
+        workspace_id=resource.workspace_id,
+        reach=reach,
+    )
 
 
 def ids_named(references: type[Reference], config: Config) -> set[str]:
@@ -121,7 +144,22 @@ def keep_targets(model: type[VersionedResource], config: Config) -> None:
     prevent deadlocks.
     """
     for references in model.version_model.reference_models:
-        references.target.objects.all().keep_existing(ids_named(references, config))
+        _keep_existing(references.target, ids_named(references, config))
+
+
+def _keep_existing(model: type[VersionedResource], ids: Iterable[str]) -> None:
+    """Prevent the rows with these ids from being deleted until the transaction ends; they may change.
+
+    Django does not offer PostgreSQL's `FOR KEY SHARE`, the lock that foreign keys take. It blocks
+    deletions only, so that two agents that refer to each other can be published at the same time.
+    SQLite has one writer at a time, so nothing needs to be locked.
+    """
+    wanted = sorted(ids)
+    if wanted and connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            # Only the name of the table is inserted.
+            rows = f"SELECT id FROM {table_of(model)} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
+            cursor.execute(rows, [wanted])
 
 
 def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, *, replaces: bool) -> Grants:

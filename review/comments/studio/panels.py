@@ -18,7 +18,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 
 PAGES: Final = frozenset({"version", "compare", "edit", "review"})
 EDIT: Final = "edit"

@@ -21,7 +21,7 @@ from versioning.editor.backends.override_records import OverrideRecords
 from versioning.editor.backends.rows import Rows, one_of, with_authors
 from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.event_visibility import target_of
+from versioning.serving.grants import target_of
 from versioning.sources.overrides import OverrideSource, digest_of
 
 COPY_MESSAGE: Final = "Kept from the override file"
