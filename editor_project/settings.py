@@ -84,11 +84,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "company.sign_in.sessions.keep_open",
-    "studio.preferences.language.studio_language",
-    "studio.marks.names_on_pages",
+    "studio.middleware.studio_pages",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "studio.csp.content_security_policy",
 ]
 
 ROOT_URLCONF = "editor_project.urls"

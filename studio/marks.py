@@ -1,7 +1,7 @@
 """Marks in a page, in place of which names are written when the page is complete.
 
 Templates, sentences about events, messages of the domain and applications' panels know people by their user
-names, and resources by their ids. They write a mark for each; `names_on_pages` looks all of them up at once.
+names, and resources by their ids. They write a mark for each; `with_names` looks all of them up at once.
 So no page has to say beforehand whom and what it names, and what has the same name can be told apart.
 """
 
@@ -17,8 +17,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-
-from studio.csp import is_studio
 
 
 class Shown(NamedTuple):
@@ -72,26 +70,20 @@ class _Page:
 _page: ContextVar[_Page | None] = ContextVar("page", default=None)
 
 
-def names_on_pages(
-    get_response: Callable[[HttpRequest], HttpResponseBase],
-) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware that writes the names of people and resources into the pages of the studio."""
-
-    def middleware(request: HttpRequest) -> HttpResponseBase:
-        if not is_studio(request):
-            return get_response(request)
-        page = _Page()
-        active = _page.set(page)
-        try:
-            response = get_response(request)
-        finally:
-            _page.reset(active)
-        if isinstance(response, HttpResponse) and page.token.encode() in response.content:
-            content = response.content.decode(response.charset)
-            response.content = page.completed(content, request, _as_html).encode(response.charset)
-        return response
-
-    return middleware
+def with_names(
+    get_response: Callable[[HttpRequest], HttpResponseBase], request: HttpRequest
+) -> HttpResponseBase:
+    """Return the response to a request, with the names of people and resources in place of its marks."""
+    page = _Page()
+    active = _page.set(page)
+    try:
+        response = get_response(request)
+    finally:
+        _page.reset(active)
+    if isinstance(response, HttpResponse) and page.token.encode() in response.content:
+        content = response.content.decode(response.charset)
+        response.content = page.completed(content, request, _as_html).encode(response.charset)
+    return response
 
 
 def marked(mention: Mention) -> SafeString:

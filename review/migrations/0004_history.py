@@ -83,7 +83,7 @@ def versions_like(apps, kind, resource_id, digest):
 
 
 def written(identities):
-    """Return identities as `review.named` writes them."""
+    """Return identities as `review.policy.recording` writes them."""
     return " ".join(sorted(one.hex for one in identities))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Final
 
 from django.conf import settings
 from django.db import models
 
 from review.about import AboutResource, AboutResourceQuerySet
-from review.named import together
 from versioning.domain.events import Target
 from versioning.models import Workspace
 
@@ -55,7 +55,7 @@ class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
         numbered.delete()
         about = {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
         rows = [
-            self.model(**about, digest=digest, named=together(named)) for digest, named in moments.items()
+            self.model(**about, digest=digest, named=_together(named)) for digest, named in moments.items()
         ]
         of_one = ["identity", "resource_id", "kind", "digest", "number"]
         self.bulk_create(rows, update_conflicts=True, unique_fields=of_one, update_fields=["named"])
@@ -73,7 +73,7 @@ class PublishedConfiguration(AboutResource):
     number = models.PositiveIntegerField(default=0, db_default=0)
     """The number of the version; 0 if the editor has not numbered it, as for a commit."""
     named = models.TextField(default="", db_default="")
-    """The resources that it named when it was last published; see `review.named`."""
+    """The resources that it named when it was last published; see `review.policy.recording`."""
 
     objects = PublishedQuerySet.as_manager()
 
@@ -106,3 +106,11 @@ class DeletedVersion(AboutResource):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_id}, version {self.number}"
+
+
+def _together(moments: Iterable[str]) -> str:
+    """Return as one text what a configuration named at several moments.
+
+    This admits no replacement with the same id: a replaced resource is never named again.
+    """
+    return " ".join(sorted({one for named in moments for one in named.split()}))

@@ -141,7 +141,7 @@ class Verdict(AboutResource):
     version_number = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     named = models.TextField(default="", db_default="")
-    """The resources that the configuration named at this moment; see `review.named`."""
+    """The resources that the configuration named at this moment; see `review.policy.recording`."""
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field
@@ -16,20 +17,71 @@ from pydantic import Field
 from review.models import Bypass, Review, ReviewPolicy
 from review.policy import recording
 from review.policy.administration import policy_of
-from review.policy.errors import ReviewRequired
 from review.policy.judged_versions import JudgedVersion, judged_version
 from review.policy.outcomes import outcome_of, outcomes_of
-from review.policy.requirement import Requirement, requirement_of, requires_review
+from review.policy.recording import Requirement, requirement_of, requires_review
+from review.policy.rules import Outcome
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Invalid, VersioningError
+from versioning.domain.errors import Forbidden, Invalid, Message, Usernames, VersioningError
 from versioning.domain.events import Target
 from versioning.domain.texts import checked_text
 from versioning.editor import gate
 from versioning.models import events
 from versioning.serving.grants import target_of
+
+
+class ReviewRequired(Forbidden):
+    """A version may not go live: approvals are missing, or changes to it are requested."""
+
+    code = "review_required"
+
+    def __init__(self, outcome: Outcome, review_id: UUID | None, version_id: str) -> None:
+        super().__init__(_message(outcome))
+        self.outcome = outcome
+        self.review_id = review_id
+        """The open review of the resource, if any."""
+        self.version_id = version_id
+
+    @property
+    def summary(self) -> str:
+        """The missing approvals, in a sentence or two."""
+        return summary_of(self.outcome.missing, self.outcome.changes_requested_by)
+
+    def details(self) -> dict[str, Any]:
+        """Return what is missing, and the review in which to give it."""
+        return {
+            "review": {
+                "id": None if self.review_id is None else str(self.review_id),
+                "missing": self.outcome.missing,
+                "changesRequestedBy": list(self.outcome.changes_requested_by),
+            }
+        }
+
+
+def summary_of(missing: int, changes_requested_by: Sequence[str]) -> str:
+    """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
+    needs, people = "", ""
+    if missing == 1:
+        needs = Message("Needs one more approval.")
+    elif missing:
+        needs = Message("Needs {count} more approvals.", count=missing)
+    if len(changes_requested_by) == 1:
+        people = Message("{person} asked for changes.", person=Usernames(changes_requested_by))
+    elif changes_requested_by:
+        people = Message("{people} asked for changes.", people=Usernames(changes_requested_by))
+    return Message("{needs} {people}", needs=needs, people=people) if needs and people else needs or people
+
+
+def _message(outcome: Outcome) -> str:
+    if outcome.changes_requested_by:
+        return Message("Changes are requested by {names}.", names=Usernames(outcome.changes_requested_by))
+    if outcome.missing == 1:
+        return Message("One more approval is needed before this version goes live.")
+    return Message("{count} more approvals are needed before this version goes live.", count=outcome.missing)
+
 
 _OPTION: Final = "bypass_review"
 

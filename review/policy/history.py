@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from review.models import DeletedVersion, PublishedConfiguration
-from review.named import are_the_same
 from review.policy.judged_versions import JudgedVersion, Key, about
+from review.policy.recording import are_the_same
 from review.policy.rules import under_review
 from versioning.models.versioned import MODELS
 from versioning.serving.grants import Named

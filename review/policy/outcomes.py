@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from review.models import ReviewPolicy, Verdict
-from review.named import are_the_same
 from review.policy import history
 from review.policy.judged_versions import JudgedVersion, Key, about, named_now
+from review.policy.recording import are_the_same
 from review.policy.rules import GivenVerdict, Outcome, outcome
 from versioning.domain.access import LEAST_ROLE, Right, Role
 from versioning.models import Membership

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from review.models import Review, Verdict, VerdictValue
-from review.named import are_the_same, written
 from review.policy.judged_versions import judged_version, named_by
 from review.policy.outcomes import outcome_of
+from review.policy.recording import are_the_same, written
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.requesting import columns_of
 from review.reviews.subjects import (

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from review.policy.errors import ReviewRequired
+from review.policy.check import ReviewRequired
 from review.studio import after_save, for_you, history_notes, links, lists, panels, waiting
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from review.policy.errors import ReviewRequired
+from review.policy.check import ReviewRequired
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.domain.errors import VersioningError

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from review.models import Bypass, VerdictValue
-from review.policy.errors import summary_of
+from review.policy.check import summary_of
 from review.reviews.records import ReviewState
 from studio.translation import translated
 

@@ -1,14 +1,11 @@
 """The language of the studio: the person's choice, or else the best match for their browser.
 
-The time zone of the pages is activated together with it.
-
 Only the studio is translated. The answers of the API are always in English.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,14 +14,11 @@ from django.apps import AppConfig, apps
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone, translation
-from django.utils.cache import patch_vary_headers
+from django.utils import translation
 from django.utils.translation import get_language, to_locale
 from django.views.i18n import JavaScriptCatalog
 
-from studio.csp import is_studio
 from studio.preferences.stored import preferences_of
-from studio.preferences.time_zone import zone_of_pages
 
 _ENGLISH: Final = "en"
 
@@ -53,23 +47,6 @@ def language_of(request: HttpRequest) -> str:
 def _nearest(code: str) -> str:
     """Return the nearest studio language: `de` for `de-at`, and English if there is none."""
     return next((one for one in (code, code.partition("-")[0]) if one in LANGUAGES), _ENGLISH)
-
-
-def studio_language(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware that activates the person's language and time zone, for pages of the studio only."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        if not is_studio(request):
-            return get_response(request)
-        with translation.override(language_of(request)), timezone.override(zone_of_pages(request)):
-            response = get_response(request)
-            response.headers.setdefault("Content-Language", get_language() or settings.LANGUAGE_CODE)
-        patch_vary_headers(response, ("Accept-Language",))
-        return response
-
-    return middleware
 
 
 class ScriptCatalog(JavaScriptCatalog):

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from review.models import Review, Verdict
-from review.named import written
 from review.policy.judged_versions import named_by
+from review.policy.recording import written
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.doors import verbs
 from tests.support.people import give_role, person
