@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any, ClassVar, Final, cast
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
@@ -42,7 +44,7 @@ from versioning.api.schemas.base import (
 )
 from versioning.api.similar_answers import Make, Template
 from versioning.domain.access import Action, Caller
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.registering import require_callable
 from versioning.serving.followed_log import Dependency
 
@@ -110,7 +112,7 @@ class EditorViewSet(ViewSet):
             for check in _confirmations:
                 check(request._request)  # noqa: SLF001  what Django's sessions know
         raw = request.META.get("QUERY_STRING", "")
-        parameters.check(request.query_params, self.query_parameters(self.action), raw=raw)
+        check_query(request.query_params, self.query_parameters(self.action), raw=raw)
         idempotency.begin(request, self.caller)
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -248,3 +250,39 @@ def expected_etags(request: Request) -> frozenset[str] | None:
 def _given_etags(header: str) -> list[str]:
     # Weak tags count as strong: a proxy that compresses an answer weakens its tag.
     return [etag.removeprefix("W/") for etag in parse_etags(header)]
+
+
+def check_query(given: QueryDict, declared: Parameters, *, raw: str = "") -> None:
+    """Raise `Invalid` for parameters that are unknown, repeated, empty, or have a wrong value.
+
+    Neither Django REST framework nor django-filter refuses unknown ones. `raw` is the query as it was sent,
+    because Django silently replaces invalid UTF-8 in it.
+    """
+    known = {parameter.name: parameter for parameter in declared}
+    issues = [
+        Issue(unquote_plus(pair.partition("=")[0]), "is not UTF-8")
+        for pair in raw.split("&")
+        if not canonical.is_utf8(unquote_to_bytes(pair))
+    ]
+    for name, values in given.lists():
+        if name not in known:
+            issues.append(Issue(name, "is not a parameter of this address"))
+        elif len(values) > 1:
+            issues.append(Issue(name, "is given more than once"))
+        elif error := _error(known[name], str(values[0])):
+            issues.append(Issue(name, error))
+    missing = [name for name, parameter in known.items() if parameter.required and name not in given]
+    issues += [Issue(name, "is required") for name in missing]
+    if issues:
+        raise Invalid(issues)
+
+
+def _error(parameter: OpenApiParameter, value: str) -> str | None:
+    if parameter.enum and value not in parameter.enum:
+        return "must be one of " + ", ".join(repr(allowed) for allowed in parameter.enum)
+    schema = cast("Mapping[str, Any]", parameter.type)
+    if not value and schema.get("minLength", 1):
+        return "must not be empty"
+    if len(value) > schema.get("maxLength", math.inf):
+        return f"must not be longer than {schema['maxLength']} characters"
+    return "holds a NUL character" if "\x00" in value else None

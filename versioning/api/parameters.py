@@ -1,22 +1,17 @@
-"""Query parameters: each is declared, documented and validated; unknown ones are refused.
-
-Neither Django REST framework nor django-filter refuses unknown parameters.
-"""
+"""Query parameters, as they are declared and documented; `versioning.api.base` checks them."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, cast
-from urllib.parse import unquote_plus, unquote_to_bytes
+from typing import Any, Literal
 
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical
 
-from versioning.domain.errors import Invalid, Issue
+from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
 from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
@@ -108,41 +103,6 @@ def paging(
         query("orderBy[field]", "What to order by.", enum=list(fields)),
         query("orderBy[direction]", f"`{direction}` when absent.", enum=["ASC", "DESC"]),
     )
-
-
-def check(given: QueryDict, declared: Iterable[OpenApiParameter], *, raw: str = "") -> None:
-    """Raise `Invalid` for parameters that are unknown, repeated, empty, or have a wrong value.
-
-    `raw` is the query as it was sent, because Django silently replaces invalid UTF-8 in it.
-    """
-    known = {parameter.name: parameter for parameter in declared}
-    issues = [
-        Issue(unquote_plus(pair.partition("=")[0]), "is not UTF-8")
-        for pair in raw.split("&")
-        if not canonical.is_utf8(unquote_to_bytes(pair))
-    ]
-    for name, values in given.lists():
-        if name not in known:
-            issues.append(Issue(name, "is not a parameter of this address"))
-        elif len(values) > 1:
-            issues.append(Issue(name, "is given more than once"))
-        elif error := _error(known[name], str(values[0])):
-            issues.append(Issue(name, error))
-    missing = [name for name, parameter in known.items() if parameter.required and name not in given]
-    issues += [Issue(name, "is required") for name in missing]
-    if issues:
-        raise Invalid(issues)
-
-
-def _error(parameter: OpenApiParameter, value: str) -> str | None:
-    if parameter.enum and value not in parameter.enum:
-        return "must be one of " + ", ".join(repr(allowed) for allowed in parameter.enum)
-    schema = cast("Mapping[str, Any]", parameter.type)
-    if not value and schema.get("minLength", 1):
-        return "must not be empty"
-    if len(value) > schema.get("maxLength", math.inf):
-        return f"must not be longer than {schema['maxLength']} characters"
-    return "holds a NUL character" if "\x00" in value else None
 
 
 def selector(given: QueryDict) -> Selector:

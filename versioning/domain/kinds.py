@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from versioning.domain.config import ConfigSchema
@@ -73,7 +74,7 @@ class ResourceKind:
         """The member of an answer that lists several: `promptBlocks`."""
         return self.list_member or f"{self.slug}s"
 
-    @property
+    @cached_property
     def in_code(self) -> bool:
         """Whether code can define resources of this kind, which stored ones then override."""
         return self.override_schema is not None

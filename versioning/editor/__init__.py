@@ -25,12 +25,11 @@ from editor_client.shared.evaluation import Evaluation
 
 from versioning import capabilities
 from versioning.domain.access import APPLICATION
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, Registry
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.registry import Registry
 from versioning.editor import (
     blocks,
     creating,

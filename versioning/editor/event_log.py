@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, NamedTuple
 from django.db.models import Q, QuerySet
 
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import Registry
 from versioning.domain.errors import CursorAhead, CursorExpired, Invalid
-from versioning.domain.registry import Registry
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Event, events
 from versioning.models.events import Extent

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from versioning.domain.access import Caller, Role, Via
+from versioning.domain.agents import Registry
 from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
-from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.collection import agents_of

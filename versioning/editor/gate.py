@@ -18,9 +18,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, VersioningError
 from versioning.domain.registering import require_callable, require_instance
-from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of

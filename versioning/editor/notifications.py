@@ -17,10 +17,10 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import Registry
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registering import require_callable, require_instance
-from versioning.domain.registry import Registry
 from versioning.models import Event, Favorite, LogPosition
 from versioning.models.compiled_queries import QueriesForCallers
 from versioning.models.statements import prepared_cursor

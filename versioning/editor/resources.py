@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.agents import Registry
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Forbidden, Invalid, Message
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent, merged_config, refused
-from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Backend

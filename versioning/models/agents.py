@@ -10,7 +10,7 @@ from editor_client.shared.configurations import referenced_agents
 
 from versioning.domain import agents
 from versioning.domain.access import Caller
-from versioning.domain.registry import Registry
+from versioning.domain.agents import Registry
 from versioning.models.constraints import OwnVersion
 from versioning.models.labels import VersionLabel
 from versioning.models.querysets import VersionedQuerySet

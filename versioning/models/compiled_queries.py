@@ -13,8 +13,8 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connections, models
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Registry
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.registry import Registry
 from versioning.models.statements import prepared_cursor
 
 M = TypeVar("M", bound=models.Model)

@@ -12,8 +12,8 @@ from django.db.models.functions import Coalesce, StrIndex
 from django.db.models.lookups import Exact
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.registry import Registry
 
 R = TypeVar("R", bound=models.Model)
 

@@ -24,13 +24,11 @@ from editor_client.shared.configurations import searchable_text
 from editor_client.shared.tags import tags_of
 
 from versioning.domain import kinds
+from versioning.domain.agents import Registry
 from versioning.domain.config import Config, excerpt_of
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.registry import Registry
-from versioning.domain.selectors import State
-from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.statements import insert_new, update
-from versioning.models.versions import Version
+from versioning.models.versions import TwoPointers, Version
 from versioning.models.workspaces import Workspace
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ _FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
 """The fields that never change."""
 
 
-class VersionedResource(models.Model):
+class VersionedResource(TwoPointers):
     """A stored resource: its pointers, its owner, and its unversioned data."""
 
     id = models.CharField(primary_key=True, max_length=200)
@@ -82,18 +80,11 @@ class VersionedResource(models.Model):
 
     seen_at: datetime.datetime
     """When it was last changed, as far as the caller may see; set where resources are listed."""
-    pointers: VersionPointers | None = None
-    """Where the pointers refer to if a file decides; None if the row itself does."""
-
     kind: ClassVar[ResourceKind]
     referred_by: ClassVar[Any] = None
     """The model of references from versions to this kind; None if nothing refers to it."""
 
     if TYPE_CHECKING:
-        active_version: Any
-        active_version_id: UUID | None
-        latest_version: Any
-        latest_version_id: UUID
         versions: RelatedManager[Version]
         # Each kind declares its own model, so its fields are unknown here.
         labels: RelatedManager[Any]
@@ -134,70 +125,9 @@ class VersionedResource(models.Model):
         return _related(cls, "documents")
 
     @property
-    def active(self) -> Snapshot | None:
-        """The published version, if there is one."""
-        active: Snapshot | None = self.pointers.active if self.pointers else self.active_version
-        return active
-
-    @property
-    def latest(self) -> Snapshot:
-        """The newest version."""
-        latest: Snapshot = self.pointers.latest if self.pointers else self.latest_version
-        return latest
-
-    @property
-    def base(self) -> Snapshot:
-        """The version that the next edit starts from."""
-        return self.pointers.base if self.pointers else self.latest
-
-    @property
-    def active_id(self) -> str | None:
-        """The id of the published version in its external form."""
-        if self.pointers is not None:
-            return self.pointers.active.version_id if self.pointers.active else None
-        return str(self.active_version_id) if self.active_version_id else None
-
-    @property
-    def latest_id(self) -> str:
-        """The id of the latest version in its external form."""
-        return self.pointers.latest.version_id if self.pointers else str(self.latest_version_id)
-
-    @property
-    def published_since(self) -> datetime.datetime | None:
-        """When the editor published the live version; None if it was published otherwise, or none is live."""
-        by_editor = self.active_version_id is not None and str(self.active_version_id) == self.active_id
-        return self.published_at if by_editor else None
-
-    @property
     def is_stored(self) -> bool:
         """Whether it has a row: an override can exist only as a file."""
         return not self._state.adding
-
-    @property
-    def gone(self) -> bool:
-        """Whether only its history is left."""
-        return self.pointers is not None and self.pointers.gone
-
-    @property
-    def has_draft(self) -> bool:
-        """Whether a version newer than the published one was saved, or none is published."""
-        return self.latest_id != self.active_id
-
-    @property
-    def is_taken_down(self) -> bool:
-        """Whether the newest version was live until it was unpublished or replaced by an older one."""
-        return self.has_draft and self.latest_id == str(self.unpublished_version_id)
-
-    @property
-    def repeats_live(self) -> bool:
-        """Whether the newest version equals another one, which is live."""
-        active = self.active
-        return active is not None and self.has_draft and active.digest == self.latest.digest
-
-    @property
-    def waits(self) -> bool:
-        """Whether publishing the newest version is pending: it would change what is live."""
-        return self.has_draft and not self.is_taken_down and not self.repeats_live
 
     def visibility_by(self, code: Registry) -> str | None:
         """Return who may read it outside the workspace; None for a kind without visibility.
@@ -207,12 +137,6 @@ class VersionedResource(models.Model):
         agent = code.overridden_by(self.pk, self.workspace_id) if self.kind.in_code else None
         visibility: str | None = getattr(self, "visibility", None)
         return visibility if agent is None else agent.visibility
-
-    def state_of(self, version: Snapshot) -> State:
-        """Return the current state of one of the versions, according to the two pointers."""
-        if version.version_id == self.active_id:
-            return State.PUBLISHED
-        return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
 
     @property
     def etag(self) -> str:

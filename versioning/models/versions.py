@@ -1,7 +1,8 @@
-"""A version: one saved configuration, written once and never changed; and its references, as rows."""
+"""A version, which is written once and never changed; its references, as rows; the pointers to versions."""
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -13,6 +14,8 @@ from django.db import connection, models
 from django.utils import timezone
 
 from versioning.domain.config import Config
+from versioning.domain.selectors import State
+from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.statements import insert, prepared_cursor, table_of
 
 
@@ -126,3 +129,88 @@ class Version(models.Model):
     def author_name(self) -> str | None:
         """Who saved it; None for the application itself."""
         return self.author.get_username() if self.author is not None else None
+
+
+class TwoPointers(models.Model):
+    """What the two pointers of a resource into its versions say, whether they are columns or in a file."""
+
+    pointers: VersionPointers | None = None
+    """Where the pointers refer to if a file decides; None if the row itself does."""
+
+    if TYPE_CHECKING:
+        active_version: Any
+        active_version_id: UUID | None
+        latest_version: Any
+        latest_version_id: UUID
+        published_at: Any
+        unpublished_version_id: Any
+
+    class Meta:
+        abstract = True
+
+    @property
+    def active(self) -> Snapshot | None:
+        """The published version, if there is one."""
+        active: Snapshot | None = self.pointers.active if self.pointers else self.active_version
+        return active
+
+    @property
+    def latest(self) -> Snapshot:
+        """The newest version."""
+        latest: Snapshot = self.pointers.latest if self.pointers else self.latest_version
+        return latest
+
+    @property
+    def base(self) -> Snapshot:
+        """The version that the next edit starts from."""
+        return self.pointers.base if self.pointers else self.latest
+
+    @property
+    def active_id(self) -> str | None:
+        """The id of the published version in its external form."""
+        if self.pointers is not None:
+            return self.pointers.active.version_id if self.pointers.active else None
+        return str(self.active_version_id) if self.active_version_id else None
+
+    @property
+    def latest_id(self) -> str:
+        """The id of the latest version in its external form."""
+        return self.pointers.latest.version_id if self.pointers else str(self.latest_version_id)
+
+    @property
+    def published_since(self) -> datetime.datetime | None:
+        """When the editor published the live version; None if it was published otherwise, or none is live."""
+        by_editor = self.active_version_id is not None and str(self.active_version_id) == self.active_id
+        return self.published_at if by_editor else None
+
+    @property
+    def gone(self) -> bool:
+        """Whether only its history is left."""
+        return self.pointers is not None and self.pointers.gone
+
+    @property
+    def has_draft(self) -> bool:
+        """Whether a version newer than the published one was saved, or none is published."""
+        return self.latest_id != self.active_id
+
+    @property
+    def is_taken_down(self) -> bool:
+        """Whether the newest version was live until it was unpublished or replaced by an older one."""
+        return self.has_draft and self.latest_id == str(self.unpublished_version_id)
+
+    @property
+    def repeats_live(self) -> bool:
+        """Whether the newest version equals another one, which is live."""
+        active = self.active
+        return active is not None and self.has_draft and active.digest == self.latest.digest
+
+    @property
+    def waits(self) -> bool:
+        """Whether publishing the newest version is pending: it would change what is live."""
+        return self.has_draft and not self.is_taken_down and not self.repeats_live
+
+    def state_of(self, version: Snapshot) -> State:
+        """Return the current state of one of the versions, according to the two pointers."""
+        if version.version_id == self.active_id:
+            return State.PUBLISHED
+        return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL

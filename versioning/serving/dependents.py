@@ -11,8 +11,8 @@ from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import Registry
 from versioning.domain.overrides import code_config
-from versioning.domain.registry import Registry
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, AgentLabel, VersionedResource, Visibility

@@ -7,10 +7,10 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Registry
 from versioning.domain.events import Audience, Reach, personal_types
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.registry import Registry
 from versioning.models import Event
 from versioning.models.querysets import covered_by, within
 from versioning.models.versioned import model_of

@@ -12,12 +12,11 @@ from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
 from versioning.domain.access import Caller, Rights
-from versioning.domain.agents import AGENT, referenced_tools
+from versioning.domain.agents import AGENT, Registry, referenced_tools
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue, Message, ResourceId
 from versioning.domain.overrides import not_applied
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.registry import Registry
 from versioning.domain.resolved_agent import Notice
 from versioning.models import Agent, PromptBlock, SubAgentReference
 from versioning.models.compiled_queries import QueriesForCallers, ValuesByKeys

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from versioning.domain.access import Caller, Right, Via
+from versioning.domain.agents import Registry
 from versioning.domain.errors import IdTaken, Message
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.editor.backends import Finish
 from versioning.editor.backends.override_records import OverrideRecords

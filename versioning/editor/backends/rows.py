@@ -10,9 +10,9 @@ from django.core.exceptions import ObjectDoesNotExist
 from editor_client.shared import ids
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Registry
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.registry import Registry
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Finish
 from versioning.models import Version, VersionedResource, events

@@ -16,10 +16,9 @@ from django.db.models.functions import Lower
 from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, Registry
 from versioning.domain.config import Config
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.registry import Registry
 from versioning.domain.selectors import Status
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, reads_drafts
 from versioning.models import Favorite, VersionedResource
