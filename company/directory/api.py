@@ -21,8 +21,7 @@ from company.directory.scim import LIST, USER, ScimError, filter_of, invalid, pa
 from studio.people import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
 from versioning.api.errors import exception_handler as api_errors
-from versioning.api.negotiation import ExactJSONParser
-from versioning.api.schemas.base import utc
+from versioning.api.schemas.base import ExactJSONParser, utc
 from versioning.domain.access import Action, Caller, Role
 from versioning.domain.errors import Forbidden, VersioningError
 

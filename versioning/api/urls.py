@@ -12,23 +12,42 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, re_path
+from django.utils.module_loading import import_string
 from django.views.decorators.csrf import csrf_exempt
 
 from versioning import capabilities
 from versioning.api import errors, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.events import EventViewSet
+from versioning.api.filters import filters_for
 from versioning.api.locks import LockViewSet
 from versioning.api.openapi import document
 from versioning.api.runs import RunViewSet
-from versioning.api.versions import VIEWS, ResourceViewSet
-from versioning.domain.kinds import KINDS
+from versioning.api.schemas.stored import requests_of, responses_of
+from versioning.api.versions import OverridableViewSet, ResourceViewSet
+from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.models.versioned import model_of
 
 # Any character, even a line feed: an invalid id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"
 VERSION = "(?P<version>[^/]+)"
 LABEL = "(?P<name>(?s:.+))"
+
+
+def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
+    """Return the view of a kind, derived from its description."""
+    one, several = kind.stored
+    default = OverridableViewSet if kind.in_code else ResourceViewSet
+    base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
+    members = {
+        "__doc__": f"{several.capitalize()}.",
+        "subject": one,
+        "kind": kind,
+        "filters": filters_for(kind),
+        "requests": {**requests_of(kind), **base.own_requests},
+        "responses": {**responses_of(kind), **base.own_responses},
+    }
+    return type(f"{kind.schema_name}ViewSet", (base,), members)
 
 
 def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
@@ -79,7 +98,7 @@ app_name = "versioning"
 
 urlpatterns = [
     re_path(r"^stored/agents/preview-instructions\Z", PreviewViewSet.as_view({"post": "preview"})),
-    *(route for views in VIEWS for route in routes(views)),
+    *(route for views in map(view_of, KINDS) for route in routes(views)),
     re_path(r"^agents\Z", ServedAgentViewSet.as_view({"get": "list"})),
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),

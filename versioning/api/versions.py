@@ -1,18 +1,16 @@
-"""The views of stored resources, derived from the description of each kind: records, versions and labels."""
+"""The views of stored resources: versions and labels, and what only agents of code have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from django.utils.module_loading import import_string
 from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
 from versioning.api.base import Parameters, with_etag
-from versioning.api.filters import filters_for
 from versioning.api.paging import Page
 from versioning.api.resources import RecordViewSet
 from versioning.api.schemas.base import RequestSchema, body_of
@@ -20,12 +18,11 @@ from versioning.api.schemas.common import Nothing
 from versioning.api.schemas.records import (
     options_of,
 )
-from versioning.api.schemas.stored import ChangeRequestAnswer, Proposal, requests_of, responses_of
+from versioning.api.schemas.stored import ChangeRequestAnswer, Proposal
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.config import raise_for_issues
-from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.editor.reading import Difference
 from versioning.editor.records import (
     VersionView,
@@ -179,22 +176,3 @@ class OverridableViewSet(ResourceViewSet):
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
         raise_for_issues(Proposal, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)
-
-
-def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
-    """Return the view of a kind; `versioning.api.urls` gives it its routes."""
-    one, several = kind.stored
-    default = OverridableViewSet if kind.in_code else ResourceViewSet
-    base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
-    members = {
-        "__doc__": f"{several.capitalize()}.",
-        "subject": one,
-        "kind": kind,
-        "filters": filters_for(kind),
-        "requests": {**requests_of(kind), **base.own_requests},
-        "responses": {**responses_of(kind), **base.own_responses},
-    }
-    return type(f"{kind.schema_name}ViewSet", (base,), members)
-
-
-VIEWS = tuple(map(view_of, KINDS))
