@@ -16,9 +16,9 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
+from versioning.api.request_log import without_secrets
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, VersioningError
-from versioning.domain.redaction import without_secrets
 from versioning.models.idempotency import MAX_LENGTH, IdempotentRequest, Kept
 
 HEADER: Final = "Idempotency-Key"
