@@ -61,7 +61,9 @@ def studio_pages(
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if not is_studio(request):
-            return get_response(request)
+            answer = get_response(request)
+            answer["Permissions-Policy"] = PERMISSIONS
+            return answer
         with translation.override(language_of(request)), timezone.override(zone_of_pages(request)):
             response = with_names(get_response, request)
             response.headers.setdefault("Content-Language", get_language() or settings.LANGUAGE_CODE)
