@@ -13,7 +13,7 @@ from tests.company.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider
 from versioning.models import Membership
-from versioning.serving.followed_keys import keys
+from versioning.serving.followed_log import keys
 
 DAY = datetime.timedelta(days=1)
 
