@@ -319,9 +319,8 @@ def admins_of(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[st
     readable = [one for one in workspace_ids if by.may(Right.READ, one)]
     admins = Membership.objects.filter(workspace__in=readable, role=Role.ADMIN, user__is_active=True)
     found: dict[str, list[str]] = {}
-    for workspace_id, username in admins.order_by("user__username").values_list(
-        "workspace_id", "user__username"
-    ):
+    name = name_of("user")
+    for workspace_id, username in admins.order_by(name).values_list("workspace_id", name):
         found.setdefault(workspace_id, []).append(username)
     return found
 
