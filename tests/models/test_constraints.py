@@ -1,4 +1,4 @@
-"""Database constraints: every named constraint of the models is violated once, without the application."""
+"""Database constraints: every named constraint of these applications is violated once, without the editor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from typing import Any
 import psycopg
 import pytest
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, transaction
 from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, UniqueConstraint
 
+from company.sign_in.models import Identity
+from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
+from evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.models import (
@@ -26,6 +30,7 @@ from versioning.models import (
     BlockReference,
     Event,
     Favorite,
+    IdempotentRequest,
     Invitation,
     Membership,
     PromptBlock,
@@ -37,7 +42,9 @@ from versioning.models import (
 
 pytestmark = pytest.mark.database
 
-Resource = type[Agent] | type[PromptBlock]
+APPLICATIONS = ("versioning", "company", "evaluation")
+
+Resource = type[Agent] | type[PromptBlock] | type[Scorer]
 Breach = Callable[[], object]
 
 
@@ -84,7 +91,7 @@ def version_of_the_other(resource: Resource) -> uuid.UUID:
 def breaches_of_a_kind(
     prefix: str, resource: Resource, version: type[Model], label: type[Model]
 ) -> dict[str, Breach]:
-    """Return the breaches of the constraints that both kinds have."""
+    """Return the breaches of the constraints that all kinds have."""
     writer = {"pk": "writer"}
     first = {"resource": "writer", "number": 1}
     return {
@@ -120,11 +127,19 @@ def veras_key() -> ApiKey:
 BREACHES: dict[str, Breach] = {
     **breaches_of_a_kind("agent", Agent, AgentVersion, AgentLabel),
     **breaches_of_a_kind("block", PromptBlock, PromptBlockVersion, PromptBlockLabel),
+    **breaches_of_a_kind("scorer", Scorer, ScorerVersion, ScorerLabel),
     "agent_visibility_known": lambda: rewrite(rows_of(Agent, pk="writer"), visibility="secret"),
     "api_key_digest_unique": lambda: rewrite(edgars_key(), digest=veras_key().digest),
     "api_key_prefix_unique": lambda: rewrite(edgars_key(), prefix=veras_key().prefix),
     "api_key_role_known": lambda: rewrite(edgars_key(), role="emperor"),
     "block_reference_once": lambda: insert_copies(rows_of(BlockReference)),
+    "dataset_name_once": lambda: insert_copies(rows_of(Dataset)),
+    "dataset_version_once": lambda: insert_copies(rows_of(DatasetVersion)[:1]),
+    "idempotent_request_unique": lambda: insert_copies(rows_of(IdempotentRequest)),
+    "identity_unique": lambda: insert_copies(rows_of(Identity)),
+    "item_external_id_once": lambda: insert_copies(rows_of(Item)),
+    "revision_once": lambda: insert_copies(rows_of(Revision)),
+    "scorer_reference_once": lambda: insert_copies(rows_of(ScorerReference)),
     "invitation_digest_unique": lambda: insert_copies(rows_of(Invitation), username="nora"),
     "invitation_pending_once": lambda: insert_copies(rows_of(Invitation), digest="another"),
     "invitation_role_known": lambda: rewrite(rows_of(Invitation), role="emperor"),
@@ -169,10 +184,11 @@ class Named:
 
 
 def constraints() -> dict[str, Named]:
-    """Return every constraint that the models declare, by name."""
+    """Return every constraint that the models of these applications declare, by name."""
     return {
         constraint.name: Named(constraint, model)
-        for model in apps.get_app_config("versioning").get_models()
+        for application in APPLICATIONS
+        for model in apps.get_app_config(application).get_models()
         for constraint in model._meta.constraints
     }
 
@@ -185,23 +201,28 @@ def cast(shared_cast: Cast) -> Cast:
 
 @pytest.fixture(scope="module")
 def made(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> None:
-    """Two agents and two blocks, all with two versions and a label; a favorite that refers to both; lena."""
+    """Two of each kind, all with two versions and a label; an agent that refers to all; a dataset; lena."""
     with stored_once():
         make_rows(Api(shared_keys["alice"]))
 
 
 def make_rows(alice: Api) -> None:
     """Store something of every model that has constraints."""
-    for kind in (AGENTS, PROMPT_BLOCKS):
+    for kind in (AGENTS, PROMPT_BLOCKS, SCORERS):
         for resource_id in ("writer", "other"):
             record = kind.make(alice, resource_id, autoPublish=True, metadata={"tags": ["red"]})
             kind.save(alice, resource_id)
             label = kind.url(resource_id, "labels", "stable")
             assert alice.put(label, {"versionId": record["activeVersionId"]}).status == 200
     reference = {"type": "prompt_block_ref", "id": "writer"}
-    AGENTS.make(alice, "lead", instructions=[reference], agents={"writer": {}})
+    AGENTS.make(alice, "lead", instructions=[reference], agents={"writer": {}}, scorers={"writer": {}})
     get_editor().invitation.invite("acme", "lena", Role.VIEWER)
     assert alice.put(AGENTS.url("lead", "favorite")).status == 200
+    dataset = alice.post("/datasets", {"name": "Questions"}).body["id"]
+    assert alice.post(f"/datasets/{dataset}/items", {"externalId": "one", "input": "Hello"}).status == 201
+    assert IdempotentRequest.objects.begin("vera", "once", "digest") is None
+    vera = get_user_model().objects.get(username="vera")
+    Identity.objects.create(user=vera, issuer="https://id.example.com", subject="1")
 
 
 @pytest.fixture
