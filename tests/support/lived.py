@@ -35,6 +35,7 @@ from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from company.models import DirectoryAccount
+from company.sign_in.models import Identity
 from review.models import Look, Review
 from studio.models import Density, Example, Preferences, Presence, SavedFilter
 from versioning.conf import get_editor
@@ -54,6 +55,7 @@ Look.objects.note(str(review.pk), ada.pk, review.version_id, latest=None)
 LogEntry.objects.create(user=ada, content_type=of_agents, object_id="writer", action_flag=ADDITION)
 get_editor().invitation.invite("default", "lena", Role.VIEWER)
 DirectoryAccount.objects.create(user=ada, external_id="e-1")
+Identity.objects.create(user=ada, issuer="https://id.example.com", subject="1")
 """
 
 
