@@ -15,6 +15,7 @@ README = ROOT / "README.md"
 CAPABILITIES = {
     "company": "docs/administration.md",
     "delivery": "docs/webhooks.md",
+    "evaluation": "docs/is-it-better.md",
     "experiments": "docs/try-on-a-share.md",
     "releases": "docs/publishing-together.md",
     "review": "docs/publishing-as-a-team.md",
