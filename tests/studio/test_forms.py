@@ -178,7 +178,7 @@ def test_errors_are_attached_to_the_nearest_control() -> None:
     )
     condition = controls["instructions"]["blocks"]["0"]["rules"]["conditions"]["0"]
     assert condition["operator"].errors == ["is unknown"]
-    assert condition["value"].errors == ["deep: is odd"]
+    assert condition["value"].errors == ["is odd (deep)"]
     assert controls["name"].errors == ["must not be blank"]
     assert [issue.field for issue in homeless] == ["body"]
 

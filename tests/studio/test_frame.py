@@ -36,10 +36,14 @@ IN_ADDRESSES = {
     "arm": "new",
     "comment": "x",
     "language": "de",
+    "provider": "x",
     **dict.fromkeys(("content_type_id", "object_id", "id"), "1"),
 }
 """What stands for the variables of an address; it need not exist."""
-OPEN = ("/studio/login/", "/studio/logout/", "/studio/translations/", "/studio/versioning/workspace/welcome/")
+OPEN = (
+    *("/studio/login/", "/studio/logout/", "/studio/sso/", "/studio/translations/"),
+    "/studio/versioning/workspace/welcome/",
+)
 """The pages that strangers may see."""
 
 

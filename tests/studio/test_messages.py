@@ -36,10 +36,19 @@ def test_no_template_is_filled_in_before_it_can_be_translated() -> None:
     assert [(str(path), one.lineno) for path, one in found if isinstance(one, ast.JoinedStr)] == []
 
 
-def refusals() -> Iterator[tuple[str, str]]:
-    """Yield messages as they are raised, with their German."""
+def refusals() -> Iterator[tuple[str, str, str]]:
+    """Yield messages as they are raised, with how a page says them in English and in German."""
+    yield from ((message, message, german) for message, german in unnamed())
+    yield (
+        Right.SAVE.refused("acme"),
+        "You may not save drafts in the workspace “acme”.",
+        "Im Arbeitsbereich „acme“ dürfen Sie nicht: Entwürfe speichern.",
+    )
+
+
+def unnamed() -> Iterator[tuple[str, str]]:
+    """Yield messages that name no resource and no workspace, which are the same in English."""
     yield NotFound().message, "Hier ist nichts, was Sie lesen dürfen."
-    yield Right.SAVE.refused("acme"), "Im Arbeitsbereich „acme“ dürfen Sie nicht: Entwürfe speichern."
     yield ids.label_problem("latest") or "", "„latest“ ist reserviert"
     with pytest.raises(Invalid) as raised:
         canonical.parse('{"a": 1, "a": 2}')
@@ -49,9 +58,9 @@ def refusals() -> Iterator[tuple[str, str]]:
 
 
 def test_messages_are_in_the_language_of_the_page() -> None:
-    for message, german in refusals():
+    for message, english, german in refusals():
         with translation.override("en"):
-            assert translated(message) == message
+            assert translated(message) == english
         with translation.override("de"):
             assert translated(message) == german
 
