@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.api import AGENTS, PROMPT_BLOCKS
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS
 from tests.support.remote import RemoteApi
 
 SCRIPT = "<script>document.title = 'taken over'</script>"
@@ -65,6 +65,10 @@ class Library:
             "blocks": "versioning/promptblock/?folder=policies/",
             "saved-filters": "versioning/agent/filters/",
             "new-agent": "versioning/agent/add/",
+            "scorers": "evaluation/scorer/",
+            "new-scorer": "evaluation/scorer/add/",
+            "edit-scorer": "evaluation/scorer/polite/change/",
+            "history-of-scorer": "evaluation/scorer/polite/history/",
             "duplicate": f"{agent}/duplicate/",
             "edit-agent": f"{agent}/change/",
             "edit-block": f"{block}/change/",
@@ -121,6 +125,10 @@ class Library:
             "nothing-on-a-share": f"{agent}/rollouts/",
             "rollout": f"versioning/promptblock/tone/rollouts/{self.rollout}/",
             "make-live": f"versioning/promptblock/tone/rollouts/{self.rollout}/complete/new/",
+            "account": "account/",
+            "confirm": "account/confirm/",
+            "sessions": "account/sessions/",
+            "links": "account/links/",
             "name": "name/",
             "preferences": "preferences/",
             "password": "password_change/",
@@ -142,6 +150,7 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     _make(PROMPT_BLOCKS, paula, "tone", name="Tone of voice", content=TONE, autoPublish=True)
     _edit(PROMPT_BLOCKS, edgar, "tone", "Greet people by name", content=TONE + "\nGreet people by name.")
     _make(AGENTS, alice, "triage", name="Triage", instructions="You sort messages.", visibility="public")
+    _make(SCORERS, paula, "polite", name="Polite", type="equals", autoPublish=True)
     instructions: list[dict[str, Any]] = [
         {"type": "text", "content": "You answer the customers of {{ shop.name || 'our shop' }}."},
         {"type": "prompt_block_ref", "id": "tone"},

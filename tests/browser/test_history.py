@@ -160,7 +160,7 @@ def test_a_label_is_set_and_removed(enter: Enter, api_of: ApiOf, agent_with_vers
     version(page, 1).get_by_role("link", name="Version 1", exact=True).click()
     page.get_by_label("Set or move a label here").fill("Not A Label")
     page.get_by_role("button", name="Set", exact=True).click()
-    expect(page.get_by_text("Must be 1 to 64 of a-z")).to_be_visible()
+    expect(page.get_by_text("Must be 1 to 64 characters of a-z")).to_be_visible()
     page.get_by_label("Set or move a label here").fill("canary")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The label canary is set.")).to_be_visible()
