@@ -192,7 +192,7 @@ def test_who_may_no_longer_save_is_told_so_and_keeps_the_text(
     try:
         page.get_by_role("button", name="Save draft").click()
         told = page.locator(".messages")
-        expect(told).to_contain_text("You may not save drafts in the workspace “acme”.")
+        expect(told).to_contain_text("You may not save drafts in the workspace “Acme”.")
         expect(told).to_contain_text("What you typed is still on this page")
         expect(page.get_by_role("button", name="Save again")).to_have_count(0)
         expect(control(page)).to_have_value("Typed as an editor.")
