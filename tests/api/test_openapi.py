@@ -46,35 +46,17 @@ HEEDING_IF_MATCH = [
     "POST /releases/{}/publish",
 ]
 CONFLICTING = [
-    *of_each_kind(
-        [
-            "POST /stored/{kind}",
-            "POST /stored/{kind}/{}/clone",
-            "PATCH /stored/{kind}/{}",
-            "DELETE /stored/{kind}/{}",
-            "POST /stored/{kind}/{}/unpublish",
-            "POST /stored/{kind}/{}/versions/{}/activate",
-        ]
-    ),
-    "POST /schedules",
+    *(route for route in ROUTES if route.startswith("POST ")),  # at least over their `Idempotency-Key`
+    *of_each_kind(["PATCH /stored/{kind}/{}", "DELETE /stored/{kind}/{}"]),
     "PATCH /schedules/{}",
     "DELETE /schedules/{}",
     "PATCH /releases/{}",
     "DELETE /releases/{}",
-    "POST /releases/{}/publish",
-    "POST /releases/{}/revert",
-    "POST /reviews",
     "PATCH /reviews/{}",
-    "POST /reviews/{}/verdicts",
-    "POST /rollouts",
     "PATCH /rollouts/{}",
-    "POST /rollouts/{}/stop",
-    "POST /rollouts/{}/complete",
-    *["POST /datasets", "PATCH /datasets/{}", "POST /datasets/{}/items", "POST /datasets/{}/items/batch"],
+    "PATCH /datasets/{}",
     "PATCH /datasets/{}/items/{}",
-    "POST /service-accounts",
     "DELETE /service-accounts/{}",
-    "POST /workspaces",
     "DELETE /workspaces/{}",
     "PUT /workspaces/{}/members/{}",
     "DELETE /workspaces/{}/members/{}",

@@ -13,7 +13,7 @@ from editor_client.shared import ids
 from pydantic import BaseModel
 
 from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
-from versioning.api.schemas.common import ErrorAnswer
+from versioning.api.schemas.common import ErrorAnswer, Nothing
 from versioning.domain.access import Action
 
 _ERRORS = {
@@ -155,6 +155,14 @@ class EditorSchema(AutoSchema):
     def get_request_serializer(self) -> Any:
         """Return the schema of the request body; None if there is none."""
         return self.editor_view.requests.get(self.action)
+
+    def _get_request_body(self, direction: str = "request") -> Any:
+        """Return the description of the body; the library describes none of a DELETE."""
+        shape = self.get_request_serializer()
+        if self.method != "DELETE" or shape in {None, Nothing}:
+            return super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        schema, _ = self._get_request_for_media_type(shape, direction)  # type: ignore[no-untyped-call]
+        return {"content": {"application/json": {"schema": schema}}, "required": True}
 
     def get_response_serializers(self) -> Any:
         """Return the schemas of the success and of every error."""
