@@ -18,7 +18,7 @@ from evaluation.datasets.models import Dataset, DatasetVersion, Revision
 from evaluation.datasets.verbs import Datasets
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.paging import Page
+from versioning.api.paging import Page, number_in
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import uuid_of
@@ -165,8 +165,7 @@ class ItemViewSet(EditorViewSet):
         """List the items, newest first."""
         given = request.query_params
         dataset = self._dataset(id)
-        version = given.get("version")
-        found = Revision.objects.of_version(dataset, None if version is None else int(version))
+        found = Revision.objects.of_version(dataset, number_in(given, "version", None))
         text = given.get("search")
         if text is not None:
             found = found.filter(Q(payload_json__icontains=text) | Q(item__external_id__icontains=text))

@@ -80,7 +80,7 @@ def test_agents_and_blocks_are_counted_and_can_be_listed_separately(cast: Cast, 
     PROMPT_BLOCKS.make(cast.edgar, "other", "parrots")
     follow()
     found = search("parrot")
-    assert found.counts == {"agent": 1, "promptBlock": 2}
+    assert found.counts == {"agent": 1, "promptBlock": 2, "scorer": 0}
     assert [hit.kind.slug for hit in found.hits(0, 9)] == ["promptBlock", "promptBlock", "agent"]
     assert [hit.entry.id for hit in found.hits(0, 1, PROMPT_BLOCK)] == ["other"]
     assert [hit.entry.id for hit in found.hits(1, 2, PROMPT_BLOCK)] == ["same"]
@@ -283,7 +283,7 @@ def test_the_application_finds_everything(cast: Cast, follow: Follow) -> None:
         PROMPT_BLOCKS.make(api, f"of-{workspace}", "parrots", workspaceId=workspace)
     follow()
     catalogs = [Catalog(get_editor().collection(kind), by=APPLICATION) for kind in KINDS]
-    assert TextSearch(catalogs, "parrots").counts == {"agent": 0, "promptBlock": 2}
+    assert TextSearch(catalogs, "parrots").counts == {"agent": 0, "promptBlock": 2, "scorer": 0}
 
 
 def test_two_workers_that_compare_concurrently_omit_nothing(

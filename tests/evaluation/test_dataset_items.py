@@ -59,6 +59,7 @@ def test_every_call_is_one_version_and_old_versions_stay(alice: Api) -> None:
     assert inputs(alice, dataset, version=2) == ["one", "two", "three"]
     assert inputs(alice, dataset, version=3) == ["uno", "two", "three"]
     assert inputs(alice, dataset, version=0) == []
+    assert alice.get(f"{dataset}/items", version="two").fields == ["version"]
     history = alice.get(f"{item}/history").body["history"]
     assert [(one["datasetVersion"], one["validTo"], one["input"]) for one in history] == [
         (5, None, "uno"),

@@ -28,6 +28,7 @@ WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
 DATASET, ITEM = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6))
 INVITATION = "7001"
 KEY = "ek_robot-00"
+EMPTY_WORKSPACE = "empty"
 
 
 def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
@@ -54,6 +55,7 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     start_rollout(Api(keys["alice"]))
     invited, _ = get_editor().invitation.invite("acme", "ivan", Role.VIEWER, by=alice)
     Invitation.objects.filter(pk=invited.pk).update(id=INVITATION)
+    get_editor().workspace.create(EMPTY_WORKSPACE, "Empty")
     get_editor().workspace.create_service_account("acme", "robot", Role.EDITOR, by=alice)
     made_key, _ = get_editor().key.issue(name="robot", owner="robot", by=alice)
     ApiKey.objects.filter(pk=made_key.pk).update(prefix=KEY)
@@ -150,6 +152,8 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     """Return the path parameters of a route in order, all naming existing objects."""
     kind = kind_of(route)
     resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
+    if route == "DELETE /workspaces/{}":  # only an empty one can be deleted
+        resource = EMPTY_WORKSPACE
     below = {
         "versions": ("version", "1" if "/datasets" in route else versions[kind][1]),
         "items": ("item", ITEM),

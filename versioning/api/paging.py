@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.db.models import Expression, QuerySet
 from django.http import QueryDict
@@ -22,6 +22,7 @@ from versioning.models.merging import merged_slice
 
 MAX_BYTES: Final = 16 * 2**20
 """The maximum size of a page in bytes, unless it holds a single item."""
+Default = TypeVar("Default", int, None)
 View = Callable[[list[Any]], Sequence[Any]]
 """Prepares the rows of a page."""
 _FEW: Final = 4
@@ -84,8 +85,8 @@ class Page:
         """
         field = given.get("orderBy[field]", next(iter(fields)))
         sign = "" if given.get("orderBy[direction]", direction) == "ASC" else "-"
-        number = _number(given, "page", 0)
-        size = _number(given, "perPage", size)
+        number = number_in(given, "page", 0)
+        size = number_in(given, "perPage", size)
         if size > MAX_PER_PAGE:
             raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
         return cls(number=number, size=size, order=(f"{sign}{fields[field]}", then))
@@ -144,7 +145,8 @@ class Page:
         return max(fitting(together) - (start - first), 1)
 
 
-def _number(given: QueryDict, name: str, default: int) -> int:
+def number_in(given: QueryDict, name: str, default: Default) -> int | Default:
+    """Return the whole number in a query parameter, of up to nine digits; raises `Invalid`."""
     text = given.get(name)
     if text is None:
         return default
