@@ -54,6 +54,7 @@ def service(removed: list[EditorApp], tmp_path_factory: pytest.TempPathFactory) 
     settings = (
         "from editor_project.settings import *\n"
         f"INSTALLED_APPS = [name for name in INSTALLED_APPS if name not in {gone}]\n"
+        f"MIDDLEWARE = [name for name in MIDDLEWARE if name.partition('.')[0] not in {gone}]\n"
     )
     (folder / "own_settings.py").write_text(settings)
     own = {"DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(folder)}
