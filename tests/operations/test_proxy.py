@@ -231,7 +231,7 @@ def test_without_a_proxy_the_forwarded_protocol_is_ignored(live_service: Service
         form = {
             "username": "ada",
             "password": "no",
-            "csrfmiddlewaretoken": browser.cookies["__Host-csrftoken"],
+            "csrfmiddlewaretoken": browser.cookies["csrftoken"],
         }
         forged = {"X-Forwarded-Proto": "https", "Origin": origin}
         assert browser.post("/studio/login/", data=form, headers=forged).status_code == 403
