@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-import httpx
-
 from company.sign_in.providers import Provider, is_secure
 
 if TYPE_CHECKING:
+    import httpx
     import jwt
 
 ALGORITHMS: Final = frozenset(
@@ -109,9 +108,9 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
     access, known = tokens.get("access_token"), _known(provider)
     if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
         return claims
-    with _asking():
+    with _asking() as client:
         headers = {"Authorization": f"Bearer {access}"}
-        told = _json(httpx.get(_endpoint(known, "userinfo_endpoint"), headers=headers, timeout=_TIMEOUT))
+        told = _json(client.get(_endpoint(known, "userinfo_endpoint"), headers=headers))
     return {**told, **claims} if told.get("sub") == claims["sub"] else claims
 
 
@@ -180,11 +179,11 @@ def _exchange(provider: Provider, request: Request, code: str, callback: str) ->
     auth = None
     if "client_secret_basic" in methods:
         # RFC 6749, 2.3.1: both are form-encoded first.
-        auth = httpx.BasicAuth(quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
+        auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
     else:
         form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
-    with _asking():
-        answer = httpx.post(_endpoint(known, "token_endpoint"), data=form, auth=auth, timeout=_TIMEOUT)
+    with _asking() as client:
+        answer = client.post(_endpoint(known, "token_endpoint"), data=form, auth=auth)
         if answer.is_client_error:
             raise SignInRefused("code_refused")
         return _json(answer)
@@ -228,13 +227,13 @@ def _known(provider: Provider) -> _Published:
     known = _published.get(provider)
     if known is not None and time.monotonic() < known.at + KEPT_FOR:
         return known
-    with _asking():
+    with _asking() as client:
         address = f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"
-        configuration = _json(httpx.get(address, timeout=_TIMEOUT))
+        configuration = _json(client.get(address))
         if configuration.get("issuer") != provider.issuer:
             raise SignInRefused("issuer")
         made = _Published(configuration=configuration, keys=[], at=time.monotonic())
-        keys = _json(httpx.get(_endpoint(made, "jwks_uri"), timeout=_TIMEOUT)).get("keys")
+        keys = _json(client.get(_endpoint(made, "jwks_uri"))).get("keys")
     if not isinstance(keys, list):
         raise SignInRefused("provider_unavailable")
     made.keys.extend(keys)
@@ -251,9 +250,12 @@ def _endpoint(known: _Published, name: str) -> str:
 
 
 @contextmanager
-def _asking() -> Iterator[None]:
+def _asking() -> Iterator[httpx.Client]:
+    import httpx  # noqa: PLC0415  only sign-ins need it
+
     try:
-        yield
+        with httpx.Client(timeout=_TIMEOUT) as client:
+            yield client
     except (httpx.HTTPError, httpx.InvalidURL):
         raise SignInRefused("provider_unavailable") from None
 

@@ -108,7 +108,9 @@ def test_a_request_is_logged_in_one_line_with_its_id_and_without_secrets(
 
 
 def test_every_type_of_entry_is_explained() -> None:
-    text = section(ADMINISTRATION, "The audit log").replace("`agent.", "`promptBlock.")
-    explained = {*re.findall(r"`([a-zA-Z]+\.[a-zA-Z]+)`", text)}
-    explained |= {one.replace("promptBlock.", "agent.") for one in explained}
+    explained = {*re.findall(r"`([a-zA-Z]+\.[a-zA-Z]+)`", section(ADMINISTRATION, "The audit log"))}
+    of_agents = {one for one in explained if one.startswith("agent.")}
+    explained |= {
+        one.replace("agent.", f"{kind}.") for one in of_agents for kind in ("promptBlock", "scorer")
+    }
     assert explained == {one for one in types() if one.partition(".")[0] not in LATER}
