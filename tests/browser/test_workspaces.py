@@ -71,7 +71,11 @@ def test_a_key_is_created_limited_and_revoked(
     name = f"Website {width}"
     page = enter("alice", KEYS, width=width)
     page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Role", exact=True).select_option("viewer")
+    page.get_by_label("Role", exact=True).select_option("publisher")
+    only_for = page.get_by_role("group", name="Only for")
+    assert only_for.get_by_role("checkbox", checked=True).count() == 0
+    for action in ("reading", "running agents"):
+        only_for.get_by_label(action).check()
     page.get_by_role("button", name="Create", exact=True).click()
     text = page.get_by_label(f"The key {name}").input_value()
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
