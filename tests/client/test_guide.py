@@ -15,6 +15,7 @@ from editor_client.reviews import Review
 from editor_client.schedules import Schedule
 from editor_client.stored_agents import StoredAgent
 from editor_client.stored_prompt_blocks import StoredPromptBlock
+from editor_client.stored_scorers import StoredScorer
 from editor_client.webhooks import Webhook
 
 from tests.support.service import ROOT
@@ -23,7 +24,7 @@ GUIDE = (ROOT / "docs/client.md").read_text()
 
 
 KINDS = [
-    *(Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock),
+    *(Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock, StoredScorer),
     *(Webhook, Release, Review, Schedule, Comment, Workspace),
 ]
 
