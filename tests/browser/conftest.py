@@ -7,6 +7,7 @@ Playwright keeps an event loop running, in which Django's database layer refuses
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -52,6 +53,19 @@ class Watched:
     def _heard(self, page: Page, message: Any) -> None:
         if message.type in {"error", "warning"} and not message.text.startswith(REFUSED):
             self.errors.append(f"{page.url}: {message.text}")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a browser stores of a person who has signed in."""
+
+    storage: Any
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether a page may soon ask for the password again, which it does after ten minutes."""
+        return time.monotonic() > self.begun + 5 * 60
 
 
 @pytest.fixture(scope="session")
@@ -104,14 +118,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def sessions() -> dict[str, Any]:
-    """The browser storage of people who have signed in, by name."""
+def sessions() -> dict[str, Session]:
+    """The sessions of people who have signed in, by name."""
     return {}
 
 
 @pytest.fixture
 def enter(
-    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Any]
+    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Session]
 ) -> Iterator[Enter]:
     """A person's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
 
@@ -123,7 +137,7 @@ def enter(
 
 @pytest.fixture(scope="module")
 def window(
-    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Any]
+    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Session]
 ) -> Iterator[Page]:
     """A window of alice in which the tests of a module open one page after the other.
 
@@ -134,27 +148,30 @@ def window(
 
 
 @contextmanager
-def entering(browser: Browser, service: Service, sessions: dict[str, Any]) -> Iterator[Enter]:
+def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -> Iterator[Enter]:
     """Yield what opens windows, and close them in the end, when it is found out what went wrong in them."""
     watched, contexts = Watched(), list[BrowserContext]()
 
     def open_window(
         name: str, path: str = "", *, width: int = WIDE, theme: str = "light", zone: str = "UTC"
     ) -> Page:
+        if name in sessions and sessions[name].is_old:
+            del sessions[name]
+        known = sessions.get(name)
         context = browser.new_context(
             base_url=f"{service.url}/studio/",
             viewport={"width": width, "height": 900},
             color_scheme=theme,  # type: ignore[arg-type]
             timezone_id=zone,
             reduced_motion="reduce",  # so that nothing is measured half-way through a change
-            storage_state=sessions.get(name),
+            storage_state=known and known.storage,
         )
         contexts.append(context)
         page = context.new_page()
         watched.watch(page)
-        if name not in sessions:
+        if known is None:
             sign_in(page, name)
-            sessions[name] = context.storage_state()
+            sessions[name] = Session(context.storage_state())
         page.goto(path)
         return page
 

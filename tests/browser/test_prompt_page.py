@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, WIDE, Enter, Session
 from tests.browser.library import Library
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
@@ -179,10 +179,10 @@ def test_readers_get_a_read_only_page(enter: Enter, made: str, width: int, theme
 
 
 def test_without_scripts_the_chosen_mode_of_a_field_is_shown(
-    enter: Enter, browser: Browser, sessions: dict[str, Any], api_of: ApiOf, made: str
+    enter: Enter, browser: Browser, sessions: dict[str, Session], api_of: ApiOf, made: str
 ) -> None:
     scripted = edit(enter, made)
-    with browser.new_context(java_script_enabled=False, storage_state=sessions["edgar"]) as context:
+    with browser.new_context(java_script_enabled=False, storage_state=sessions["edgar"].storage) as context:
         page = context.new_page()
         page.goto(scripted.url)
         tools = page.locator("[data-modes=tools]")

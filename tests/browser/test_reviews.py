@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, Enter
+from tests.browser.conftest import NARROW, Enter, Session
 from tests.browser.prompts import editor
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
@@ -44,7 +43,7 @@ def keys(studio_service: Service) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def sessions() -> dict[str, Any]:
+def sessions() -> dict[str, Session]:
     """The browser storage of people who have signed in to that server."""
     return {}
 

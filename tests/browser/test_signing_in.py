@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
+from tests.browser.conftest import NARROW, Enter, Session, sign_in, sign_out
 from tests.support.service import Service
 
 
-def test_an_editor_signs_in_and_out(enter: Enter, sessions: dict[str, Any]) -> None:
+def test_an_editor_signs_in_and_out(enter: Enter, sessions: dict[str, Session]) -> None:
     page = enter("edgar")
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
     sign_out(page)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, WIDE, Enter, Session
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS
 from tests.support.receiver import Receiver, receiving
@@ -37,7 +36,7 @@ def keys(studio_service: Service) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def sessions() -> dict[str, Any]:
+def sessions() -> dict[str, Session]:
     """The browser storage of people who have signed in to that server."""
     return {}
 
