@@ -137,15 +137,15 @@ def names_its_kinds(item: pytest.Item) -> bool:
 def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On PostgreSQL, run the tests marked `database`, and of each other module the first with a database.
 
-    The exceptions: a server has no other code on PostgreSQL, and test_hostile_pages, which is marked, opens
-    every page of the studio.
+    The exceptions: a server has no other code on PostgreSQL, tests of the client see no database, and
+    test_hostile_pages, which is marked, opens every page of the studio.
     """
     chosen, left_out = [], []
     begun: set[Path] = set()
     for item in items:
         is_first = item.path not in begun and has_a_database(item)
         is_marked = item.get_closest_marker("database") is not None
-        is_needed = is_marked or (is_first and item.path.parent.name != "studio")
+        is_needed = is_marked or (is_first and item.path.parent.name not in {"client", "studio"})
         if is_needed:
             begun.add(item.path)
         (chosen if is_needed else left_out).append(item)

@@ -135,10 +135,10 @@ class KeysPage(WorkspacePage):
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Create a key, and go back to the list, which shows its text once."""
+        self.verbs.find(self.workspace_id, by=self.caller)
         form = self._form(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
-        self.verbs.find(self.workspace_id, by=self.caller)
         try:
             key, text = self.editor.key.issue(
                 workspace_id=self.workspace_id,
