@@ -176,14 +176,13 @@ def _exchange(provider: Provider, request: Request, code: str, callback: str) ->
         "redirect_uri": callback,
         "code_verifier": request.verifier,
     }
-    auth = None
-    if "client_secret_basic" in methods:
-        # RFC 6749, 2.3.1: both are form-encoded first.
-        auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
-    else:
-        form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
     with _asking() as client:
-        answer = client.post(_endpoint(known, "token_endpoint"), data=form, auth=auth)
+        if "client_secret_basic" in methods:
+            # RFC 6749, 2.3.1: both are form-encoded first.
+            client.auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
+        else:
+            form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
+        answer = client.post(_endpoint(known, "token_endpoint"), data=form)
         if answer.is_client_error:
             raise SignInRefused("code_refused")
         return _json(answer)
