@@ -35,15 +35,15 @@ MISSING: Final = "There is no such user."
 
 def listed(attribute: str | None = None, value: str = "") -> QuerySet[User]:
     """Return the accounts of people, or those with this `username` or `externalid`."""
-    kept = DirectoryAccount.objects.filter(user=OuterRef("pk"))
+    known = DirectoryAccount.objects.filter(user=OuterRef("pk"))
     is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
-    found = accounts().filter(~Exists(kept.filter(deleted_at__isnull=False)), ~Exists(is_service))
+    found = accounts().filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
     if "\0" in value:
         return found.none()
     if attribute == "username":
         found = found.filter(**{f"{get_user_model().USERNAME_FIELD}__iexact": value})
     elif attribute == "externalid":
-        found = found.filter(Exists(kept.filter(external_id=value)))
+        found = found.filter(Exists(known.filter(external_id=value)))
     return found.order_by("pk")
 
 
@@ -58,7 +58,7 @@ def find(user_id: str) -> User:
     return found
 
 
-def kept_of(user: User) -> DirectoryAccount | None:
+def directory_account_of(user: User) -> DirectoryAccount | None:
     """Return what the directory calls an account; None if it has never changed it."""
     return DirectoryAccount.objects.filter(user=user).first()
 
@@ -69,11 +69,11 @@ def create(given: Changes, by: Caller) -> User:
     taken = ScimError(409, "There is a user with this userName.", "uniqueness")
     with events.transaction():
         existing = account(name)
-        kept = None if existing is None else kept_of(existing)
+        known = None if existing is None else directory_account_of(existing)
         if existing is not None:
-            if kept is None or kept.deleted_at is None:
+            if known is None or known.deleted_at is None:
                 raise taken
-            return _revived(existing, kept, given, by)
+            return _revived(existing, known, given, by)
         try:
             with transaction.atomic():
                 user = new_account(checked_new_name(name))
@@ -81,23 +81,23 @@ def create(given: Changes, by: Caller) -> User:
             raise invalid(f"userName {error.issues[0].message}.") from None
         except IntegrityError:  # created by another request
             raise taken from None
-        kept = DirectoryAccount(user=user, is_made_here=True)
-        _store(user, kept, given, by, "created")
+        known = DirectoryAccount(user=user, is_made_here=True)
+        _store(user, known, given, by, "created")
         return user
 
 
-def _revived(user: User, kept: DirectoryAccount, given: Changes, by: Caller) -> User:
+def _revived(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> User:
     """Switch a deleted account on again; under another external id it has nothing of what it had."""
-    kept.deleted_at = None
-    if kept.external_id != (given.external_id or None):
-        kept.is_made_here = True
+    known.deleted_at = None
+    if known.external_id != (given.external_id or None):
+        known.is_made_here = True
         user.is_superuser = user.is_staff = False
         user.set_unusable_password()
         user.save()
         apps.get_model("company.Identity").objects.filter(user=user).delete()  # who it was at a provider
         for membership in Membership.objects.filter(user=user).select_related("user"):
             Membership.objects.end(membership, by=by)
-    _store(user, kept, given, by, "revived")
+    _store(user, known, given, by, "revived")
     return user
 
 
@@ -111,8 +111,8 @@ def change(user_id: str, given: Changes, by: Caller) -> User:
             raise invalid("userName cannot be changed.", "mutability")
         if given.active is False and user.is_superuser and user.is_active and not others:
             raise ScimError(409, "The last superuser stays.")
-        kept = kept_of(user) or DirectoryAccount(user=user)
-        _store(user, kept, given, by, "changed")
+        known = directory_account_of(user) or DirectoryAccount(user=user)
+        _store(user, known, given, by, "changed")
         return user
 
 
@@ -125,7 +125,7 @@ def delete(user_id: str, by: Caller) -> None:
         DirectoryAccount.objects.filter(user=user).update(deleted_at=timezone.now())
 
 
-def _store(user: User, kept: DirectoryAccount, given: Changes, by: Caller, what: str) -> None:
+def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what: str) -> None:
     """Store the attributes that are given, with an entry in the history of the account."""
     _refuse_wrong(user, given)
     was_active = user.is_active
@@ -133,9 +133,9 @@ def _store(user: User, kept: DirectoryAccount, given: Changes, by: Caller, what:
         setattr(user, field, value)
     user.save()
     if given.external_id is not None:
-        kept.external_id = given.external_id or None
-    kept.changed_at = timezone.now()
-    kept.save()
+        known.external_id = given.external_id or None
+    known.changed_at = timezone.now()
+    known.save()
     # Answers, streams and keys follow the log.
     events.touch()
     _report(user, by, what)

@@ -113,7 +113,7 @@ class DirectoryView(APIView):
 
     def one(self, user: Any, **response: Any) -> Response:
         """Return the answer with one account."""
-        body = self.user(user, accounts.kept_of(user))
+        body = self.user(user, accounts.directory_account_of(user))
         return Response(body, **response, headers={"Location": body["meta"]["location"]})
 
     def listed(self, resources: list[dict[str, Any]], total: int | None = None, start: int = 1) -> Response:

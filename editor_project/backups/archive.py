@@ -97,6 +97,7 @@ def read(file: Path, into: Path) -> Manifest:
     except KeyError:
         raise Unusable(f"{file} is no back-up of an editor.") from None
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, OSError) as error:
+        # NotImplementedError: what is damaged may look like a way of compressing that zipfile does not know.
         raise Unusable(f"{file} is damaged, or no back-up of an editor: {error}.") from error
     if _digest(into) != manifest.digest:
         raise Unusable(f"{file} is damaged: what it holds does not have the digest that it names.")

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.people import give_role, key_of
-from versioning.models.idempotency import ABANDONED_AFTER, KEPT, IdempotentRequest
+from versioning.models.idempotency import ABANDONED_AFTER, LIFETIME, IdempotentRequest
 
 pytestmark = pytest.mark.database
 
@@ -74,11 +74,11 @@ def test_after_a_refusal_the_request_is_tried_anew(cast: Cast) -> None:
 def test_an_answer_is_kept_for_a_day(cast: Cast) -> None:
     body = AGENTS.body(id="writer")
     assert post(cast.alice, AGENTS.path, body).status == 201
-    older(KEPT)
+    older(LIFETIME)
     assert post(cast.alice, AGENTS.path, body).code == "id_taken"
     assert not IdempotentRequest.objects.exists()
     assert post(cast.alice, AGENTS.path, AGENTS.body(id="two")).status == 201
-    older(KEPT)
+    older(LIFETIME)
     IdempotentRequest.objects.delete_expired()
     assert not IdempotentRequest.objects.exists()
 

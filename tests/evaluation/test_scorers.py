@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cast
+from tests.schedules.conftest import ahead
 from tests.support.api import AGENTS, SCORERS, Api
 from tests.support.scorers import make_scorer
 
@@ -42,6 +43,29 @@ def test_a_scorer_has_the_lifecycle_of_a_prompt_block(alice: Api, cast: Cast) ->
     assert alice.post(url("exact", "export"), {}).body["fileName"] == "scorers/exact.json"
     logged = alice.get("/events", type="scorer.*").body["events"]
     assert {"scorer.created", "scorer.published", "scorer.versionCreated"} <= {one["type"] for one in logged}
+
+
+def test_a_scorer_is_reviewed_released_and_scheduled(alice: Api, cast: Cast) -> None:
+    made = make_scorer(alice)
+    resource = {"kind": "scorer", "id": "exact"}
+    assert alice.put("/workspaces/acme/review-policy", {"required": 1}).status == 200
+    release = cast.paula.post(
+        "/releases", {"workspaceId": "acme", "title": "Autumn", "items": [{"resource": resource}]}
+    ).body
+    publish = f"/releases/{release['id']}/publish"
+    assert cast.paula.post(publish).status == 409
+    scheduled = cast.paula.post(
+        "/schedules", {"resource": resource, "versionId": made["resolvedVersionId"], "runAt": ahead()}
+    )
+    assert (scheduled.status, scheduled.body["resource"]["kind"]) == (201, "scorer")
+    assert [one["code"] for one in scheduled.body["problems"]] == ["review_required"]
+    review = cast.edgar.post("/reviews", {"resource": resource}).body
+    verdict = {"versionId": made["resolvedVersionId"], "verdict": "approve"}
+    assert cast.paula.post(f"/reviews/{review['id']}/verdicts", verdict).status == 200
+    assert cast.paula.get(f"/schedules/{scheduled.body['id']}").body["problems"] == []
+    assert cast.paula.delete(f"/schedules/{scheduled.body['id']}").status in {200, 204}
+    assert cast.paula.post(publish).status == 200
+    assert cast.vera.get(SCORERS.url("exact")).status == 200
 
 
 @pytest.mark.parametrize(

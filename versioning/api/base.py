@@ -120,7 +120,7 @@ class EditorViewSet(ViewSet):
         try:
             answer = super().dispatch(request, *args, **kwargs)
         except idempotency.Repeated as repeated:
-            first: Any = idempotency.again(repeated.kept)
+            first: Any = idempotency.again(repeated.answer)
             answer = self.finalize_response(self.request, first, *args, **kwargs)
         except BaseException:
             idempotency.end(self.request, HttpResponse(status=500))

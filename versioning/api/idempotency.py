@@ -19,12 +19,12 @@ from rest_framework.request import Request
 from versioning.api.request_log import without_secrets
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, VersioningError
-from versioning.models.idempotency import MAX_LENGTH, IdempotentRequest, Kept
+from versioning.models.idempotency import MAX_LENGTH, IdempotentRequest, StoredAnswer
 
 HEADER: Final = "Idempotency-Key"
 _BEGUN: Final = "editor.idempotent_request"
 _KEY: Final = re.compile(rf"[\x21-\x7e]{{1,{MAX_LENGTH}}}")
-_KEPT_HEADERS: Final = ("Content-Type", "ETag", "Location")
+_STORED_HEADERS: Final = ("Content-Type", "ETag", "Location")
 _SUCCESS: Final = range(200, 300)
 
 
@@ -49,8 +49,8 @@ class IdempotencyInProgress(VersioningError):
 class Repeated(Exception):
     """The request was answered before."""
 
-    def __init__(self, kept: Kept) -> None:
-        self.kept = kept
+    def __init__(self, answer: StoredAnswer) -> None:
+        self.answer = answer
 
 
 def begin(request: Request, caller: Caller) -> None:
@@ -72,10 +72,10 @@ def begin(request: Request, caller: Caller) -> None:
         request.META[_BEGUN] = name, key
     elif earlier.digest != digest:
         raise IdempotencyMismatch
-    elif earlier.kept is None:
+    elif earlier.answer is None:
         raise IdempotencyInProgress
     else:
-        raise Repeated(earlier.kept)
+        raise Repeated(earlier.answer)
 
 
 def has_begun(request: Request) -> bool:
@@ -84,23 +84,23 @@ def has_begun(request: Request) -> bool:
 
 
 def end(request: Request, answer: HttpResponseBase) -> None:
-    """Keep the answer to a request that has begun, or forget the request."""
+    """Store the answer to a request that has begun, or forget the request."""
     begun = request.META.pop(_BEGUN, None)
     if begun is None:
         return
     caller, key = begun
     if isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
-        headers = {name: answer[name] for name in _KEPT_HEADERS if answer.has_header(name)}
+        headers = {name: answer[name] for name in _STORED_HEADERS if answer.has_header(name)}
         body = _without_secrets(answer.content.decode())
-        IdempotentRequest.objects.keep(caller, key, Kept(answer.status_code, headers, body))
+        IdempotentRequest.objects.store(caller, key, StoredAnswer(answer.status_code, headers, body))
     else:
         IdempotentRequest.objects.drop(caller, key)
 
 
-def again(kept: Kept) -> HttpResponse:
+def again(answer: StoredAnswer) -> HttpResponse:
     """Return the answer to the first request."""
     return HttpResponse(
-        kept.body, status=kept.status, headers={**kept.headers, "Idempotent-Replayed": "true"}
+        answer.body, status=answer.status, headers={**answer.headers, "Idempotent-Replayed": "true"}
     )
 
 

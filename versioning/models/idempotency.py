@@ -1,4 +1,4 @@
-"""Answers that are kept under the `Idempotency-Key` of a request, to be given again when it is repeated."""
+"""Answers that are stored under the `Idempotency-Key` of a request, to be given again when it is repeated."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Final, NamedTuple
 from django.db import models
 from django.utils import timezone
 
-KEPT: Final = datetime.timedelta(hours=24)
+LIFETIME: Final = datetime.timedelta(hours=24)
 ABANDONED_AFTER: Final = datetime.timedelta(minutes=5)
 """After this time, a request without an answer is that of a process that was killed."""
 MAX_LENGTH: Final = 255
 
 
-class Kept(NamedTuple):
+class StoredAnswer(NamedTuple):
     """The answer to an earlier request."""
 
     status: int
@@ -33,24 +33,24 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
         """
         now = timezone.now()
         own = self.filter(caller=caller, key=key)
-        is_over = models.Q(begun_at__lt=now - KEPT)
+        is_over = models.Q(begun_at__lt=now - LIFETIME)
         own.filter(is_over | models.Q(status=0, begun_at__lt=now - ABANDONED_AFTER)).delete()
         made = IdempotentRequest(caller=caller, key=key, digest=digest, begun_at=now)
         self.bulk_create([made], ignore_conflicts=True)
         found = own.get()
         return None if found.pk == made.pk else found
 
-    def keep(self, caller: str, key: str, kept: Kept) -> None:
-        """Keep the answer to the request that has begun."""
-        self.filter(caller=caller, key=key).update(status=kept.status, headers=kept.headers, body=kept.body)
+    def store(self, caller: str, key: str, answer: StoredAnswer) -> None:
+        """Store the answer to the request that has begun."""
+        self.filter(caller=caller, key=key).update(**answer._asdict())
 
     def drop(self, caller: str, key: str) -> None:
         """Forget the request that has begun: it may be sent again."""
         self.filter(caller=caller, key=key, status=0).delete()
 
     def delete_expired(self) -> None:
-        """Delete the answers that are kept no longer."""
-        self.filter(begun_at__lt=timezone.now() - KEPT).delete()
+        """Delete the answers that are older than `LIFETIME`."""
+        self.filter(begun_at__lt=timezone.now() - LIFETIME).delete()
 
 
 class IdempotentRequest(models.Model):
@@ -76,6 +76,6 @@ class IdempotentRequest(models.Model):
         return f"{self.caller}: {self.key}"
 
     @property
-    def kept(self) -> Kept | None:
+    def answer(self) -> StoredAnswer | None:
         """The answer; None while the request is in progress."""
-        return Kept(self.status, self.headers, self.body) if self.status else None
+        return StoredAnswer(self.status, self.headers, self.body) if self.status else None
