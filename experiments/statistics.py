@@ -7,11 +7,10 @@ when it looks good will find a difference where there is none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Final
 
-Z: Final = 1.96
-"""For intervals that contain the true value in 95 of 100 cases."""
+from versioning.domain.intervals import wilson
+
 FEW: Final = 30
 """Below this number, a rate is too uncertain to be shown with an interval."""
 
@@ -33,19 +32,10 @@ class Rate:
 
         Raises `ValueError` unless `count` lies between 0 and `total`.
         """
-        if not 0 <= count <= total:
-            raise ValueError(f"{count} of {total}")
-        if total == 0:
+        if count == total == 0:
             return None
-        share, square = count / total, Z * Z
-        middle = (share + square / (2 * total)) / (1 + square / total)
-        spread = Z * sqrt(share * (1 - share) / total + square / (4 * total * total)) / (1 + square / total)
-        return cls(
-            count=count,
-            total=total,
-            low=min(share, max(0.0, middle - spread)),
-            high=max(share, min(1.0, middle + spread)),
-        )
+        low, high = wilson(count, total)
+        return cls(count=count, total=total, low=low, high=high)
 
     @property
     def share(self) -> float:

@@ -1,0 +1,216 @@
+"""The statistics of a comparison of two runs over the same items. Pure.
+
+An item is won if it is better here than in the baseline, lost if it is worse, and tied otherwise. Everything
+counts items, not attempts: several answers to one question are not several independent questions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from math import exp, fsum, lgamma, log, log1p, sqrt
+from random import Random
+from statistics import fmean, stdev
+from typing import Final
+
+from versioning.domain.intervals import Z
+
+ALPHA: Final = 0.05
+"""A difference counts as found if it would be as large by chance at most this often."""
+MIN_PAIRS: Final = 10
+"""With fewer pairs there is no verdict."""
+MIN_FOR_T: Final = 30
+"""With fewer pairs, the mean of graded differences has no interval."""
+MAX_ENUMERATED: Final = 20
+"""Up to so many differences, all combinations of their signs are counted; beyond it, they are drawn."""
+DRAWS: Final = 10_000
+POWER: Final = 0.8
+"""A drop is detectable if it would be found this often."""
+NOISE: Final = 0.025
+"""The share of items that change either way between two runs that are equally good."""
+MAX_DROP: Final = 95
+"""The largest drop in whole points that `detectable` considers."""
+
+
+class Verdict(StrEnum):
+    """What a comparison says of a scorer. There is no verdict that two versions are equal."""
+
+    TOO_FEW = "tooFew"
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE_FOUND = "noDifferenceFound"
+
+
+def verdict(pairs: int, difference: float, p: float) -> Verdict:
+    """Return what the numbers of a comparison say."""
+    if pairs < MIN_PAIRS:
+        return Verdict.TOO_FEW
+    if p > ALPHA:
+        return Verdict.NO_DIFFERENCE_FOUND
+    return Verdict.BETTER if difference > 0 else Verdict.WORSE
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """Return the p value of the exact two-sided sign test; 1 if nothing was won or lost."""
+    term, total, differ = 1, 0, wins + losses
+    for number in range(min(wins, losses) + 1):
+        total += term
+        term = term * (differ - number) // (number + 1)
+    return min(1.0, 2 * total / (1 << differ))
+
+
+def interval(wins: int, losses: int, pairs: int) -> tuple[float, float]:
+    """Return the interval of the difference between two shares of the same items.
+
+    It is that of Agresti and Min (2005) for paired shares: one more win and one more loss are added.
+    """
+    a, b = (wins + 1) / (pairs + 2), (losses + 1) / (pairs + 2)
+    difference = a - b
+    spread = Z * sqrt((a + b - difference * difference) / (pairs + 2))
+    return max(-1.0, difference - spread), min(1.0, difference + spread)
+
+
+def t_interval(differences: Sequence[float]) -> tuple[float, float] | None:
+    """Return the interval of the mean of differences; None for fewer than `MIN_FOR_T`."""
+    pairs = len(differences)
+    if pairs < MIN_FOR_T:
+        return None
+    mean = fmean(differences)
+    spread = t_quantile(pairs - 1) * stdev(differences, mean) / sqrt(pairs)
+    return mean - spread, mean + spread
+
+
+def sign_flips(differences: Sequence[float], seed: str) -> float:
+    """Return the p value of the sign-flip permutation test of the mean of differences.
+
+    It asks how often their sum would be as far from zero if each could as well have had the other sign.
+    `seed` decides what is drawn where there are too many combinations of signs to count them all.
+    """
+    sizes = [abs(one) for one in differences if one]
+    total = fsum(sizes)
+    # Sums of the same numbers in another order differ in their last digits.
+    extreme = abs(fsum(differences)) - 1e-9 * total
+    if len(sizes) <= MAX_ENUMERATED:
+        return _share_of_all(sizes, extreme)
+    found = sum(1 for positive in _drawn(sizes, seed) if abs(2 * positive - total) >= extreme)
+    return (1 + found) / (DRAWS + 1)
+
+
+def _share_of_all(sizes: Sequence[float], extreme: float) -> float:
+    """Return the share of all combinations of signs whose sum is as extreme, by the sums of both halves."""
+    half = len(sizes) // 2
+    left, right = _signed_sums(sizes[:half]), sorted(_signed_sums(sizes[half:]))
+    between = sum(bisect_left(right, extreme - one) - bisect_right(right, -extreme - one) for one in left)
+    return 1.0 if extreme <= 0 else 1 - between / (len(left) * len(right))
+
+
+def _signed_sums(sizes: Sequence[float]) -> list[float]:
+    sums = [0.0]
+    for size in sizes:
+        sums = [one + sign for one in sums for sign in (size, -size)]
+    return sums
+
+
+def _drawn(sizes: Sequence[float], seed: str) -> Iterator[float]:
+    """Yield sums of those that are drawn as positive; each byte of a draw decides on eight sizes."""
+    tables = []
+    for start in range(0, len(sizes), 8):
+        table = [0.0]
+        for size in sizes[start : start + 8]:
+            table += [one + size for one in table]
+        tables.append(table * (256 // len(table)))
+    draw = Random(seed).randbytes  # noqa: S311  a simulation, which has to be repeatable
+    for _ in range(DRAWS):
+        yield sum(map(list.__getitem__, tables, draw(len(tables))))
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(degrees: int) -> float:
+    """Return where Student's t with so many degrees of freedom leaves out `ALPHA`, on both sides together."""
+    low, high = Z, 13.0
+    while high - low > 1e-12:  # noqa: PLR2004  what is left of a double's digits
+        middle = (low + high) / 2
+        outside = _beta(degrees / (degrees + middle * middle), degrees / 2, 0.5)
+        low, high = (middle, high) if outside > ALPHA else (low, middle)
+    return (low + high) / 2
+
+
+@lru_cache(maxsize=1024)
+def detectable(pairs: int) -> int | None:
+    """Return the least drop in whole points that so many pairs would show 4 times in 5.
+
+    An item is lost with the drop and `NOISE`, and won with `NOISE`. None if no drop up to `MAX_DROP` would.
+    """
+    if pairs < MIN_PAIRS or _power(pairs, MAX_DROP) < POWER:
+        return None
+    low, high = 0, MAX_DROP
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power(pairs, middle) >= POWER else (middle, high)
+    return high
+
+
+def _power(pairs: int, drop: int) -> float:
+    """Return how often the verdict is `worse` if so many of a hundred items are lost besides the noise."""
+    lost, won = drop / 100 + NOISE, NOISE
+    changed = min(1.0, lost + won)
+    found = 0.0
+    for differ in range(1, pairs + 1):
+        chance = _exactly(differ, pairs, changed)
+        if chance > 1e-12:  # noqa: PLR2004  nothing else that the sum would show
+            found += chance * _at_least(_significant(differ), differ, lost / (lost + won))
+    return found
+
+
+@lru_cache(maxsize=16384)
+def _significant(differ: int) -> int:
+    """Return the least number of losses that is significant among so many items that differ."""
+    losses = int(differ / 2 + 0.9 * sqrt(differ))
+    while _at_least(losses, differ, 0.5) > ALPHA / 2:
+        losses += 1
+    return losses
+
+
+def _exactly(number: int, total: int, share: float) -> float:
+    """Return how probable a number of successes is."""
+    if share >= 1:
+        return float(number == total)
+    logarithm = lgamma(total + 1) - lgamma(number + 1) - lgamma(total - number + 1)
+    return exp(logarithm + number * log(share) + (total - number) * log1p(-share))
+
+
+def _at_least(number: int, total: int, share: float) -> float:
+    """Return how probable at least a number of successes is."""
+    if number <= 0:
+        return 1.0
+    return 0.0 if number > total else _beta(share, number, total - number + 1)
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """Return the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
+    return front / _fraction(x, a, b)
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """Return the continued fraction 1 + d1/(1 + d2/(1 + …)), by Lentz's method."""
+    value = numerator = 1.0
+    denominator = 0.0
+    for step in range(1, 100_000):
+        m = step // 2
+        if step % 2:
+            d = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            d = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        denominator = 1 / (1 + d * denominator)
+        numerator = 1 + d / numerator
+        value *= numerator * denominator
+        if abs(numerator * denominator - 1) < 1e-15:  # noqa: PLR2004  the last digit of a double
+            break
+    return value

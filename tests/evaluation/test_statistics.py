@@ -1,0 +1,119 @@
+"""What the numbers of a comparison are, by vectors; those with many digits were computed by SciPy 1.17.
+
+SciPy is no dependency of the tests: with NumPy it is larger than everything else that they install.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.comparison import statistics
+from versioning.domain.intervals import wilson
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "p"),
+    [
+        (0, 0, 1),
+        (0, 6, 0.03125),
+        (1, 7, 0.0703125),
+        (2, 10, 0.038574219),
+        (0, 5, 0.0625),
+        (3, 3, 1),
+        (4, 14, 0.030883789),
+        (17, 40, 0.003201544),
+        (500, 600, 0.002819545),
+    ],
+)
+def test_the_sign_test_is_exact_and_has_two_sides(wins: int, losses: int, p: float) -> None:
+    assert statistics.sign_test(wins, losses) == pytest.approx(p, abs=1e-9)
+    assert statistics.sign_test(losses, wins) == statistics.sign_test(wins, losses)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "pairs", "expected"),
+    [
+        (9, 2, 50, (0.003734, 0.265496)),
+        (0, 0, 20, (-0.125991, 0.125991)),
+        (3, 15, 100, (-0.200492, -0.034802)),
+        (0, 1, 1, (-1, 0.733536)),
+    ],
+)
+def test_the_interval_of_a_difference_of_shares(
+    wins: int, losses: int, pairs: int, expected: tuple[float, float]
+) -> None:
+    assert statistics.interval(wins, losses, pairs) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("passed", "total", "expected"), [(18, 20, (0.698966, 0.972134)), (0, 10, (0, 0.277533))]
+)
+def test_the_interval_of_a_share(passed: int, total: int, expected: tuple[float, float]) -> None:
+    assert wilson(passed, total) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "drop"), [(9, None), (10, 73), (20, 42), (50, 20), (100, 12), (200, 8), (10_000, 1)]
+)
+def test_the_drop_that_a_number_of_pairs_would_show(pairs: int, drop: int | None) -> None:
+    assert statistics.detectable(pairs) == drop
+
+
+@pytest.mark.parametrize(
+    ("degrees", "quantile"),
+    [(1, 12.706204736), (29, 2.045229642), (30, 2.042272456), (99, 1.984216952), (9999, 1.960201264)],
+)
+def test_the_quantile_of_students_t(degrees: int, quantile: float) -> None:
+    assert statistics.t_quantile(degrees) == pytest.approx(quantile, abs=1e-8)
+
+
+def test_the_interval_of_a_mean_needs_thirty_pairs() -> None:
+    differences = [round(0.1 * ((7 * number) % 11 - 4), 1) for number in range(33)]
+    assert statistics.t_interval(differences) == pytest.approx((-0.013868036, 0.213868036), abs=1e-8)
+    assert statistics.t_interval(differences[:29]) is None
+
+
+def test_sign_flips_count_all_combinations_of_up_to_twenty_differences() -> None:
+    differences = [-0.27, -0.26, 0.28, -0.61, 0.04, -0.6, 0.41, 0.14, 0.49, -0.07, 0.2, -0.01]
+    assert statistics.sign_flips(differences, "") == pytest.approx(0.84423828125)
+    assert statistics.sign_flips([*differences, 0, 0], "") == pytest.approx(0.84423828125)
+    assert statistics.sign_flips([0.1] * 20, "") == pytest.approx(2 / 2**20)
+    assert statistics.sign_flips([0.0] * 12, "") == statistics.sign_flips([], "") == 1
+
+
+def test_equal_sums_of_floats_count_as_equally_extreme() -> None:
+    # 0.1 + 0.2 is not 0.3, so half of the combinations that are as extreme would be lost.
+    assert statistics.sign_flips([0.1, 0.2, -0.3], "") == 1
+    assert statistics.sign_flips([0.1, 0.1, 0.1, 0.3, -0.1 - 0.2], "") == 0.625
+
+
+def test_sign_flips_of_more_differences_are_drawn_repeatably() -> None:
+    differences = [round(0.1 * ((7 * number) % 11 - 4), 1) for number in range(33)]
+    first = statistics.sign_flips(differences, "one")
+    assert first == statistics.sign_flips(differences, "one") != statistics.sign_flips(differences, "other")
+    assert first == pytest.approx(0.093367, abs=0.015)
+    assert statistics.sign_flips([0.1] * 40, "one") == pytest.approx(1 / 10_001)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=20), st.floats(0.01, 100))
+def test_the_p_value_of_sign_flips_does_not_depend_on_the_scale(signs: list[int], scale: float) -> None:
+    scaled = [one * scale for one in signs]
+    assert statistics.sign_flips(scaled, "") == pytest.approx(statistics.sign_flips([*map(float, signs)], ""))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "difference", "p", "expected"),
+    [
+        (9, -1.0, 0.001, "tooFew"),
+        (10, -0.6, 0.03125, "worse"),
+        (10, 0.6, 0.05, "better"),
+        (10, 0.6, 0.0501, "noDifferenceFound"),
+        (0, 0.0, 1.0, "tooFew"),
+    ],
+)
+def test_a_verdict_needs_ten_pairs_and_never_says_equal(
+    pairs: int, difference: float, p: float, expected: str
+) -> None:
+    assert statistics.verdict(pairs, difference, p) == expected
