@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from editor_client.shared.feedback import Tally
 
 from experiments.feedback.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback
 from experiments.runs.models import ServedRun
@@ -145,10 +146,20 @@ def list_readable(
 def summed(feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION) -> Sequence[Summary]:
     """Return the feedback by version, arm and name, summed up; requires the right to read drafts."""
     rows = list_readable(feedback, kind, resource_id, by=by).order_by()
-    given: defaultdict[tuple[str, str, str], Counter[Value]] = defaultdict(Counter)
+    given: defaultdict[tuple[str, str, str], Tally] = defaultdict(Tally)
     for version_id, arm, name, value in rows.values_list("version_id", "arm", "name", "value").iterator():
-        given[version_id, arm, name][_as_key(value)] += 1
-    return [_summary(*about, counted) for about, counted in sorted(given.items())]
+        given[version_id, arm, name].add(value)
+    return [
+        Summary(
+            version_id=version_id or None,
+            arm=arm or None,
+            name=name,
+            count=tally.count,
+            mean=tally.mean,
+            counts=tally.counts,
+        )
+        for (version_id, arm, name), tally in sorted(given.items())
+    ]
 
 
 class Feedbacks(Verbs):
@@ -157,26 +168,6 @@ class Feedbacks(Verbs):
     give = give
     list = list_readable
     summed = summed
-
-
-def _summary(version_id: str, arm: str, name: str, counted: Counter[Any]) -> Summary:
-    numbers = {value: count for (is_number, value), count in counted.items() if is_number}
-    total = sum(numbers.values())
-    return Summary(
-        version_id=version_id or None,
-        arm=arm or None,
-        name=name,
-        count=counted.total(),
-        mean=sum(value * count for value, count in numbers.items()) / total if total else None,
-        counts={value: count for (is_number, value), count in sorted(counted.items()) if not is_number},
-    )
-
-
-def _as_key(value: Value) -> Any:
-    """Return a text for a value that distinguishes `1`, `true` and `"1"`."""
-    if isinstance(value, bool):
-        return False, "true" if value else "false"
-    return (True, value) if isinstance(value, int | float) else (False, value)
 
 
 def _check(name: str, value: Value, comment: str, external_id: str | None) -> None:

@@ -14,6 +14,7 @@ import pytest
 from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
 from editor_client.parts import evaluate
 from editor_client.testing import FakeEditor
+from editor_client.testing.collections import Collection
 
 from editor_project.wsgi import application
 from tests.conftest import Cast
@@ -452,6 +453,28 @@ def test_an_application_answers_runs_itself_and_sub_agents_need_that() -> None:
             say("POST", "/agents/lead/generate", {"messages": "hello"})
             assert say.said[-1][2] == status
             assert answered in say.said[-1][3]
+
+
+def test_a_list_of_objects_is_declared(fake: Conversation) -> None:
+    Collection("/jars", "jars", needed=["name"], optional={"size": 1}, filters=["size"], changeable=["name"])
+    Collection("/jars/*/lids", "lids", optional={"color": None}, nests_paging=True, page_size=1)
+    for body in ({}, {"name": "a", "nonsense": 1}):
+        fake("POST", "/jars", body)
+        assert fake.said[-1][2] == 400
+    one, two = (fake("POST", "/jars", {"name": name}) for name in ("a", "b"))
+    assert fake("PATCH", f"/jars/{one['id']}", {"name": "c"})["name"] == "c"
+    fake("PATCH", f"/jars/{one['id']}", {"size": 2})
+    assert fake.said[-1][2] == 400
+    assert [jar["name"] for jar in fake("GET", "/jars")["jars"]] == ["b", "c"]
+    assert [fake("GET", f"/jars?size={size}")["total"] for size in (1, 2)] == [2, 0]
+    lids = [fake("POST", f"/jars/{one['id']}/lids", {"color": color}) for color in ("red", "blue")]
+    listed = fake("GET", f"/jars/{one['id']}/lids")
+    assert (listed["lids"], listed["pagination"]["total"]) == ([lids[1]], 2)
+    assert fake("GET", f"/jars/{two['id']}/lids")["lids"] == []
+    fake("DELETE", f"/jars/{one['id']}")
+    assert fake("GET", f"/jars/{one['id']}/lids")["lids"] == []
+    fake("GET", f"/jars/{one['id']}")
+    assert fake.said[-1][2] == 404
 
 
 TRANSPORTS = {Client: httpx.Client, AsyncClient: httpx.AsyncClient}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from editor_client.shared import canonical, ids
-from editor_client.shared.arms import Arm
 from editor_client.shared.configurations import (
     EDIT_MESSAGE,
     INITIAL_MESSAGE,
@@ -27,9 +27,10 @@ from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.stored_scorers import SCORERS
+from editor_client.testing.collections import Row
 from editor_client.testing.protocol import Json, Refused, not_found, number, refuse_unknown, required
 from editor_client.testing.resources import AnyKind, Label, Resource, Version, now
-from editor_client.testing.rollouts import Rollout, Used, begun
+from editor_client.testing.rollouts import SUMS, Served, end, rollout_running
 
 Body = Mapping[str, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
@@ -51,19 +52,17 @@ class Editor:
         """The prefix of the key for the next change."""
         self.secret = uuid.uuid4().hex
         """The key that signs its locks."""
-        self.rollouts: list[Rollout] = []
-        self.used = Used()
-        self.feedback: list[tuple[Resource, Json]] = []
+        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
+        """The objects of each `Collection`, and the usage, by path."""
+        self.served: dict[str, Served] = {}
+        """What each run served."""
         self._resources: dict[tuple[str, str], Resource] = {}
         self._events: list[Json] = []
         self._epoch = uuid.uuid4().hex[:16]
 
     def find(self, kind: AnyKind, resource_id: str) -> Resource:
         """Return a resource; raises `Refused` if there is none."""
-        found = self.get(kind, resource_id)
-        if found is None:
-            raise not_found()
-        return found
+        return self.named(kind.slug, resource_id)
 
     def get(self, kind: AnyKind, resource_id: str) -> Resource | None:
         """Return a resource, or None."""
@@ -172,15 +171,15 @@ class Editor:
     def delete(self, resource: Resource, options: Body = NO_OPTIONS) -> None:
         """Delete a resource with its versions and labels."""
         self.end_rollout(resource, options)
-        self.rollouts = [one for one in self.rollouts if one.resource is not resource]
-        self.feedback = [(about, given) for about, given in self.feedback if about is not resource]
+        for rows in self.rows.values():
+            rows[:] = [row for row in rows if row.about is not resource]
         self._record("deleted", resource, previousVersionId=_id(resource.active))
         del self._resources[resource.kind.slug, resource.id]
 
     def delete_version(self, resource: Resource, version: Version) -> None:
         """Delete a version that is neither published nor labelled nor the only one."""
         running = self.running(resource)
-        if running is not None and version.id in {arm.version_id for arm in running.arms}:
+        if running is not None and version.id in {arm["versionId"] for arm in running["arms"]}:
             raise rollout_running()
         obstacle = None
         named = next((name for name, label in resource.labels.items() if label.version is version), None)
@@ -253,42 +252,41 @@ class Editor:
     def _changed(self, resource: Resource, config: Config) -> list[str]:
         return changed_fields(resource.kind.names, resource.latest.config, config)
 
-    # Rollouts
+    # Rollouts and usage
 
-    def running(self, resource: Resource) -> Rollout | None:
+    def running(self, resource: Resource) -> Json | None:
         """Return the running rollout of a resource, if any."""
-        return next(
-            (one for one in self.rollouts if one.resource is resource and one.state == "running"), None
-        )
-
-    def start(self, resource: Resource, bucket_by: str, arms: Sequence[Arm]) -> Rollout:
-        """Serve other versions to a share of the requests."""
-        if self.running(resource) is not None:
-            raise rollout_running()
-        rollout = begun(resource, bucket_by, arms, self.username)
-        for version_id in {arm.version_id for arm in arms}:
-            self.check_blocks(resource.version(version_id).config)
-        self.rollouts.insert(0, rollout)
-        self.record_rollout("started", rollout)
-        return rollout
+        found = (row.content for row in self.rows["/rollouts"] if row.about is resource)
+        return next((one for one in found if one["state"] == "running"), None)
 
     def end_rollout(self, resource: Resource, options: Body) -> None:
         """Stop the running rollout if the request allows it; otherwise raises `Refused`."""
         running = self._refuse_running(resource, options)
         if running is not None:
-            running.end("stopped")
-            self.record_rollout("stopped", running)
+            end(running, "stopped")
+            self.record_rollout("stopped", resource, running)
 
-    def _refuse_running(self, resource: Resource, options: Body) -> Rollout | None:
+    def _refuse_running(self, resource: Resource, options: Body) -> Json | None:
         running = self.running(resource)
         if running is not None and options.get("endRollout") not in {True, "true"}:
             raise rollout_running()
         return running
 
-    def record_rollout(self, what: str, rollout: Rollout, **detail: Any) -> None:
+    def record_rollout(self, what: str, resource: Resource, rollout: Json, **detail: Any) -> None:
         """Record a change of a rollout in the log."""
-        about = {"rolloutId": rollout.id, "weights": rollout.weights, **detail}
-        self._record(what, rollout.resource, subject="rollout", detail=about)
+        weights = {arm["name"]: arm["weight"] for arm in rollout["arms"]}
+        about = {"rolloutId": rollout["id"], "weights": weights, **detail}
+        self._record(what, resource, subject="rollout", detail=about)
+
+    def count(self, resource: Resource, version_id: str | None, arm: str | None, used: Body) -> None:
+        """Count the usage of a version."""
+        key = {"versionId": version_id, "arm": arm}
+        row = next((row for row in self.rows["/usage"] if row.about is resource and row.matches(key)), None)
+        if row is None:
+            row = Row({**key, **dict.fromkeys(SUMS, 0), "firstUsedAt": now()}, resource)
+            self.rows["/usage"].append(row)
+        row.content |= {name: row.content[name] + used.get(name, 0) for name in SUMS}
+        row.content["lastUsedAt"] = now()
 
     # The log
 
@@ -332,7 +330,7 @@ class Editor:
                 "type": f"{subject or resource.kind.slug}.{what}",
                 "createdAt": now(),
                 "workspaceId": resource.workspace,
-                "resource": {"kind": resource.kind.slug, "id": resource.id},
+                "resource": resource.reference,
                 "versionId": _id(version),
                 "versionNumber": version and version.number,
                 "previousVersionId": None,
@@ -342,12 +340,6 @@ class Editor:
                 **about,
             }
         )
-
-
-def rollout_running() -> Refused:
-    """Return the refusal to change the active version during a rollout."""
-    message = "A rollout of it is running: stop it first."
-    return Refused(409, "rollout_running", message)
 
 
 def references(config: Config) -> list[tuple[AnyKind, str]]:

@@ -1,4 +1,7 @@
-"""The routes of the editor in memory, its requests, answers and refusals."""
+"""The routes of the editor in memory, its requests, answers and refusals.
+
+A new list of objects is declared (`editor_client.testing.collections`); other routes are functions.
+"""
 
 from __future__ import annotations
 
@@ -85,13 +88,13 @@ class Request:
             raise Invalid.field(CONTEXT, "must be a JSON object")
         return value
 
-    def page(self, key: str, found: list[Json], *, size: int) -> Answer:
+    def page(self, key: str, found: list[Json], *, size: int, nests_paging: bool = False) -> Answer:
         """Answer a page of a list."""
         page, per_page = number(self.query, "page", 0), number(self.query, "perPage", size)
         shown = found[page * per_page : (page + 1) * per_page]
         has_more = bool(shown) and (page + 1) * per_page < len(found)
         about = {"total": len(found), "page": page, "perPage": per_page, "hasMore": has_more}
-        return Answer({**about, key: shown})
+        return Answer({key: shown, **({"pagination": about} if nests_paging else about)})
 
 
 @dataclass(frozen=True)

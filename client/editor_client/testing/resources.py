@@ -66,6 +66,11 @@ class Resource:
     _revision: int = 0
 
     @property
+    def reference(self) -> Json:
+        """The kind and the id, as in bodies and answers."""
+        return {"kind": self.kind.slug, "id": self.id}
+
+    @property
     def latest(self) -> Version:
         """The newest version."""
         return self.versions[-1]

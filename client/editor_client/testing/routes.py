@@ -321,8 +321,8 @@ def _generate(editor: Editor, request: Request) -> Answer:
     agent, answer = serving.run(parts, body, editor.generate)
     served = served_in(agent)
     for (kind, resource_id), (version_id, arm) in served.items():
-        editor.used.add(editor.named(kind, resource_id), version_id, arm, runs=1)
-    editor.used.remember(answer["runId"], served)
+        editor.count(editor.named(kind, resource_id), version_id, arm, {"runs": 1})
+    editor.served[answer["runId"]] = served
     return Answer(answer)
 
 

@@ -21,7 +21,7 @@ from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.editor import Body, Editor, Generate, references
 from editor_client.testing.protocol import Json, Refused, not_done, not_found, refuse_unknown
 from editor_client.testing.resources import AnyKind, Resource, Version
-from editor_client.testing.rollouts import outcomes_in
+from editor_client.testing.rollouts import outcomes_in, rule_of
 
 SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
@@ -73,15 +73,15 @@ def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json
     parts = _parts(resource, version, blocks, selector=selector, fallback=fallback)
     if selector == {"status": "published"} and (running := editor.running(resource)) is not None:
         arms = {
-            arm.version_id: _parts(resource, resource.version(arm.version_id), blocks, selector=selector)
-            for arm in running.arms
+            arm["versionId"]: _parts(resource, resource.version(arm["versionId"]), blocks, selector=selector)
+            for arm in running["arms"]
         }
         # An arm may refer to blocks that the agent's own version does not.
         shown = [own["promptBlocks"] for own in arms.values()]
         parts["promptBlocks"] = dict(sorted(ChainMap(parts["promptBlocks"], *shown).items()))
         members = ("config", "requestContextSchema", "omittedBlocks")
-        parts["rollout"] = running.rule(
-            {one: {name: own[name] for name in members} for one, own in arms.items()}
+        parts["rollout"] = rule_of(
+            running, {one: {name: own[name] for name in members} for one, own in arms.items()}
         )
     if not drafts:
         parts["blockRollouts"] = _block_rollouts(editor, parts["promptBlocks"])
@@ -92,18 +92,11 @@ def _block_rollouts(editor: Editor, shown: Mapping[str, Json | None]) -> Json:
     """Return the rules of the rollouts of prompt blocks that are shown, by id."""
     found: Json = {}
     for block_id in (one for one, block in shown.items() if block is not None):
-        running = editor.running(editor.find(PROMPT_BLOCKS, block_id))
+        block = editor.find(PROMPT_BLOCKS, block_id)
+        running = editor.running(block)
         if running is not None:
-            configs = {
-                arm.version_id: _block(running.resource.version(arm.version_id)) for arm in running.arms
-            }
-            found[block_id] = running.rule(
-                {
-                    one: {"config": {name: block[name] for name in ("content", "rules")}}
-                    for one, block in configs.items()
-                    if block is not None
-                }
-            )
+            configs = {arm["versionId"]: block.version(arm["versionId"]).config for arm in running["arms"]}
+            found[block_id] = rule_of(running, {one: {"config": _text(own)} for one, own in configs.items()})
     return found
 
 
@@ -141,13 +134,11 @@ def _parts(
 
 
 def _block(version: Version | None) -> Json | None:
-    if version is None:
-        return None
-    return {
-        "versionId": version.id,
-        "content": version.config["content"],
-        "rules": version.config.get("rules"),
-    }
+    return {"versionId": version.id, **_text(version.config)} if version else None
+
+
+def _text(config: Json) -> Json:
+    return {"content": config["content"], "rules": config.get("rules")}
 
 
 def resolved(parts: Json, context: Mapping[str, Any]) -> Json:

@@ -13,7 +13,7 @@ import httpx
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
 from editor_client.testing import (
-    rollout_routes,  # noqa: F401  registers its routes
+    experiments,  # noqa: F401  registers its routes
     serving,
 )
 from editor_client.testing.editor import Editor, Generate
