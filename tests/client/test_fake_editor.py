@@ -14,7 +14,7 @@ import pytest
 from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
 from editor_client.parts import evaluate
 from editor_client.testing import FakeEditor
-from editor_client.testing.collections import Collection
+from editor_client.testing.object_lists import Collection
 
 from editor_project.wsgi import application
 from tests.conftest import Cast

@@ -1,11 +1,10 @@
-"""Stored resources and the log of the editor in memory, by the rules of `editor_client.shared`."""
+"""Changes of stored resources in the editor in memory, by the rules of `editor_client.shared`."""
 
 from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from editor_client.shared import canonical, ids
@@ -16,19 +15,16 @@ from editor_client.shared.configurations import (
     changed_fields,
     check_id,
     id_of_new,
-    keys,
     merged,
     merged_metadata,
     message_or,
-    referenced_agents,
 )
 from editor_client.shared.errors import Invalid, Issue
-from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored_agents import AGENTS
-from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
-from editor_client.stored_scorers import SCORERS
-from editor_client.testing.collections import Row
-from editor_client.testing.protocol import Json, Refused, not_found, number, refuse_unknown, required
+from editor_client.testing.log import Log
+from editor_client.testing.object_lists import Row
+from editor_client.testing.protocol import Json, Refused, not_found, refuse_unknown, required
+from editor_client.testing.references import require_published_blocks
 from editor_client.testing.resources import AnyKind, Label, Resource, Version, now
 from editor_client.testing.rollouts import SUMS, Served, end, rollout_running
 
@@ -37,8 +33,6 @@ Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """Returns the text of a run's answer, given an agent as in `GET /agents/:id` and the body of the run."""
 SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
 NO_OPTIONS: Final[Body] = {}
-MAX_LIMIT: Final = 1000
-_WORKSPACE_MADE: Final = 1  # a position after which there are no events
 
 
 class Editor:
@@ -56,9 +50,8 @@ class Editor:
         """The objects of each `Collection`, and the usage, by path."""
         self.served: dict[str, Served] = {}
         """What each run served."""
+        self.log = Log()
         self._resources: dict[tuple[str, str], Resource] = {}
-        self._events: list[Json] = []
-        self._epoch = uuid.uuid4().hex[:16]
 
     def find(self, kind: AnyKind, resource_id: str) -> Resource:
         """Return a resource; raises `Refused` if there is none."""
@@ -104,7 +97,7 @@ class Editor:
         message = message_or(INITIAL_MESSAGE, body.get("changeMessage"))
         version = resource.append(config, changed_fields(kind.names, {}, config), message)
         if publishes:
-            self.check_blocks(config)
+            require_published_blocks(self, config)
         self._resources[kind.slug, resource_id] = resource
         self._record("created", resource, version)
         if publishes:
@@ -116,7 +109,7 @@ class Editor:
         config = _edited(resource.kind, resource.latest.config, body)
         message = message_or(EDIT_MESSAGE, body.get("changeMessage"))
         if body.get("autoPublish"):
-            self.check_blocks(config)
+            require_published_blocks(self, config)
             if self._changed(resource, config) or resource.latest is not resource.active:
                 self._refuse_running(resource, body)
         self._edit_record(resource, body)
@@ -153,7 +146,7 @@ class Editor:
         """Publish a version; raises `Invalid` naming prompt blocks that are not published."""
         if version is resource.active:
             return
-        self.check_blocks(version.config)
+        require_published_blocks(self, version.config)
         self.end_rollout(resource, options)
         previous = _id(resource.active)
         self._record("published", resource, version, previousVersionId=previous, detail=detail)
@@ -207,7 +200,7 @@ class Editor:
         if before is not None and (before.version, before.released) == (version, released):
             return
         if released:
-            self.check_blocks(version.config)
+            require_published_blocks(self, version.config)
         resource.labels[name] = Label(version=version, released=released, updated_at=now())
         resource.touch()
         detail, previous = {"released": released}, before and before.version.id
@@ -223,31 +216,6 @@ class Editor:
         resource.touch()
         detail, previous = {"released": label.released}, label.version.id
         self._record("labelRemoved", resource, label=name, previousVersionId=previous, detail=detail)
-
-    def check_blocks(self, config: Config) -> None:
-        """Raise `Invalid` naming each prompt block in the instructions that is not published."""
-        issues = []
-        for field, target in referenced_blocks(config):
-            block = self.get(PROMPT_BLOCKS, target)
-            problem = "is not published" if block else "does not exist, or you may not read it"
-            if block is None or block.active is None:
-                issues.append(Issue(field, f"the prompt block {target!r} {problem}"))
-        if issues:
-            raise Invalid(issues, code="unpublished_blocks")
-
-    def dependents(self, resource: Resource, status: str = "published") -> list[Json]:
-        """Return the agents that refer to a resource, in their published versions or the latest ones."""
-        versions = {
-            agent: agent.latest if status == "draft" else agent.active
-            for agent in sorted(self.all(AGENTS), key=lambda one: one.id)
-        }
-        about = {"kind": AGENTS.slug} if resource.kind is SCORERS else {}
-        return [
-            {"id": agent.id, "name": version.config["name"], **about}
-            for agent, version in versions.items()
-            if version is not None and agent is not resource
-            if (resource.kind, resource.id) in references(version.config)
-        ]
 
     def _changed(self, resource: Resource, config: Config) -> list[str]:
         return changed_fields(resource.kind.names, resource.latest.config, config)
@@ -288,32 +256,6 @@ class Editor:
         row.content |= {name: row.content[name] + used.get(name, 0) for name in SUMS}
         row.content["lastUsedAt"] = now()
 
-    # The log
-
-    def events(self, query: Mapping[str, str]) -> Json:
-        """Return a page of the log, as `GET /events` does."""
-        if "before" in query and "after" in query:
-            raise Invalid.field("before", "cannot be combined with after")
-        limit, newest = number(query, "limit", 100, "a position, "), _WORKSPACE_MADE + len(self._events)
-        if not 1 <= limit <= MAX_LIMIT:
-            raise Invalid.field("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
-        found = [event for event in self._events if _matches(event, query)]
-        if "before" in query:
-            before, end = number(query, "before", 0, "a position, "), 0
-            found = [event for event in reversed(found) if event["position"] < before]
-        else:
-            after = newest if query.get("after") == "now" else number(query, "after", 0, "a position, ")
-            if after > newest or query.get("epoch", self._epoch) != self._epoch:
-                message = (
-                    "This position is of the log before an earlier state of it was restored; it ends at "
-                    f"{newest} now. Treat everything that you have as stale, and start again."
-                )
-                raise Refused(410, "cursor_ahead", message, newest=newest, epoch=self._epoch)
-            found, end = [event for event in found if event["position"] > after], newest
-        page, has_more = found[:limit], len(found) > limit
-        following = page[-1]["position"] if has_more else end
-        return {"events": page, "next": following, "hasMore": has_more, "epoch": self._epoch}
-
     def _record(
         self,
         what: str,
@@ -323,32 +265,17 @@ class Editor:
         subject: str | None = None,
         **about: Any,
     ) -> None:
-        self._events.append(
+        self.log.add(
             {
-                "position": _WORKSPACE_MADE + len(self._events) + 1,
-                "id": str(uuid.uuid4()),
                 "type": f"{subject or resource.kind.slug}.{what}",
-                "createdAt": now(),
                 "workspaceId": resource.workspace,
                 "resource": resource.reference,
                 "versionId": _id(version),
                 "versionNumber": version and version.number,
-                "previousVersionId": None,
-                "label": None,
                 "actor": {"id": self.username, "via": "api", "keyPrefix": self.key_prefix},
-                "detail": {},
                 **about,
             }
         )
-
-
-def references(config: Config) -> list[tuple[AnyKind, str]]:
-    """Return the sub-agents, prompt blocks and scorers that a configuration names, in any context."""
-    agents = {(AGENTS, agent_id) for _, agent_id in referenced_agents(config)}
-    blocks = {(PROMPT_BLOCKS, block_id) for _, block_id in referenced_blocks(config)}
-    scorers = {(SCORERS, scorer_id) for _, scorer_id in keys(config, "scorers")}
-    found: Iterable[tuple[AnyKind, str]] = agents | blocks | scorers
-    return sorted(found, key=lambda one: (one[0].slug, one[1]))
 
 
 def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
@@ -385,11 +312,3 @@ def _visibility(body: Body) -> str | None:
 
 def _id(version: Version | None) -> str | None:
     return version.id if version else None
-
-
-def _matches(event: Json, query: Mapping[str, str]) -> bool:
-    about = {**event["resource"], "workspaceId": event["workspaceId"], "actor": event["actor"]["id"]}
-    types = query.get("type", "*").split(",")
-    return any(fnmatchcase(event["type"], one) for one in types) and all(
-        query.get(name, value) == value for name, value in about.items()
-    )

@@ -10,8 +10,8 @@ from typing import Any, Final
 from editor_client.shared.arms import reweighted
 from editor_client.shared.errors import Invalid
 from editor_client.shared.feedback import Tally
-from editor_client.testing.collections import Collection, Row
 from editor_client.testing.editor import Editor
+from editor_client.testing.object_lists import Collection, Row
 from editor_client.testing.protocol import (
     Answer,
     Json,
@@ -22,6 +22,7 @@ from editor_client.testing.protocol import (
     required,
     route,
 )
+from editor_client.testing.references import require_published_blocks
 from editor_client.testing.resources import Resource, now
 from editor_client.testing.rollouts import SUMS, arms_of, begun, end, rollout_running, shown
 
@@ -42,7 +43,7 @@ def _started(editor: Editor, given: Json) -> Row:
         raise rollout_running()
     rollout = begun(resource, given, editor.username)
     for version_id in {arm["versionId"] for arm in rollout["arms"]}:
-        editor.check_blocks(resource.version(version_id).config)
+        require_published_blocks(editor, resource.version(version_id).config)
     editor.record_rollout("started", resource, rollout)
     return Row(rollout, resource)
 
@@ -95,7 +96,7 @@ def _complete(editor: Editor, request: Request) -> Answer:
     if found is None:
         raise Invalid.field("arm", "is not an arm of this rollout")
     version = resource.version(found.version_id)
-    editor.check_blocks(version.config)
+    require_published_blocks(editor, version.config)
     end(rollout, "completed")
     editor.record_rollout("completed", resource, rollout, arm=name)
     editor.publish(resource, version, rolloutId=rollout["id"])

@@ -1,6 +1,6 @@
 """The routes of the editor in memory, its requests, answers and refusals.
 
-A new list of objects is declared (`editor_client.testing.collections`); other routes are functions.
+A new list of objects is declared (`editor_client.testing.object_lists`); other routes are functions.
 """
 
 from __future__ import annotations

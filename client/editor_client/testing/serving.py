@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import uuid
 from collections import ChainMap
@@ -18,14 +17,13 @@ from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
-from editor_client.testing.editor import Body, Editor, Generate, references
-from editor_client.testing.protocol import Json, Refused, not_done, not_found, refuse_unknown
-from editor_client.testing.resources import AnyKind, Resource, Version
+from editor_client.testing.editor import Body, Editor, Generate
+from editor_client.testing.protocol import Json, Refused, not_done, not_found
+from editor_client.testing.resources import Resource, Version
 from editor_client.testing.rollouts import outcomes_in, rule_of
 
 SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
-LOCK_MEMBERS: Final = frozenset({"lockVersion", "digest", "signature"})
 NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 NEVER_PUBLISHED: Final = {
     "code": "no_published_version",
@@ -70,10 +68,12 @@ def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json
     version, fallback = select(resource, selector)
     drafts = selector.get("status") == "draft" or selector.get("label") == "latest"
     blocks = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCKS)}
-    parts = _parts(resource, version, blocks, selector=selector, fallback=fallback)
+    parts = agent_in_parts(resource, version, blocks, selector=selector, fallback=fallback)
     if selector == {"status": "published"} and (running := editor.running(resource)) is not None:
         arms = {
-            arm["versionId"]: _parts(resource, resource.version(arm["versionId"]), blocks, selector=selector)
+            arm["versionId"]: agent_in_parts(
+                resource, resource.version(arm["versionId"]), blocks, selector=selector
+            )
             for arm in running["arms"]
         }
         # An arm may refer to blocks that the agent's own version does not.
@@ -100,7 +100,7 @@ def _block_rollouts(editor: Editor, shown: Mapping[str, Json | None]) -> Json:
     return found
 
 
-def _parts(
+def agent_in_parts(
     resource: Resource,
     version: Version,
     found: Mapping[str, Version | None],
@@ -117,7 +117,7 @@ def _parts(
         "selector": dict(selector),
         "source": "stored",
         "config": {name: config[name] for name in EVALUATED_FIELDS if name in config},
-        "promptBlocks": {block_id: _block(found.get(block_id)) for block_id in wanted},
+        "promptBlocks": {block_id: block_in_parts(found.get(block_id)) for block_id in wanted},
         "rollout": None,
         "blockRollouts": {},
         "requestContextSchema": config.get("requestContextSchema"),
@@ -133,7 +133,8 @@ def _parts(
     }
 
 
-def _block(version: Version | None) -> Json | None:
+def block_in_parts(version: Version | None) -> Json | None:
+    """Return a version of a prompt block as a part of an agent."""
     return {"versionId": version.id, **_text(version.config)} if version else None
 
 
@@ -153,96 +154,6 @@ def all_resolved(editor: Editor, context: Mapping[str, Any]) -> dict[str, Json]:
     """Return all agents, by id."""
     names = sorted(agent.id for agent in editor.all(AGENTS))
     return {name: resolved(parts_of(editor, name, {"status": "published"}), context) for name in names}
-
-
-def parts_of_run(editor: Editor, agent_id: str, query: Mapping[str, str], versions: Body) -> Json:
-    """Return an agent in parts, in the version and with the blocks that a run selects."""
-    if versions.keys() & LOCK_MEMBERS:
-        return _locked_parts(editor, agent_id, query, versions)
-    selectors = [one for one in (versions.get("self"), versions.get("agents", {}).get(agent_id)) if one]
-    selectors += [{name: query[name]} for name in SELECTORS if name in query]
-    if len(selectors) > 1:
-        raise Invalid.field("versions.self", "selected more than once")
-    parts = parts_of(editor, agent_id, selector_of(selectors[0] if selectors else {}))
-    for block_id in parts["promptBlocks"].keys() & versions.get("promptBlocks", {}).keys():
-        version, _ = select(editor.find(PROMPT_BLOCKS, block_id), versions["promptBlocks"][block_id])
-        parts["promptBlocks"][block_id] = _block(version)
-        parts["blockRollouts"].pop(block_id, None)
-    return parts
-
-
-# Locks
-
-
-def make_lock(editor: Editor, body: Body) -> Json:
-    """Return a lock of the named resources and of everything that they reach."""
-    refuse_unknown(body, ("resources", "selector"), "is not a field of a lock")
-    if not body.get("resources"):
-        raise Invalid.field("resources", "is required")
-    selector = selector_of(body.get("selector") or {})
-    drafts = selector == {"status": "draft"}
-    kinds = {kind.slug: kind for kind in (AGENTS, PROMPT_BLOCKS)}
-    pins: dict[AnyKind, Json] = {kind: {} for kind in kinds.values()}
-    found = [editor.find(kinds[one["kind"]], one["id"]) for one in body["resources"]]
-    waiting = [(resource, select(resource, selector)[0]) for resource in found]
-    while waiting:
-        resource, version = waiting.pop()
-        if resource.id not in pins[resource.kind]:
-            pin = {"versionId": version.id, "digest": canonical.digest(version.config)}
-            pins[resource.kind][resource.id] = pin
-            for kind, name in references(version.config):
-                reached = editor.get(kind, name)
-                shown = reached and (reached.latest if drafts else reached.active)
-                if reached and shown:
-                    waiting.append((reached, shown))
-    return _signed(editor, {"lockVersion": 1, "agents": pins[AGENTS], "promptBlocks": pins[PROMPT_BLOCKS]})
-
-
-def _signed(editor: Editor, content: Json) -> Json:
-    digest = canonical.digest(content)
-    signature = hashlib.sha256(f"{editor.secret}{digest}".encode()).hexdigest()
-    return {**content, "digest": digest, "signature": signature}
-
-
-def _locked_parts(editor: Editor, agent_id: str, query: Mapping[str, str], lock: Body) -> Json:
-    """Return an agent in parts as a lock names it; raises `Invalid` for a changed lock."""
-    if lock != _signed(editor, {name: lock.get(name) for name in ("lockVersion", "agents", "promptBlocks")}):
-        sentence = "is not a lock that this installation made"
-        raise Invalid.field("versions", sentence, code="lock_invalid")
-    if query:
-        raise Invalid.field("versions", "the called agent's own version is selected more than once")
-    found = _pinned(editor, lock, agent_id)
-    blocks = {name: version for (kind, name), version in found.items() if kind is PROMPT_BLOCKS}
-    version = found[AGENTS, agent_id]
-    return _parts(editor.find(AGENTS, agent_id), version, blocks, selector={"versionId": version.id})
-
-
-def _pinned(editor: Editor, lock: Body, agent_id: str) -> dict[tuple[AnyKind, str], Version]:
-    """Return every version that a run of the agent needs; raises `Refused` if one of them is gone."""
-    pins: dict[AnyKind, Json] = {AGENTS: lock["agents"], PROMPT_BLOCKS: lock["promptBlocks"]}
-    found: dict[tuple[AnyKind, str], Version] = {}
-    broken: list[str] = []
-    waiting: list[tuple[AnyKind, str]] = [(AGENTS, agent_id)]
-    while waiting:
-        kind, name = waiting.pop(0)
-        if (kind, name) in found or name in broken:
-            continue
-        resource = editor.get(kind, name)
-        version_id = pins[kind].get(name, {}).get("versionId")
-        version = next((one for one in resource.versions if one.id == version_id), None) if resource else None
-        if version is None:
-            broken.append(name)
-        else:
-            found[kind, name] = version
-            waiting += [(other, one) for other, one in references(version.config) if one in pins[other]]
-    if broken:
-        raise Refused(
-            424,
-            "lock_broken",
-            f"The lock no longer holds: {', '.join(broken)} cannot be resolved as it says.",
-            names=broken,
-        )
-    return found
 
 
 # Runs

@@ -12,13 +12,10 @@ import httpx
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
-from editor_client.testing import (
-    experiments,  # noqa: F401  registers its routes
-    serving,
-)
+from editor_client.testing import agents, experiments, serving  # noqa: F401  register their routes
 from editor_client.testing.editor import Editor, Generate
 from editor_client.testing.protocol import Answer, Refused, Request, find_route, not_done, refuse_unknown
-from editor_client.testing.routes import BEYOND
+from editor_client.testing.stored import BEYOND
 
 _PREFIX_LENGTH: Final = 11
 

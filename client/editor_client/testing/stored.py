@@ -1,15 +1,14 @@
-"""The routes of the editor in memory: each answers a request as the service does."""
+"""The routes of stored resources in the editor in memory."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
-from editor_client.calls import CONTEXT
 from editor_client.kinds import KINDS
 from editor_client.shared import canonical, ids, tags
 from editor_client.shared.configurations import changed_fields, message_or, searchable_text
-from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
@@ -17,7 +16,6 @@ from editor_client.testing import serving
 from editor_client.testing.editor import Editor
 from editor_client.testing.protocol import (
     Answer,
-    Json,
     Refused,
     Request,
     done,
@@ -25,28 +23,40 @@ from editor_client.testing.protocol import (
     required,
     route,
 )
+from editor_client.testing.references import dependents
 from editor_client.testing.resources import AnyKind, Resource, Version
-from editor_client.testing.rollouts import served_in
 
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
 """Parameters of a real editor that this one does not support."""
 PAGING: Final = ("page", "perPage")
 OWN_FILTERS: Final = ("visibility", "authorId", "workspaceId", "hasDraft")
-EVENTS: Final = ("after", "before", "epoch", "limit", "type", "kind", "id", "workspaceId", "actor")
 
 
 def _kind(request: Request) -> AnyKind:
     return KINDS[request.names[0]]
 
 
-def _resource(editor: Editor, request: Request) -> Resource:
-    return editor.find(_kind(request), request.names[1])
+OnResource = Callable[[Editor, Request, Resource], Answer]
 
 
-def _changing(editor: Editor, request: Request) -> Resource:
-    """Return the resource for a change, if `If-Match` allows it."""
-    resource = _resource(editor, request)
-    if request.if_match is not None and resource.etag not in request.if_match:
+def _on(method: str, path: str, *parameters: str, changes: bool = True) -> Callable[[OnResource], OnResource]:
+    """Register the handler of a path below a resource, which it gets; `If-Match` has to allow a change."""
+
+    def register(handler: OnResource) -> OnResource:
+        def handle(editor: Editor, request: Request) -> Answer:
+            resource = editor.find(_kind(request), request.names[1])
+            if changes and method != "GET":
+                _refuse_stale(resource, request.if_match)
+            return handler(editor, request, resource)
+
+        route(method, f"/stored/+/*{path}", *parameters)(handle)
+        return handler
+
+    return register
+
+
+def _refuse_stale(resource: Resource, if_match: str | None) -> None:
+    if if_match is not None and resource.etag not in if_match:
         latest, active = resource.latest, resource.active
         current = {
             "latestVersionId": latest.id,
@@ -57,12 +67,10 @@ def _changing(editor: Editor, request: Request) -> Resource:
         }
         message = "This has changed since you read it; look at the current state and try again."
         raise Refused(412, "edit_conflict", message, current=current)
-    return resource
 
 
-def _selected(editor: Editor, request: Request) -> tuple[Resource, Version]:
-    resource = _resource(editor, request)
-    return resource, serving.select(resource, serving.selector_of(request.query))[0]
+def _selected(request: Request, resource: Resource) -> Version:
+    return serving.select(resource, serving.selector_of(request.query))[0]
 
 
 def _saved(resource: Resource, status: int = 200) -> Answer:
@@ -118,23 +126,21 @@ def _create(editor: Editor, request: Request) -> Answer:
     return _saved(editor.create(_kind(request), request.body), status=201)
 
 
-@route("GET", "/stored/+/*", *serving.SELECTORS)
-def _read(editor: Editor, request: Request) -> Answer:
-    resource, version = _selected(editor, request)
+@_on("GET", "", *serving.SELECTORS)
+def _read(editor: Editor, request: Request, resource: Resource) -> Answer:
+    version = _selected(request, resource)
     return Answer(resource.record(version), etag=resource.shown_etag)
 
 
-@route("PATCH", "/stored/+/*")
-def _edit(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("PATCH", "")
+def _edit(editor: Editor, request: Request, resource: Resource) -> Answer:
     editor.edit(resource, request.body)
     return _saved(resource)
 
 
-@route("DELETE", "/stored/+/*", "ifUnused", "endRollout")
-def _delete(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
-    found = editor.dependents(resource) if request.query.get("ifUnused") == "true" else []
+@_on("DELETE", "", "ifUnused", "endRollout")
+def _delete(editor: Editor, request: Request, resource: Resource) -> Answer:
+    found = dependents(editor, resource) if request.query.get("ifUnused") == "true" else []
     if found:
         named = ", ".join(agent["name"] for agent in found)
         raise Refused(409, "in_use", f"In use by {named}.", dependents=found, hiddenCount=0)
@@ -143,34 +149,33 @@ def _delete(editor: Editor, request: Request) -> Answer:
     return done(f"The {kind} {resource.id!r} is deleted.")
 
 
-@route("POST", "/stored/+/*/unpublish")
-def _unpublish(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("POST", "/unpublish")
+def _unpublish(editor: Editor, request: Request, resource: Resource) -> Answer:
     editor.unpublish(resource, request.body)
     return Answer(resource.record(), etag=resource.shown_etag)
 
 
-@route("POST", "/stored/+/*/clone", *serving.SELECTORS)
-def _clone(editor: Editor, request: Request) -> Answer:
+@_on("POST", "/clone", *serving.SELECTORS, changes=False)
+def _clone(editor: Editor, request: Request, resource: Resource) -> Answer:
     body = request.body
     refuse_unknown(body, ("newId", "newName", "workspaceId"))
     [new_id] = required(body, "newId")
-    source, version = _selected(editor, request)
-    about = {"id": new_id, "metadata": source.metadata, "autoPublish": False}
+    version = _selected(request, resource)
+    about = {"id": new_id, "metadata": resource.metadata, "autoPublish": False}
     about |= {"name": body["newName"]} if "newName" in body else {}
     about |= {"workspaceId": body["workspaceId"]} if "workspaceId" in body else {}
     return _saved(editor.create(_kind(request), {**version.config, **about}), status=201)
 
 
-@route("GET", "/stored/+/*/dependents", "status")
-def _dependents(editor: Editor, request: Request) -> Answer:
-    found = editor.dependents(_resource(editor, request), request.query.get("status", "published"))
+@_on("GET", "/dependents", "status")
+def _dependents(editor: Editor, request: Request, resource: Resource) -> Answer:
+    found = dependents(editor, resource, request.query.get("status", "published"))
     return Answer({"dependents": found, "hiddenCount": 0})
 
 
-@route("POST", "/stored/+/*/export", *serving.SELECTORS)
-def _export(editor: Editor, request: Request) -> Answer:
-    resource, version = _selected(editor, request)
+@_on("POST", "/export", *serving.SELECTORS, changes=False)
+def _export(editor: Editor, request: Request, resource: Resource) -> Answer:
+    version = _selected(request, resource)
     kind = resource.kind
     config = {name: value for name, value in (request.body or version.config).items() if name in kind.names}
     exported = {
@@ -185,17 +190,15 @@ def _export(editor: Editor, request: Request) -> Answer:
 # Versions
 
 
-@route("GET", "/stored/+/*/versions", *PAGING)
-def _versions(editor: Editor, request: Request) -> Answer:
-    resource = _resource(editor, request)
+@_on("GET", "/versions", *PAGING)
+def _versions(editor: Editor, request: Request, resource: Resource) -> Answer:
     records = [resource.version_record(version) for version in reversed(resource.versions)]
     return request.page("versions", records, size=20)
 
 
-@route("GET", "/stored/+/*/versions/compare", "from", "to")
-def _compare(editor: Editor, request: Request) -> Answer:
+@_on("GET", "/versions/compare", "from", "to")
+def _compare(editor: Editor, request: Request, resource: Resource) -> Answer:
     wanted = required(request.query, "from", "to")
-    resource = _resource(editor, request)
     before, after = map(resource.version, wanted)
     diffs = [
         {
@@ -209,22 +212,19 @@ def _compare(editor: Editor, request: Request) -> Answer:
     return Answer({"diffs": diffs, **versions})
 
 
-@route("GET", "/stored/+/*/versions/*")
-def _version(editor: Editor, request: Request) -> Answer:
-    resource = _resource(editor, request)
+@_on("GET", "/versions/*")
+def _version(editor: Editor, request: Request, resource: Resource) -> Answer:
     return Answer(resource.version_record(resource.version(request.names[2])))
 
 
-@route("POST", "/stored/+/*/versions")
-def _add_version(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("POST", "/versions")
+def _add_version(editor: Editor, request: Request, resource: Resource) -> Answer:
     source = resource.active or resource.latest
     return _copied(editor, request, resource, source, "Snapshot of what is published")
 
 
-@route("POST", "/stored/+/*/versions/*/restore")
-def _restore(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("POST", "/versions/*/restore")
+def _restore(editor: Editor, request: Request, resource: Resource) -> Answer:
     source = resource.version(request.names[2])
     message = f"Restored from version {source.number}"
     return _copied(editor, request, resource, source, message, restoredFrom=source.id)
@@ -238,9 +238,8 @@ def _copied(
     return Answer(resource.version_record(version), status=201)
 
 
-@route("POST", "/stored/+/*/versions/*/activate")
-def _activate(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("POST", "/versions/*/activate")
+def _activate(editor: Editor, request: Request, resource: Resource) -> Answer:
     version = resource.version(request.names[2])
     editor.publish(resource, version, request.body)
     answer = done(f"Version {version.number} is published.").content
@@ -248,9 +247,8 @@ def _activate(editor: Editor, request: Request) -> Answer:
     return Answer(content, etag=resource.shown_etag)
 
 
-@route("DELETE", "/stored/+/*/versions/*")
-def _delete_version(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("DELETE", "/versions/*")
+def _delete_version(editor: Editor, request: Request, resource: Resource) -> Answer:
     editor.delete_version(resource, resource.version(request.names[2]))
     return done("The version is deleted.")
 
@@ -258,84 +256,34 @@ def _delete_version(editor: Editor, request: Request) -> Answer:
 # Labels and favorites
 
 
-@route("GET", "/stored/+/*/labels")
-def _labels(editor: Editor, request: Request) -> Answer:
-    return Answer({"labels": list(_resource(editor, request).label_records())})
+@_on("GET", "/labels")
+def _labels(editor: Editor, request: Request, resource: Resource) -> Answer:
+    return Answer({"labels": list(resource.label_records())})
 
 
-@route("PUT", "/stored/+/*/labels/*")
-def _set_label(editor: Editor, request: Request) -> Answer:
-    resource = _changing(editor, request)
+@_on("PUT", "/labels/*")
+def _set_label(editor: Editor, request: Request, resource: Resource) -> Answer:
     editor.set_label(resource, request.names[2], request.body)
     return Answer(resource.label_record(request.names[2]), etag=resource.shown_etag)
 
 
-@route("DELETE", "/stored/+/*/labels/*")
-def _remove_label(editor: Editor, request: Request) -> Answer:
-    editor.remove_label(_changing(editor, request), request.names[2])
+@_on("DELETE", "/labels/*")
+def _remove_label(editor: Editor, request: Request, resource: Resource) -> Answer:
+    editor.remove_label(resource, request.names[2])
     return done(f"The label {request.names[2]!r} is removed.")
 
 
-@route("PUT", "/stored/+/*/favorite")
-def _favorite(editor: Editor, request: Request) -> Answer:
-    return _marked(_resource(editor, request), is_favorited=True)
+@_on("PUT", "/favorite", changes=False)
+def _favorite(editor: Editor, request: Request, resource: Resource) -> Answer:
+    return _marked(resource, is_favorited=True)
 
 
-@route("DELETE", "/stored/+/*/favorite")
-def _unfavorite(editor: Editor, request: Request) -> Answer:
-    return _marked(_resource(editor, request), is_favorited=False)
+@_on("DELETE", "/favorite", changes=False)
+def _unfavorite(editor: Editor, request: Request, resource: Resource) -> Answer:
+    return _marked(resource, is_favorited=False)
 
 
 def _marked(resource: Resource, *, is_favorited: bool) -> Answer:
     resource.is_favorited = is_favorited
     content = {"favorited": is_favorited, "favoriteCount": int(is_favorited)}
     return Answer(content, etag=resource.shown_etag)
-
-
-# Agents, as applications use them, and the log
-
-
-@route("GET", "/agents", "partial")
-def _agents(editor: Editor, request: Request) -> Answer:
-    found = serving.all_resolved(editor, request.context)
-    if request.query.get("partial") == "true":
-        for agent in found.values():
-            del agent["instructions"], agent["blocks"]
-    return Answer(found)
-
-
-@route("GET", "/agents/*", *serving.SELECTORS, "form")
-def _agent(editor: Editor, request: Request) -> Answer:
-    context = request.context
-    parts = serving.parts_of(editor, request.names[0], serving.selector_of(request.query))
-    if request.query.get("form", "parts") != "parts":
-        raise Invalid.field("form", "must be one of 'parts'")
-    return Answer(parts if "form" in request.query else serving.resolved(parts, context))
-
-
-@route("POST", "/agents/*/generate", *serving.SELECTORS)
-def _generate(editor: Editor, request: Request) -> Answer:
-    refuse_unknown(request.body, serving.RUN_MEMBERS)
-    body: Json = {CONTEXT: request.context, **request.body}
-    parts = serving.parts_of_run(editor, request.names[0], request.query, body.get("versions") or {})
-    agent, answer = serving.run(parts, body, editor.generate)
-    served = served_in(agent)
-    for (kind, resource_id), (version_id, arm) in served.items():
-        editor.count(editor.named(kind, resource_id), version_id, arm, {"runs": 1})
-    editor.served[answer["runId"]] = served
-    return Answer(answer)
-
-
-@route("POST", "/agents/*/stream", *serving.SELECTORS)
-def _stream(editor: Editor, request: Request) -> Answer:
-    return Answer(serving.events_of(_generate(editor, request).content), is_stream=True)
-
-
-@route("POST", "/locks")
-def _lock(editor: Editor, request: Request) -> Answer:
-    return Answer(serving.make_lock(editor, request.body))
-
-
-@route("GET", "/events", *EVENTS)
-def _events(editor: Editor, request: Request) -> Answer:
-    return Answer(editor.events(request.query))
