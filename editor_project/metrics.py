@@ -27,6 +27,12 @@ _OTHER: Final = "other"
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _SECONDS_OF_RUNS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _PROVIDER: Final = re.compile(r"[a-z0-9_.-]{1,40}")
+_RESULTS: Final = {
+    "editor_answer_cache_total": ("hit", "made", "miss"),
+    "editor_deliveries_total": ("delivered", "failed"),
+    "editor_sign_ins_total": ("succeeded", "failed"),
+}
+"""The results that are counted from zero on: the first failure then is an increase that an alert can see."""
 
 
 class PrometheusMeter:
@@ -47,6 +53,9 @@ class PrometheusMeter:
         self._counters: dict[str, Any] = {
             name: Counter(name, text, labels, registry=registry) for name, (text, labels) in counters.items()
         }
+        for name, results in _RESULTS.items():
+            for result in results:
+                self._counters[name].labels(result)
         self._histograms: dict[str, Any] = {
             "editor_http_request_seconds": Histogram(
                 "editor_http_request_seconds",

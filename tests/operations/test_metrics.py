@@ -63,6 +63,7 @@ def test_what_happens_is_counted_by_templates_and_never_by_ids(measured_service:
     assert value(found, "editor_run_seconds_count") == 1
     assert value(found, "editor_log_position") > 0
     assert value(found, "editor_due_work", kind="delivery", state="due") == 0
+    assert found["editor_sign_ins_total", frozenset({("result", "failed")})] == 0
     names = {name for name, _ in found}
     assert names >= {
         "editor_answer_cache_total",
