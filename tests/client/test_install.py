@@ -110,10 +110,11 @@ def test_the_wheel_installs_one_package_and_requires_only_httpx(wheel: Path) -> 
     with ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
-        asked_for = re.findall(r"^Requires-Dist: (\w+)", archive.read(metadata).decode(), re.MULTILINE)
+        needs = re.findall(r"^Requires-Dist: (.+)$", archive.read(metadata).decode(), re.MULTILINE)
     assert {name.partition("/")[0] for name in names} == {"editor_client", metadata.partition("/")[0]}
     assert "editor_client/py.typed" in names
-    assert asked_for == ["httpx"]
+    assert [one for one in needs if "extra ==" not in one] == ["httpx<1,>=0.28"]
+    assert [one.partition("<")[0] for one in needs if 'extra == "import"' in one] == ["PyYAML"]
 
 
 def test_every_package_of_the_service_is_marked_as_typed() -> None:

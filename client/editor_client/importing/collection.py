@@ -1,0 +1,152 @@
+"""What a reader has found: resources, datasets, and every loss in words."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from editor_client.shared import canonical, ids
+from editor_client.shared.configurations import MAX_METADATA
+
+Kind = Literal["agent", "promptBlock", "scorer"]
+Config = dict[str, Any]
+MAX_LOSSES: Final = 1_000
+MAX_SHOWN: Final = 60
+
+
+class Unreadable(Exception):
+    """A source cannot be read, or breaks a limit; the message says where and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """Something of the source that is not in the editor as it was, or not at all."""
+
+    code: str
+    where: str
+    message: str
+    line: int | None = None
+    """The line in the text that `where` names."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        place = {} if self.line is None else {"line": self.line}
+        return {"code": self.code, "where": self.where, **place, "message": self.message}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """One version of a resource in the source."""
+
+    config: Config
+    message: str
+    number: str | None = None
+    """The number that the source gives it, if it keeps versions."""
+    labels: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """An agent, a prompt block or a scorer, with its versions, oldest first."""
+
+    kind: Kind
+    id: str
+    name: str
+    """The name in the source, which `metadata.origin` keeps."""
+    snapshots: Sequence[Snapshot]
+    published: int | None = None
+    """Which of the snapshots is live in the source; None if it does not say."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What has no place of its own: it becomes `metadata.import`."""
+    tags: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Items with a name; each has an `externalId`."""
+
+    name: str
+    items: Sequence[Mapping[str, Any]]
+    description: str | None = None
+    scorer_ids: Sequence[str] = ()
+    agent_ids: Sequence[str] = ()
+    """The agents whose prompts the items were written for."""
+
+
+@dataclass
+class Collection:
+    """Everything that a source holds."""
+
+    system: str
+    resources: list[Resource] = field(default_factory=list)
+    datasets: list[Dataset] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    _unlisted: int = 0
+
+    def lose(self, code: str, where: str, message: str, line: int | None = None) -> None:
+        """Note a loss, once; from a certain number on they are only counted."""
+        loss = Loss(code=code, where=shown(where), message=message, line=line)
+        if len(self.losses) >= MAX_LOSSES:
+            self._unlisted += 1
+        elif loss not in self.losses[-50:]:
+            self.losses.append(loss)
+
+    def all_losses(self) -> list[Loss]:
+        """Return the losses, and how many are not listed."""
+        if not self._unlisted:
+            return self.losses
+        return [*self.losses, Loss(code="more", where="", message=f"{self._unlisted} more are not listed.")]
+
+    def id_for(self, name: str, kind: Kind) -> str:
+        """Return the id of a resource of this name: the same for the same name, another for every other."""
+        wanted = id_of(name)
+        if self._names.setdefault((kind, wanted), name) == name:
+            return wanted
+        renamed = f"{wanted[:150]}-{_short_digest(name)}"
+        self._names[kind, renamed] = name
+        self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {wanted!r}.")
+        return renamed
+
+    def fitting(self, extra: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return those members that have a place in the metadata, and note the others as lost."""
+        kept: dict[str, Any] = {}
+        for name, value in extra.items():
+            if len(canonical.dump({**kept, name: value}).encode()) > MAX_METADATA // 2:
+                self.lose("too_large", where, f"{shown(name)} is too large for the metadata; it is left out.")
+            else:
+                kept[name] = value
+        return kept
+
+
+def id_of(name: str) -> str:
+    """Return an id for a name: each part between slashes in lower case, with `-` for other characters."""
+    parts = [ids.slug(part) for part in name.split("/")]
+    found = "/".join(part for part in parts if part)
+    if not found or any(not part for part in parts):
+        plain = unicodedata.normalize("NFC", name.strip())
+        found = plain if ids.problem(plain) is None else found or f"prompt-{_short_digest(name)}"
+    if len(found) > 150:  # noqa: PLR2004 - what is added to it has to fit, too
+        found = f"{found[:140].rstrip('-/')}-{_short_digest(name)}"
+    return found if ids.problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
+
+
+def external_id(item: Mapping[str, Any], seen: dict[str, int]) -> str:
+    """Return an id made of the item's content; equal items are numbered."""
+    digest = canonical.digest(item)[:32]
+    seen[digest] = seen.get(digest, 0) + 1
+    return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def shown(text: object) -> str:
+    """Return a text of a source as messages show it: one short line, without control characters."""
+    line = " ".join(str(text)[: 4 * MAX_SHOWN].split(" "))
+    safe = "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)
+    return safe if len(safe) <= 2 * MAX_SHOWN else f"{safe[: 2 * MAX_SHOWN - 1]}…"
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]

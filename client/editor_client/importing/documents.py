@@ -1,0 +1,130 @@
+"""Reading files of others: only within the named path, within limits, and as plain values.
+
+Nothing of a file is executed, no address is followed, and no reference leaves the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from editor_client.importing.collection import Unreadable, shown
+from editor_client.importing.yaml_text import parse_yaml
+from editor_client.shared import canonical
+from editor_client.shared.errors import Invalid
+
+MAX_FILE: Final = 16 * 1024 * 1024
+MAX_TOTAL: Final = 64 * 1024 * 1024
+MAX_FILES: Final = 2_000
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+@dataclass
+class Documents:
+    """The named path: a file, or a folder; what it refers to is read from the same folder alone."""
+
+    path: Path
+    _read: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            self.path = self.path.resolve(strict=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise Unreadable(f"{shown(self.path)} cannot be read: {_reason(error)}") from None
+
+    @property
+    def folder(self) -> Path:
+        """The folder that no reference leaves."""
+        return self.path if self.path.is_dir() else self.path.parent
+
+    def files(self, endings: Sequence[str]) -> list[Path]:
+        """Return the named file; or the files of a folder with one of these endings, at any depth, sorted."""
+        if not self.path.is_dir():
+            return [self.path]
+        found: list[Path] = []
+        for folder, folders, names in os.walk(self.path):
+            folders[:] = sorted(one for one in folders if not one.startswith("."))
+            paths = (Path(folder, name) for name in names if name.endswith(tuple(endings)))
+            found += [path for path in paths if not path.is_symlink()]
+            if len(found) > MAX_FILES:
+                raise Unreadable(f"{shown(self.path)} holds more than {MAX_FILES} files to import.")
+        if not found:
+            raise Unreadable(f"{shown(self.path)} holds no file that ends with {' or '.join(endings)}.")
+        return sorted(found)
+
+    def name(self, path: Path) -> str:
+        """Return the path of a file in the folder, with slashes."""
+        return path.relative_to(self.folder).as_posix()
+
+    def referred(self, reference: str) -> Path:
+        """Return the file that a reference names; raises `Unreadable` for anything outside the folder."""
+        text = reference.removeprefix("file://")
+        parts = PurePosixPath(text).parts
+        if _ADDRESS.match(text) or "\\" in text or "\0" in text or not parts:
+            raise Unreadable(f"{shown(reference)} is no path in the folder; it is not followed.")
+        if text.startswith(("/", "~")) or ".." in parts:
+            raise Unreadable(f"{shown(reference)} leads out of the folder; it is not followed.")
+        path = self.folder
+        for part in parts:
+            path /= part
+            if path.is_symlink():
+                raise Unreadable(f"{shown(reference)} is a symbolic link; it is not followed.")
+        return path
+
+    def matching(self, pattern: str) -> list[Path]:
+        """Return the files in the folder that a reference with `*` names."""
+        reference = self.referred(pattern)
+        if "*" not in pattern:
+            return [reference]
+        found = sorted(self.folder.glob(self.name(reference)))
+        return [one for one in found[:MAX_FILES] if self.referred(self.name(one)).is_file()]
+
+    def text(self, path: Path) -> str:
+        """Return a file as text, without a byte-order mark."""
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise Unreadable(f"{shown(path.name)} is no regular file.")
+                content = file.read(MAX_FILE + 1)
+        except OSError as error:
+            raise Unreadable(f"{shown(path.name)} cannot be read: {_reason(error)}") from None
+        self._read += len(content)
+        if len(content) > MAX_FILE or self._read > MAX_TOTAL:
+            raise Unreadable(f"{shown(path.name)} is too large: {MAX_FILE >> 20} MiB are allowed.")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Unreadable(f"{shown(path.name)} is not UTF-8.") from None
+
+    def json(self, path: Path) -> Any:
+        """Return the value of a JSON file."""
+        return parse_json(self.text(path), path.name)
+
+    def json_lines(self, path: Path) -> Iterator[tuple[int, Any]]:
+        """Yield (line, value) for each line of a JSONL file that is not empty."""
+        for number, line in enumerate(self.text(path).split("\n"), 1):
+            if line.strip():
+                yield number, parse_json(line, f"{path.name}, line {number}")
+
+    def value(self, path: Path) -> Any:
+        """Return the value of a JSON or YAML file, by its ending."""
+        if path.suffix == ".json":
+            return self.json(path)
+        return parse_yaml(self.text(path), path.name)
+
+
+def parse_json(text: str, name: str) -> Any:
+    """Return the value of a JSON text; raises `Unreadable` for what is not exact JSON."""
+    try:
+        return canonical.parse(text)
+    except Invalid as error:
+        raise Unreadable(f"{shown(name)} {error.issues[0].message}") from None
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,145 @@
+"""Chat prompts: an agent has instructions and no messages.
+
+What is said by the system or the developer becomes instructions. One more message of a user that consists of
+variables is what an application sends anyway, and is left out. Every other message becomes a prompt block of
+its own. All of this is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from editor_client.importing import credentials
+from editor_client.importing.collection import Collection, shown
+from editor_client.importing.templates import Language, Translator, only_variables, variables
+from editor_client.shared.instructions import placeholders
+
+INSTRUCTING: Final = frozenset({"system", "developer"})
+Blocks = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message of a chat prompt; without a text for a placeholder, whose name is the text's stead."""
+
+    role: str
+    text: str | None
+    line: int = 1
+    """The line of the file on which the text begins."""
+    placeholder: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatPrompt:
+    """A chat prompt in the editor's terms."""
+
+    instructions: str | Blocks
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    """The contents of further prompt blocks, by the last part of their names, such as `2-user`."""
+    input_variables: Sequence[str] = ()
+    """The names, in the source, of the variables in the message that is left out."""
+
+
+def messages_from(value: Any, collection: Collection, where: str) -> list[Message]:
+    """Return the messages in a list of `{role, content}`; what is no message, or no text, is noted."""
+    found = []
+    for number, one in enumerate(value if isinstance(value, list) else [value], 1):
+        place = f"{where}, message {number}"
+        if not isinstance(one, dict):
+            collection.lose("message", place, "It is no message, and is left out.")
+            continue
+        if one.get("type") == "placeholder":
+            found.append(Message(role="placeholder", text=None, placeholder=str(one.get("name", ""))))
+            continue
+        text = _text_of(one.get("content", one.get("text")), collection, place)
+        role = one.get("role")
+        if dropped := sorted(set(one) - {"role", "content", "text", "type", "name", "id", "status"}):
+            collection.lose("message", place, f"Left out: {', '.join(map(shown, dropped))}.")
+        if text is None or not isinstance(role, str):
+            collection.lose("message", place, "It has no role or no text, and is left out.")
+        else:
+            found.append(Message(role=role.lower(), text=text))
+    return found
+
+
+def texts_of(messages: Sequence[Message]) -> list[str]:
+    """Return the texts of the messages."""
+    return [one.text for one in messages if one.text is not None]
+
+
+def chat_prompt(messages: Sequence[Message], translator: Translator, where: str) -> ChatPrompt | None:
+    """Return a chat prompt as instructions and blocks; None, which is noted, if there is no text."""
+    collection, language = translator.collection, translator.language
+    numbered = [(number, one) for number, one in enumerate(messages, 1) if one.text is not None]
+    for one in messages:
+        if one.text is None:
+            name = shown(one.placeholder)
+            collection.lose("placeholder", where, f"The place for messages {name!r} is left out.")
+    system = [entry for entry in numbered if entry[1].role in INSTRUCTING and str(entry[1].text).strip()]
+    rest = [entry for entry in numbered if entry[1].role not in INSTRUCTING and str(entry[1].text).strip()]
+    if not system and rest:
+        system, rest = rest[:1], rest[1:]
+        message = "There is no system message: the first message became the instructions."
+        collection.lose("no_system_message", where, message)
+    if not system:
+        collection.lose("empty", where, "There is no text in it; it is left out.")
+        return None
+    asked = _input_of(rest, language)
+    blocks = {}
+    for number, one in rest:
+        place = f"{where}, message {number}"
+        if asked and one.role == "user":
+            left = "A message that consists of variables is left out: it is the input of the agent."
+            collection.lose("input_message", place, left)
+            continue
+        name = f"{number}-{one.role}"
+        blocks[name] = _translated(one, translator, place)
+        became = f"An agent has no messages: this one of the {shown(one.role)} became a prompt block."
+        collection.lose("message_as_block", place, became)
+    parts = [_translated(one, translator, f"{where}, message {number}") for number, one in system]
+    return ChatPrompt(
+        instructions=instructions_of(parts, language), blocks=blocks, input_variables=asked or []
+    )
+
+
+def instructions_of(parts: Sequence[str], language: Language) -> str | Blocks:
+    """Return texts as instructions: one text if nothing is filled in, else blocks, in which it is."""
+    if len(parts) == 1 and not any(True for _ in placeholders(parts[0])):
+        return parts[0]
+    return [{"type": "text", "content": part} for part in parts]
+
+
+def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> list[str] | None:
+    """Return the variables of the one message of a user, if it consists of nothing else."""
+    users = [one for _, one in rest if one.role == "user"]
+    return only_variables(str(users[0].text), language) if len(users) == 1 else None
+
+
+def _translated(message: Message, translator: Translator, where: str) -> str:
+    text = credentials.without(message.text, translator.collection, where)
+    return translator.text(text, where, message.line)
+
+
+def _text_of(content: Any, collection: Collection, where: str) -> str | None:
+    """Return the text of a message; of parts the texts, the others are noted."""
+    if isinstance(content, str) or content is None:
+        return content
+    parts = content if isinstance(content, list) else [content]
+    texts = []
+    for part in parts:
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            texts.append(text)
+        else:
+            kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+            collection.lose("content", where, f"A part of the type {shown(kind)!r} is left out.")
+    if len(texts) > 1:
+        collection.lose("content", where, "Its parts are joined by line breaks.")
+    return "\n".join(texts) if texts else None
+
+
+def has_variables(messages: Sequence[Message], language: Language) -> bool:
+    """Return whether any of the messages has a variable."""
+    return any(variables(text, language) for text in texts_of(messages))

@@ -1,0 +1,173 @@
+"""What an import would make: compared with the editor, and written down before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from editor_client.comparison import Remote, fetch
+from editor_client.errors import NotFound
+from editor_client.folder import Place
+from editor_client.importing.collection import (
+    Collection,
+    Config,
+    Resource,
+    Snapshot,
+    Unreadable,
+    shown,
+)
+from editor_client.kinds import SEGMENTS
+from editor_client.shared import canonical, ids
+from editor_client.sync import Client
+
+FORMAT: Final = "editor-import-plan/1"
+ORDER: Final = ("scorer", "promptBlock", "agent")
+"""What is referred to is made before what refers to it."""
+Action = dict[str, Any]
+
+
+def make_plan(
+    client: Client, collection: Collection, *, path: str, workspace: str | None = None, prefix: str = ""
+) -> dict[str, Any]:
+    """Return the plan, as JSON: what would be made, what is equal already, and every loss.
+
+    `prefix` is put before all ids. Raises `Unreadable` if the workspace is not clear, or an id is not valid.
+    """
+    workspace_id = workspace or _only_workspace(client)
+    resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
+    actions = [_plan_resource(client, one, collection, workspace_id) for one in resources]
+    plan = {
+        "format": FORMAT,
+        "source": {"system": collection.system, "path": path},
+        "workspaceId": workspace_id,
+        "resources": actions,
+        "losses": [loss.as_dict() for loss in collection.all_losses()],
+    }
+    return {**plan, "planDigest": canonical.digest(plan)}
+
+
+def checked(plan: Any) -> Mapping[str, Any]:
+    """Return a plan that is as it was written; raises `Unreadable` for anything else."""
+    if not isinstance(plan, dict) or plan.get("format") != FORMAT:
+        raise Unreadable(f"This is no plan of the form {FORMAT}.")
+    content = {name: value for name, value in plan.items() if name != "planDigest"}
+    if plan.get("planDigest") != canonical.digest(content):
+        raise Unreadable("The plan was changed after it was made: its planDigest does not fit. Plan again.")
+    return plan
+
+
+def origin_of(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `metadata.origin` for a version: its system, name and number, and the digest of its content."""
+    number = snapshot.get("version")
+    digest = canonical.digest(snapshot["config"])
+    return {"system": system, "name": name, "version": number, "digest": digest}
+
+
+def _only_workspace(client: Client) -> str:
+    found = [one.id for one in client.me().workspaces]
+    if len(found) != 1:
+        names = ", ".join(found) or "none by membership"
+        raise Unreadable(f"--workspace is required: the key reaches {names}.")
+    return found[0]
+
+
+def _prefixed(collection: Collection, prefix: str) -> Iterable[Resource]:
+    for one in collection.resources:
+        resource_id = prefix + one.id
+        problem = ids.problem(resource_id, {"try"} if one.kind == "scorer" else ())
+        if problem:
+            raise Unreadable(f"The id {shown(resource_id)!r} is not valid: {problem}.")
+        yield Resource(**{**vars(one), "id": resource_id, "snapshots": _with_prefix(one.snapshots, prefix)})
+
+
+def _with_prefix(snapshots: Sequence[Snapshot], prefix: str) -> list[Snapshot]:
+    """Return the versions with the prefix in their references, too."""
+    return [Snapshot(**{**vars(one), "config": _referring(one.config, prefix)}) for one in snapshots]
+
+
+def _referring(config: Config, prefix: str) -> Config:
+    instructions = config.get("instructions")
+    if isinstance(instructions, list):
+        blocks = [
+            {**block, "id": prefix + block["id"]} if block["type"] == "prompt_block_ref" else block
+            for block in instructions
+        ]
+        return {**config, "instructions": blocks}
+    return config
+
+
+def _plan_resource(client: Client, one: Resource, collection: Collection, workspace_id: str) -> Action:
+    there = fetch(client, Place(SEGMENTS[one.kind], one.id))
+    versions = [
+        {"version": snapshot.number, "config": snapshot.config, "changeMessage": snapshot.message}
+        | ({"labels": labels} if (labels := _labels(snapshot, one, collection)) else {})
+        for snapshot in one.snapshots
+    ]
+    if reason := _taken(client, one, there, workspace_id):
+        action, first = "conflict", 0
+    else:
+        action, reason, first = _decision(one, collection.system, there, versions)
+    metadata: dict[str, Any] = {"import": dict(one.extra)} if one.extra else {}
+    if one.tags:
+        metadata["tags"] = list(one.tags)
+    changes = action in {"create", "update"}
+    published = None if one.published is None or not changes else versions[one.published]
+    return {
+        "action": action,
+        "kind": one.kind,
+        "id": one.id,
+        "name": one.name,
+        **({"reason": reason} if reason else {}),
+        "latestVersionId": None if there is None else there.record.latest_version_id,
+        "metadata": metadata,
+        "versions": versions[first:] if changes else [],
+        "published": published,
+    }
+
+
+def _labels(snapshot: Snapshot, one: Resource, collection: Collection) -> list[str]:
+    kept = []
+    for label in snapshot.labels:
+        if ids.label_problem(label) is None:
+            kept.append(label)
+        else:
+            message = f"The label {shown(label)!r} is left out: {ids.label_problem(label)}."
+            collection.lose("label", one.name, message)
+    return kept
+
+
+def _decision(
+    one: Resource, system: str, there: Remote | None, versions: Sequence[Mapping[str, Any]]
+) -> tuple[str, str, int]:
+    """Return what to do, why, and from which version on; `there` is in the workspace of the import."""
+    if there is None:
+        return "create", "", 0
+    if canonical.same(there.newest, versions[-1]["config"]):
+        return "unchanged", "", 0
+    origin = there.record.metadata.get("origin")
+    if not isinstance(origin, dict) or (origin.get("system"), origin.get("name")) != (system, one.name):
+        return "conflict", "The id is taken by something of another origin; choose a --prefix.", 0
+    if origin == origin_of(system, one.name, versions[-1]):
+        return "unchanged", "It was changed here since it was imported.", 0
+    numbers = [version["version"] for version in versions]
+    known = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
+    first = known if 0 < known < len(versions) else len(versions) - 1
+    changed_here = canonical.digest(there.newest) != origin.get("digest")
+    return "update", "It was changed here, too; that stays in its history." if changed_here else "", first
+
+
+def _taken(client: Client, one: Resource, there: Remote | None, workspace_id: str) -> str:
+    """Return why the id cannot be had in the workspace; empty if it can."""
+    if there is not None:
+        elsewhere = there.record.workspace_id != workspace_id
+        return "The id is taken in another workspace; choose a --prefix." if elsewhere else ""
+    if one.kind == "agent" and _is_code_defined(client, one.id):
+        return "An agent of this id is defined in code; choose a --prefix."
+    return ""
+
+
+def _is_code_defined(client: Client, agent_id: str) -> bool:
+    try:
+        return client.get_agent(agent_id).details().source == "code"
+    except NotFound:
+        return False
