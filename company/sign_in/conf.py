@@ -105,6 +105,12 @@ SETTINGS: Final = (
         error_id="company.E005",
     ),
     Setting(
+        "EDITOR_REQUIRE_MFA",
+        default=False,
+        meaning="whether people who sign in with a password",
+        shown="off",
+    ),
+    Setting(
         "EDITOR_SESSION_IDLE",
         336.0,
         "after how many hours without a request a session ends",

@@ -61,6 +61,28 @@ SIGN_IN: Final = EventSubject(
         EventType(name="failed", title=pgettext_lazy("event", "refused"), sentence=_sign_in),
     ],
 )
+
+
+def _second_factor(event: Event, names: Names) -> Sentence:
+    kind: dict[str, Fragment | str] = {"kind": str(event.detail.get("kind") or "")}
+    if event.type == "secondFactor.added":
+        return Sentence(_("{who} set up a second factor ({kind})"), kind)
+    return Sentence(_("{who} removed a second factor ({kind})"), kind)
+
+
+SECOND_FACTOR: Final = EventSubject(
+    name="secondFactor",
+    audience=Audience.ADMINS,
+    is_personal=True,
+    changes_rights=False,
+    noun=gettext_lazy("second factor"),
+    title=gettext_lazy("Second factors"),
+    anything=gettext_lazy("Anything about second factors"),
+    types=[
+        EventType(name="added", title=pgettext_lazy("event", "set up"), sentence=_second_factor),
+        EventType(name="removed", title=pgettext_lazy("event", "removed"), sentence=_second_factor),
+    ],
+)
 SESSION: Final = EventSubject(
     name="session",
     audience=Audience.ADMINS,
@@ -70,4 +92,4 @@ SESSION: Final = EventSubject(
     anything=gettext_lazy("Anything about sessions"),
     types=[EventType(name="ended", title=pgettext_lazy("event", "ended"), sentence=_session)],
 )
-EVENTS: Final = (SIGN_IN, SESSION)
+EVENTS: Final = (SIGN_IN, SECOND_FACTOR, SESSION)

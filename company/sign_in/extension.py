@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from company.sign_in import confirming, single_sign_on
 from company.sign_in.conf import takes_passwords
+from company.sign_in.factors.second_step import further_step
 from studio.extensions import Extension
 from studio.navigation import MainPage
 from studio.ways_in import SignInExtension
@@ -18,6 +19,7 @@ STUDIO: Final = Extension(
     sign_in=SignInExtension(
         takes_passwords=takes_passwords,
         ways=single_sign_on.ways,
+        further_step=further_step,
         asks_again=confirming.ask_again,
     ),
 )

@@ -5,11 +5,16 @@ from __future__ import annotations
 from django.urls import path
 
 from company.sign_in.account import AccountPage, ConfirmPage, LinksPage, SessionsPage
+from company.sign_in.factors.page import SecondFactorPage
+from company.sign_in.factors.second_step import RequiredView, SecondStepView
 from company.sign_in.local import local_login
 from company.sign_in.single_sign_on import BeginView, CallbackView
 
 urlpatterns = [
     path("login/local/", local_login, name="local_login"),
+    path("login/second/", SecondStepView.as_view(), name="second_step"),
+    path("login/second-factor/", RequiredView.as_view(), name="second_factor_required"),
+    path("account/second-factor/", SecondFactorPage.as_view(), name="second_factor"),
     path("sso/<str:provider>/", BeginView.as_view(), name="sso"),
     path("sso/<str:provider>/callback/", CallbackView.as_view(), name="sso_callback"),
     path("account/", AccountPage.as_view(), name="account"),

@@ -1,0 +1,115 @@
+"""What is stored of a person's second factors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from typing import Any, Final, Self
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from versioning.models.sealed_keys import SealedKey
+
+PURPOSE: Final = b"the editor's second factors"
+CODES: Final = 10
+_ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
+_LENGTH: Final = 16
+
+
+class Kind(models.TextChoices):
+    """What a second factor is."""
+
+    TOTP = "totp"
+    WEBAUTHN = "webauthn"
+    RECOVERY = "recovery"
+    """The codes for when the others are lost; alone they are no second factor."""
+
+
+class SecondFactor(models.Model):
+    """A second factor of a person. What it takes to use it is stored encrypted, recovery codes as hashes."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    name = models.CharField(max_length=80, blank=True)
+    sealed = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                name="second_factor_once",
+                fields=["user", "kind"],
+                condition=models.Q(kind__in=[Kind.TOTP.value, Kind.RECOVERY.value]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.user}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What it takes to use it."""
+        found: dict[str, Any] = json.loads(_keys().open(self.sealed)[0])
+        return found
+
+    def store(self, data: dict[str, Any], **changes: Any) -> None:
+        """Save what it takes to use it, encrypted under the newest key of the settings."""
+        self.sealed = _keys().seal(json.dumps(data).encode())
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.save()
+
+    @classmethod
+    def of(cls, user: Any) -> models.QuerySet[Self]:
+        """Return the second factors of a person."""
+        return cls._default_manager.filter(user=user)
+
+    @classmethod
+    def is_set_up(cls, user: Any) -> bool:
+        """Return whether a person has a second factor; recovery codes alone are none."""
+        return cls.of(user).exclude(kind=Kind.RECOVERY).exists()
+
+
+def new_recovery_codes(user: Any) -> list[str]:
+    """Return new recovery codes of a person, which replace earlier ones; only their hashes are stored."""
+    codes = ["".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH)) for _ in range(CODES)]
+    with transaction.atomic():
+        row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).first()
+        row = row or SecondFactor(user=user, kind=Kind.RECOVERY)
+        row.store({"digests": [_digest(code) for code in codes]}, created_at=timezone.now())
+    return ["-".join(code[start : start + 4] for start in range(0, _LENGTH, 4)) for code in codes]
+
+
+def use_recovery_code(user: Any, code: str) -> bool:
+    """Return whether a code is one of the person's recovery codes, and cross it off."""
+    digest = _digest("".join(code.lower().split()).replace("-", ""))
+    with transaction.atomic():
+        row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).select_for_update().first()
+        left = row.data["digests"] if row is not None else []
+        if row is None or digest not in left:
+            return False
+        row.store({"digests": [one for one in left if one != digest]}, last_used_at=timezone.now())
+    return True
+
+
+def recovery_codes_left(user: Any) -> int:
+    """Return how many recovery codes a person has."""
+    row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).first()
+    return len(row.data["digests"]) if row is not None else 0
+
+
+def _digest(code: str) -> str:
+    # A code has 79 random bits: a fast hash is enough.
+    return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
+
+
+def _keys() -> Any:
+    # Not at the top: cryptography takes 7 MiB, and few processes need it.
+    from versioning.models import sealing  # noqa: PLC0415
+
+    return sealing.Keys(SealedKey.texts(), PURPOSE)

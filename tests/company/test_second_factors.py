@@ -1,0 +1,224 @@
+"""Second factors of sign-ins by password: codes, security keys, recovery, and requiring one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from django.contrib.auth.models import User
+from django.test import Client
+from fido2.cose import ES256
+from fido2.utils import websafe_decode, websafe_encode
+from fido2.webauthn import (
+    Aaguid,
+    AttestationObject,
+    AttestedCredentialData,
+    AuthenticatorData,
+    CollectedClientData,
+)
+from pytest_django import Settings
+
+from company.sign_in.factors import totp
+from company.sign_in.factors.models import Kind, SecondFactor
+from tests.company.test_sessions import PASSWORD, alice  # noqa: F401  a fixture
+from tests.company.test_single_sign_on import is_in, latest_event
+from tests.support.studio import words_of
+
+PAGE, STEP, REQUIRED = (
+    "/studio/account/second-factor/",
+    "/studio/login/second/",
+    "/studio/login/second-factor/",
+)
+pytestmark = pytest.mark.usefixtures("alice")
+
+
+def with_password(client: Client | None = None, **more: str) -> tuple[Client, Any]:
+    """Send alice's password; return the browser and the answer."""
+    client = client or Client()
+    return client, client.post("/studio/login/", {"username": "alice", "password": PASSWORD, **more})
+
+
+def code_now(secret: str, step: int = 0) -> str:
+    return totp.code_at(secret, int(time.time()) // totp.STEP + step)
+
+
+def set_up() -> tuple[str, list[str]]:
+    """Set up an app for alice in the studio; return its secret and the recovery codes."""
+    client, _ = with_password()
+    secret = client.get(PAGE).context["secret"]
+    client.post(PAGE, {"code": code_now(secret, -1)})
+    return secret, client.get(PAGE).context["codes"]
+
+
+def test_after_the_password_a_code_is_asked_for_and_taken_once() -> None:
+    secret, _ = set_up()
+    client, answer = with_password(next="/studio/versioning/agent/")
+    assert answer["Location"] == STEP and not is_in(client)
+    assert client.get("/api/agents").status_code == 401
+    code = code_now(secret)
+    assert client.post(STEP, {"code": code})["Location"] == "/studio/versioning/agent/"
+    assert is_in(client) and latest_event().detail["method"] == "password+totp"
+    other, _ = with_password()
+    assert other.post(STEP, {"code": code}).status_code == 400 and not is_in(other)
+    assert latest_event().detail["reason"] == "second_factor"
+
+
+def test_without_a_password_there_is_no_second_step() -> None:
+    secret, _ = set_up()
+    client = Client()
+    assert client.post(STEP, {"code": code_now(secret)})["Location"] == "/studio/login/"
+    client, _ = with_password()
+    User.objects.get(username="alice").set_password("x")
+    user = User.objects.get(username="alice")
+    user.set_password("another long password")
+    user.save()
+    assert client.post(STEP, {"code": code_now(secret)})["Location"] == "/studio/login/"
+    assert not is_in(client)
+
+
+def test_a_person_who_was_switched_off_in_between_stays_outside() -> None:
+    secret, _ = set_up()
+    client, _ = with_password()
+    User.objects.filter(username="alice").update(is_active=False)
+    assert client.post(STEP, {"code": code_now(secret)})["Location"] == "/studio/login/"
+
+
+def test_wrong_codes_are_limited() -> None:
+    secret, _ = set_up()
+    client, _ = with_password()
+    answers = [client.post(STEP, {"code": "000000"}) for _ in range(6)]
+    assert answers[-1].status_code == 429 and answers[-1]["Retry-After"]
+    assert client.post(STEP, {"code": code_now(secret)}).status_code == 429
+
+
+def test_each_recovery_code_works_once() -> None:
+    _, codes = set_up()
+    assert len(codes) == 10
+    client, _ = with_password()
+    assert client.post(STEP, {"code": f" {codes[0].upper()} "}).status_code == 302 and is_in(client)
+    assert "9 recovery codes are left" in words_of(client.get(PAGE))
+    again, _ = with_password()
+    assert again.post(STEP, {"code": codes[0]}).status_code == 400
+    client.post(PAGE, {"codes": "new"})
+    assert again.post(STEP, {"code": codes[1]}).status_code == 400
+    stored = SecondFactor.objects.get(kind=Kind.RECOVERY)
+    assert codes[2].replace("-", "") not in json.dumps(stored.data)
+
+
+def test_codes_are_shown_once_and_secrets_are_stored_encrypted() -> None:
+    client, _ = with_password()
+    secret = client.get(PAGE).context["secret"]
+    assert client.post(PAGE, {"code": "123"}).status_code == 400
+    client.post(PAGE, {"code": code_now(secret)})
+    assert client.get(PAGE).context["codes"] and not client.get(PAGE).context["codes"]
+    assert secret not in SecondFactor.objects.get(kind=Kind.TOTP).sealed
+    assert (latest_event().type, latest_event().detail["kind"]) == ("secondFactor.added", "totp")
+
+
+def test_the_last_factor_takes_the_recovery_codes_along() -> None:
+    secret, _ = set_up()
+    client, _ = with_password()
+    client.post(STEP, {"code": code_now(secret)})
+    client.post(PAGE, {"remove": SecondFactor.objects.get(kind=Kind.TOTP).pk})
+    assert not SecondFactor.objects.exists() and latest_event().type == "secondFactor.removed"
+    assert with_password()[1]["Location"] == "/studio/"
+
+
+def test_where_one_is_required_it_is_set_up_before_anything_else(settings: Settings) -> None:
+    settings.EDITOR_REQUIRE_MFA = True
+    client, answer = with_password(next="/studio/versioning/agent/")
+    assert answer["Location"] == REQUIRED and not is_in(client)
+    secret = client.get(REQUIRED).context["secret"]
+    assert client.post(REQUIRED, {"code": "1"}).status_code == 400
+    assert client.post(REQUIRED, {"code": code_now(secret, -1)})["Location"] == PAGE
+    assert is_in(client) and len(client.get(PAGE).context["codes"]) == 10
+    later, answer = with_password()
+    assert answer["Location"] == STEP
+    assert later.get(REQUIRED)["Location"] == STEP  # the second factor is not replaced without the first
+    assert later.post(REQUIRED, {"code": code_now(secret)})["Location"] == STEP and not is_in(later)
+
+
+def test_a_deleted_person_takes_everything_along() -> None:
+    set_up()
+    user = User.objects.get(username="vera")
+    SecondFactor(user=user, kind=Kind.TOTP).store({"secret": "x", "step": 0})
+    user.delete()
+    assert not SecondFactor.objects.filter(kind=Kind.TOTP).exclude(user__username="alice").exists()
+
+
+@dataclass
+class SecurityKey:
+    """An authenticator that makes credentials of the algorithm ES256."""
+
+    origin: str = "http://testserver"
+    private: ec.EllipticCurvePrivateKey = field(
+        default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
+    )
+    id: bytes = b"credential-1"
+
+    def data(self, rp_id: str, *, is_new: bool) -> AuthenticatorData:
+        flags = AuthenticatorData.FLAG.UP | (AuthenticatorData.FLAG.AT if is_new else 0)
+        public = ES256.from_cryptography_key(self.private.public_key())
+        made = AttestedCredentialData.create(Aaguid.NONE, self.id, public) if is_new else b""
+        return AuthenticatorData.create(hashlib.sha256(rp_id.encode()).digest(), flags, 1, made)
+
+    def create(self, options: dict[str, Any]) -> str:
+        """Answer options for a new credential, as a browser does."""
+        client = self._client("webauthn.create", options)
+        attestation = AttestationObject.create("none", self.data(options["rp"]["id"], is_new=True), {})
+        return self._answer(clientDataJSON=client, attestationObject=bytes(attestation))
+
+    def get(self, options: dict[str, Any]) -> str:
+        """Answer options for a sign-in."""
+        client = self._client("webauthn.get", options)
+        data = bytes(self.data(options["rpId"], is_new=False))
+        signature = self.private.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(SHA256()))
+        return self._answer(clientDataJSON=client, authenticatorData=data, signature=signature)
+
+    def _client(self, kind: str, options: dict[str, Any]) -> bytes:
+        challenge = websafe_decode(options["challenge"])
+        return bytes(CollectedClientData.create(type=kind, challenge=challenge, origin=self.origin))
+
+    def _answer(self, **response: bytes) -> str:
+        encoded = {name: websafe_encode(value) for name, value in response.items()}
+        own = websafe_encode(self.id)
+        return json.dumps({"id": own, "rawId": own, "type": "public-key", "response": encoded})
+
+
+def with_security_key() -> SecurityKey:
+    """Add a security key for alice."""
+    key, (client, _) = SecurityKey(), with_password()
+    options = client.get(PAGE).context["options"]
+    assert client.post(PAGE, {"credential": key.create(options), "name": "Blue"}).status_code == 302
+    assert "Blue" in words_of(client.get(PAGE))
+    return key
+
+
+def test_a_security_key_is_added_and_used() -> None:
+    key = with_security_key()
+    client, _ = with_password()
+    options = client.get(STEP).context["options"]
+    assert client.post(STEP, {"credential": key.get(options)}).status_code == 302
+    assert is_in(client) and latest_event().detail["method"] == "password+webauthn"
+
+
+@pytest.mark.parametrize("wrong", ["another key", "another site", "an old challenge", "nothing of the kind"])
+def test_a_security_key_that_is_not_the_one_is_refused(wrong: str) -> None:
+    key = with_security_key()
+    client, _ = with_password()
+    options = client.get(STEP).context["options"]
+    if wrong == "another key":
+        key = SecurityKey()
+    elif wrong == "another site":
+        key.origin = "http://evil.example"
+    elif wrong == "an old challenge":
+        client.get(STEP)
+    answer = '{"id": 1}' if wrong == "nothing of the kind" else key.get(options)
+    assert client.post(STEP, {"credential": answer}).status_code == 400
+    assert not is_in(client)
