@@ -94,7 +94,8 @@ def _revived(user: User, known: DirectoryAccount, given: Changes, by: Caller) ->
         user.is_superuser = user.is_staff = False
         user.set_unusable_password()
         user.save()
-        apps.get_model("company.Identity").objects.filter(user=user).delete()  # who it was at a provider
+        for model in ("company.Identity", "company.SecondFactor"):  # how it signed in
+            apps.get_model(model)._default_manager.filter(user=user).delete()
         for membership in Membership.objects.filter(user=user).select_related("user"):
             Membership.objects.end(membership, by=by)
     _store(user, known, given, by, "revived")

@@ -107,7 +107,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_REQUIRE_MFA",
         default=False,
-        meaning="whether people who sign in with a password",
+        meaning="whether people who sign in with a password need a second factor",
         shown="off",
     ),
     Setting(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from studio.activity.fragments import Fragment, Sentence, people_in
 from studio.people import Place
-from versioning.domain.access import APPLICATION
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.models import caller_for, events
 
@@ -20,12 +20,20 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 
-def record(event_type: str, user: User | None, *, by_themselves: bool = True, **detail: Any) -> None:
+def record(
+    event_type: str,
+    user: User | None,
+    *,
+    by: Caller | None = None,
+    by_themselves: bool = True,
+    **detail: Any,
+) -> None:
     """Record an event about the sign-in of a person; None if it is not known whose it was.
 
-    `by_themselves` is False while it is not certain that the person acted. `detail` never holds a token.
+    It was done by the person, unless `by` says otherwise; `by_themselves` is False while it is not certain
+    that the person acted. `detail` never holds a token.
     """
-    by = caller_for(user) if user is not None and by_themselves else APPLICATION
+    by = by or (caller_for(user) if user is not None and by_themselves else APPLICATION)
     if user is not None:
         detail["username"] = user.get_username()
     with events.transaction():
@@ -67,7 +75,10 @@ def _second_factor(event: Event, names: Names) -> Sentence:
     kind: dict[str, Fragment | str] = {"kind": str(event.detail.get("kind") or "")}
     if event.type == "secondFactor.added":
         return Sentence(_("{who} set up a second factor ({kind})"), kind)
-    return Sentence(_("{who} removed a second factor ({kind})"), kind)
+    if event.actor == event.detail.get("username"):
+        return Sentence(_("{who} removed a second factor ({kind})"), kind)
+    name = people_in([str(event.detail.get("username"))], Place.NAMED)
+    return Sentence(_("{who} removed the second factors of {name}"), {"name": name})
 
 
 SECOND_FACTOR: Final = EventSubject(

@@ -128,13 +128,13 @@ def sentence_about_waiting(seconds: int) -> str:
     """Return the time to wait, in seconds or minutes, as a sentence."""
     if seconds < _MINUTE:
         return ngettext(
-            "There were too many wrong passwords. Wait %(count)s second, then try again.",
-            "There were too many wrong passwords. Wait %(count)s seconds, then try again.",
+            "There were too many wrong attempts. Wait %(count)s second, then try again.",
+            "There were too many wrong attempts. Wait %(count)s seconds, then try again.",
             seconds,
         ) % {"count": seconds}
     minutes = math.ceil(seconds / _MINUTE)
     return ngettext(
-        "There were too many wrong passwords. Wait %(count)s minute, then try again.",
-        "There were too many wrong passwords. Wait %(count)s minutes, then try again.",
+        "There were too many wrong attempts. Wait %(count)s minute, then try again.",
+        "There were too many wrong attempts. Wait %(count)s minutes, then try again.",
         minutes,
     ) % {"count": minutes}

@@ -6,13 +6,16 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 from fido2.cose import ES256
 from fido2.utils import websafe_decode, websafe_encode
 from fido2.webauthn import (
@@ -29,12 +32,16 @@ from company.sign_in.factors.models import Kind, SecondFactor
 from tests.company.test_sessions import PASSWORD, alice  # noqa: F401  a fixture
 from tests.company.test_single_sign_on import is_in, latest_event
 from tests.support.studio import words_of
+from versioning.conf import get_editor
+from versioning.domain.access import Role
+from versioning.models import Membership
 
 PAGE, STEP, REQUIRED = (
     "/studio/account/second-factor/",
     "/studio/login/second/",
     "/studio/login/second-factor/",
 )
+ACCEPT = "/studio/versioning/workspace/welcome/"
 pytestmark = pytest.mark.usefixtures("alice")
 
 
@@ -150,6 +157,50 @@ def test_a_deleted_person_takes_everything_along() -> None:
     SecondFactor(user=user, kind=Kind.TOTP).store({"secret": "x", "step": 0})
     user.delete()
     assert not SecondFactor.objects.filter(kind=Kind.TOTP).exclude(user__username="alice").exists()
+
+
+def test_an_invitation_that_was_opened_is_still_open_after_the_second_step() -> None:
+    secret, _ = set_up()
+    Membership.objects.all().filter(user__username="alice").delete()
+    _, token = get_editor().invitation.invite("acme", "alice", Role.EDITOR)
+    client = Client()
+    client.get(reverse("studio:versioning_workspace_invited", args=[token]))
+    _, answer = with_password(client, next=ACCEPT)
+    assert client.post(answer["Location"], {"code": code_now(secret)})["Location"] == ACCEPT
+    number = client.get(ACCEPT).context["invitation"].pk
+    assert client.post(ACCEPT, {"invitation": number})["Location"] == "/studio/"
+    assert Membership.objects.filter(user__username="alice", workspace="acme").exists()
+
+
+def test_another_person_who_was_signed_in_is_signed_out_before_the_second_step() -> None:
+    set_up()
+    client = Client()
+    client.force_login(User.objects.get(username="vera"))
+    with_password(client)
+    assert not is_in(client)
+
+
+def test_factors_follow_a_change_of_the_secret_key(settings: Settings) -> None:
+    secret, _ = set_up()
+    old, settings.SECRET_KEY = settings.SECRET_KEY, "another secret key"
+    client, _ = with_password()
+    refused = client.post(STEP, {"code": code_now(secret)})
+    assert refused.status_code == 503 and "Put the previous SECRET_KEY" in words_of(refused)
+    settings.SECRET_KEY_FALLBACKS = [old]
+    call_command("rotate_keys", stdout=StringIO())
+    settings.SECRET_KEY_FALLBACKS = []
+    client, _ = with_password()
+    assert client.post(STEP, {"code": code_now(secret)}).status_code == 302 and is_in(client)
+
+
+def test_who_has_lost_everything_is_helped_by_a_command() -> None:
+    set_up()
+    call_command("remove_second_factor", "alice", stdout=StringIO())
+    event = latest_event()
+    assert (event.type, event.detail["username"]) == ("secondFactor.removed", "alice")
+    assert with_password()[1]["Location"] == "/studio/" and not SecondFactor.objects.exists()
+    with pytest.raises(CommandError, match="alice has no second factor"):
+        call_command("remove_second_factor", "alice")
 
 
 @dataclass

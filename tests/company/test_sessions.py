@@ -149,7 +149,7 @@ def test_wrong_passwords_are_limited_here_too() -> None:
     client = signed_in()
     forget_when(client)
     answers = [client.post(workspace_page("keys"), {**NEW_KEY, "confirm_password": "no"}) for _ in range(6)]
-    assert "too many wrong passwords" in words_of(answers[-1])
+    assert "too many wrong attempts" in words_of(answers[-1])
     late = client.post(workspace_page("keys"), {**NEW_KEY, "confirm_password": PASSWORD})
     assert late.status_code == 400 and not ApiKey.objects.filter(name="Shop").exists()
 

@@ -15,6 +15,7 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, transaction
 from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, UniqueConstraint
 
+from company.sign_in.factors.models import Kind, SecondFactor
 from company.sign_in.models import Identity
 from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
 from evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion
@@ -137,6 +138,7 @@ BREACHES: dict[str, Breach] = {
     "dataset_version_once": lambda: insert_copies(rows_of(DatasetVersion)[:1]),
     "idempotent_request_unique": lambda: insert_copies(rows_of(IdempotentRequest)),
     "identity_unique": lambda: insert_copies(rows_of(Identity)),
+    "second_factor_once": lambda: insert_copies(rows_of(SecondFactor)),
     "item_external_id_once": lambda: insert_copies(rows_of(Item)),
     "revision_once": lambda: insert_copies(rows_of(Revision)),
     "scorer_reference_once": lambda: insert_copies(rows_of(ScorerReference)),
@@ -223,6 +225,7 @@ def make_rows(alice: Api) -> None:
     assert IdempotentRequest.objects.begin("vera", "once", "digest") is None
     vera = get_user_model().objects.get(username="vera")
     Identity.objects.create(user=vera, issuer="https://id.example.com", subject="1")
+    SecondFactor(user=vera, kind=Kind.TOTP).store({"secret": "x", "step": 0})
 
 
 @pytest.fixture

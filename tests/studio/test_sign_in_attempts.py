@@ -68,7 +68,7 @@ def test_after_many_wrong_passwords_the_right_one_is_refused_with_the_remaining_
     use_up()
     answer = attempt(password=PASSWORD)
     assert answer.status_code == 429 and 0 < int(answer["Retry-After"]) <= 5
-    assert re.search(r"too many wrong passwords\. Wait \d seconds?, then try again", words_of(answer))
+    assert re.search(r"too many wrong attempts\. Wait \d seconds?, then try again", words_of(answer))
     pass_time(5)
     assert is_in(attempt(password=PASSWORD))
 
@@ -229,7 +229,7 @@ def test_attempts_on_the_password_change_page_are_limited_too() -> None:
     assert [client.post(address, typed).status_code for _ in range(FREE + 1)] == [200] * FREE + [429]
     right = typed | {"old_password": PASSWORD}
     answer = client.post(address, right)
-    assert answer.status_code == 429 and "too many wrong passwords" in words_of(answer)
+    assert answer.status_code == 429 and "too many wrong attempts" in words_of(answer)
     assert is_in(attempt(password=PASSWORD)), "signing in is counted for itself"
     pass_time(5)
     assert client.post(address, right).status_code == 302

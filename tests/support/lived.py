@@ -34,7 +34,7 @@ IN_THE_STUDIO: Final = f"""
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
-from company.models import DirectoryAccount
+from company.models import DirectoryAccount, SecondFactor
 from company.sign_in.models import Identity
 from review.models import Look, Review
 from studio.models import Density, Example, Preferences, Presence, SavedFilter
@@ -56,6 +56,7 @@ LogEntry.objects.create(user=ada, content_type=of_agents, object_id="writer", ac
 get_editor().invitation.invite("default", "lena", Role.VIEWER)
 DirectoryAccount.objects.create(user=ada, external_id="e-1")
 Identity.objects.create(user=ada, issuer="https://id.example.com", subject="1")
+SecondFactor(user=User.objects.create_user("safe"), kind="totp").store({{"secret": "x", "step": 0}})
 """
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import secrets
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
-from versioning.models.sealed_keys import SealedKey
+from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
-PURPOSE: Final = b"the editor's second factors"
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
 CODES: Final = 10
 _ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
 _LENGTH: Final = 16
@@ -26,6 +29,25 @@ class Kind(models.TextChoices):
     WEBAUTHN = "webauthn"
     RECOVERY = "recovery"
     """The codes for when the others are lost; alone they are no second factor."""
+
+
+class FactorKeyUnreadable(KeyUnreadable):
+    """The key of second factors cannot be read: nobody can use one, and nobody gets in without."""
+
+    code = "second_factor_key_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key of the second factors cannot be read: SECRET_KEY was changed. Put the previous "
+            "SECRET_KEY into SECRET_KEY_FALLBACKS."
+        )
+
+
+class FactorKey(SealedKey):
+    """The key under which second factors are stored."""
+
+    purpose = b"the key of the editor's second factors"
+    unreadable = FactorKeyUnreadable
 
 
 class SecondFactor(models.Model):
@@ -53,13 +75,13 @@ class SecondFactor(models.Model):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What it takes to use it."""
-        found: dict[str, Any] = json.loads(_keys().open(self.sealed)[0])
+        """What it takes to use it; raises `FactorKeyUnreadable`."""
+        found: dict[str, Any] = json.loads(_box().decrypt(self.sealed))
         return found
 
     def store(self, data: dict[str, Any], **changes: Any) -> None:
-        """Save what it takes to use it, encrypted under the newest key of the settings."""
-        self.sealed = _keys().seal(json.dumps(data).encode())
+        """Save what it takes to use it, encrypted; raises `FactorKeyUnreadable`."""
+        self.sealed = _box().encrypt(json.dumps(data).encode()).decode()
         for name, value in changes.items():
             setattr(self, name, value)
         self.save()
@@ -108,8 +130,8 @@ def _digest(code: str) -> str:
     return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
 
 
-def _keys() -> Any:
+def _box() -> Fernet:
     # Not at the top: cryptography takes 7 MiB, and few processes need it.
-    from versioning.models import sealing  # noqa: PLC0415
+    from cryptography.fernet import Fernet  # noqa: PLC0415
 
-    return sealing.Keys(SealedKey.texts(), PURPOSE)
+    return Fernet(base64.urlsafe_b64encode(FactorKey.opened()))

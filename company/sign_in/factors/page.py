@@ -15,7 +15,7 @@ from company.sign_in.factors import second_step, webauthn
 from company.sign_in.factors.models import Kind, SecondFactor, recovery_codes_left
 from studio import shown_once
 from studio.views import StudioPage
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import NotFound, VersioningError
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -66,6 +66,10 @@ class SecondFactorPage(StudioPage):
             SecondFactor.of(user).delete()
         record("secondFactor.removed", user, kind=found.kind)
         return self.go(self.request.path, _("It is removed."))
+
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Say so where second factors cannot be read."""
+        return second_step.unreadable(self.request, error)
 
     def _show(self, problem: str = "", *, status: int = 200, codes: Any = None) -> HttpResponse:
         user: Any = self.request.user

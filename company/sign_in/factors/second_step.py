@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
+from django.contrib.auth import get_user_model, logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -23,7 +23,10 @@ from company.sign_in.factors import totp, webauthn
 from company.sign_in.factors.models import SecondFactor, new_recovery_codes, use_recovery_code
 from studio import shown_once, sign_in, site
 from studio.accounts.forms import sentence_about_waiting
+from studio.error_pages import error_page
+from versioning.domain.errors import VersioningError
 from versioning.models import SignInAttempts
+from versioning.models.sealed_keys import KeyUnreadable
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
 
 if TYPE_CHECKING:
@@ -42,7 +45,10 @@ def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse
     is_set_up = SecondFactor.is_set_up(user)
     if not is_set_up and not settings.EDITOR_REQUIRE_MFA:
         return None
-    request.session.flush()  # whoever was signed in here, and what they did, is not this person's
+    if request.user.is_authenticated:
+        logout(request)  # whoever was signed in here, and what they did, is not this person's
+    else:
+        request.session.cycle_key()
     request.session[_PENDING] = {
         "user": str(user.pk),
         "hash": user.get_session_auth_hash(),
@@ -52,6 +58,11 @@ def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse
     return HttpResponseRedirect(
         reverse("studio:second_step" if is_set_up else "studio:second_factor_required")
     )
+
+
+def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
+    """Return the page for when second factors cannot be read."""
+    return error_page(request, 503, _("This cannot be done"), error.message)
 
 
 def secret_of(request: HttpRequest) -> str:
@@ -92,7 +103,10 @@ class PendingView(View):
         if not is_current or time.time() > pending["at"] + _PATIENCE:
             return HttpResponseRedirect(reverse("studio:login"))
         self.user, self.pending = user, pending
-        return super().dispatch(request, *args, **kwargs)
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except KeyUnreadable as error:
+            return unreadable(request, error)
 
     def finish(self, method: str, *, next_url: str = "") -> HttpResponse:
         """Sign the person in."""

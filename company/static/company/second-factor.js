@@ -1,21 +1,26 @@
 // Security keys: the browser makes or uses a credential, and its answer is sent with the form.
 
-const form = document.querySelector("form[data-webauthn]");
+prepare(document);
 
-if (form && window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
-  form.hidden = false;
-  form.addEventListener("submit", (event) => {
-    if (form.elements.credential.value) return;
-    event.preventDefault();
-    answer().then((credential) => {
-      form.elements.credential.value = JSON.stringify(credential.toJSON());
-      form.requestSubmit();
-    }).catch(() => { form.querySelector("[role=alert]").hidden = false; });
-  });
+// Shows the forms for security keys in a page, or in a part that was added to it.
+export function prepare(part) {
+  if (!window.PublicKeyCredential?.parseCreationOptionsFromJSON) return;
+  for (const form of part.querySelectorAll("form[data-webauthn][hidden]")) {
+    form.hidden = false;
+    form.addEventListener("submit", (event) => {
+      if (form.elements.credential.value) return;
+      event.preventDefault();
+      event.stopPropagation();
+      answerFor(form).then((credential) => {
+        form.elements.credential.value = JSON.stringify(credential.toJSON());
+        form.requestSubmit();
+      }).catch(() => { form.querySelector("[role=alert]").hidden = false; });
+    });
+  }
 }
 
-function answer() {
-  const options = JSON.parse(document.getElementById("webauthn-options").textContent);
+function answerFor(form) {
+  const options = JSON.parse(form.querySelector("script[type='application/json']").textContent);
   return form.dataset.webauthn === "create"
     ? navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
     : navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
