@@ -107,7 +107,8 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_REQUIRE_MFA",
         default=False,
-        meaning="whether people who sign in with a password need a second factor",
+        meaning="whether people who sign in with a password need a "
+        "[second factor](administration.md#second-factor)",
         shown="off",
     ),
     Setting(

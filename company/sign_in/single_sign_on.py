@@ -134,7 +134,7 @@ class SingleSignOnView(View):
 
     def refused(self, code: str) -> HttpResponse:
         """Record that the sign-in was refused, and return the page that says why."""
-        about = {"provider": self.provider.id, "reason": code}
+        about: dict[str, Any] = {"provider": self.provider.id, "reason": code}
         logger.warning("a sign-in was refused", extra={**about, "address": client_address(self.request)})
         if code not in {"state", "too_many"}:  # these cost the sender nothing, so they could fill the log
             record("signIn.failed", self.known, by_themselves=False, method="sso", **about)

@@ -7,6 +7,7 @@ import json
 import time
 from dataclasses import dataclass, field
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -51,8 +52,14 @@ def with_password(client: Client | None = None, **more: str) -> tuple[Client, An
     return client, client.post("/studio/login/", {"username": "alice", "password": PASSWORD, **more})
 
 
+@pytest.fixture(autouse=True)
+def _no_code_expires_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(totp, "time", SimpleNamespace(time=lambda: now))
+
+
 def code_now(secret: str, step: int = 0) -> str:
-    return totp.code_at(secret, int(time.time()) // totp.STEP + step)
+    return totp.code_at(secret, int(totp.time.time()) // totp.STEP + step)
 
 
 def set_up() -> tuple[str, list[str]]:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import secrets
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 from django.db import models, transaction
@@ -87,9 +87,9 @@ class SecondFactor(models.Model):
         self.save()
 
     @classmethod
-    def of(cls, user: Any) -> models.QuerySet[Self]:
+    def of(cls, user: Any) -> models.QuerySet[SecondFactor]:
         """Return the second factors of a person."""
-        return cls._default_manager.filter(user=user)
+        return SecondFactor.objects.filter(user=user)
 
     @classmethod
     def is_set_up(cls, user: Any) -> bool:

@@ -88,6 +88,16 @@ def show_new_codes(request: HttpRequest, response: HttpResponse, user: Any) -> N
     shown_once.show_next(request, response, CODES, new_recovery_codes(user))
 
 
+def _person_of(pending: dict[str, Any]) -> User | None:
+    """Return whose password was right lately, unless it was changed or the account switched off since."""
+    if not pending or time.time() > pending["at"] + _PATIENCE:
+        return None
+    found = get_user_model()._default_manager.filter(pk=pending["user"], is_active=True).first()
+    if found is None or not constant_time_compare(found.get_session_auth_hash(), pending["hash"]):
+        return None
+    return found  # type: ignore[return-value]  # the model of the project
+
+
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class PendingView(View):
     """A page for a person whose password was right, and who is not signed in yet."""
@@ -98,9 +108,8 @@ class PendingView(View):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, or lead back to the page for signing in if that is too long ago."""
         pending: dict[str, Any] = request.session.get(_PENDING, {})
-        user: Any = get_user_model()._default_manager.filter(pk=pending.get("user"), is_active=True).first()
-        is_current = user is not None and constant_time_compare(user.get_session_auth_hash(), pending["hash"])
-        if not is_current or time.time() > pending["at"] + _PATIENCE:
+        user = _person_of(pending)
+        if user is None:
             return HttpResponseRedirect(reverse("studio:login"))
         self.user, self.pending = user, pending
         try:
