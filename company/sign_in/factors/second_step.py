@@ -95,7 +95,7 @@ def _person_of(pending: dict[str, Any]) -> User | None:
     found = get_user_model()._default_manager.filter(pk=pending["user"], is_active=True).first()
     if found is None or not constant_time_compare(found.get_session_auth_hash(), pending["hash"]):
         return None
-    return found  # type: ignore[return-value]  # the model of the project
+    return found
 
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
