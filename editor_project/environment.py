@@ -60,6 +60,16 @@ class Environment(environ.Env):
             )
         return found
 
+    def replica_of(self, primary: Mapping[str, Any], name: str, url: str) -> dict[str, Any]:
+        """Return Django's settings for a streaming replica; raises `ImproperlyConfigured`."""
+        found = self.database_of(name, url)
+        if found["ENGINE"] != _DATABASES[0] or primary["ENGINE"].endswith("sqlite"):
+            raise ImproperlyConfigured(
+                f"{name} is {_without_password(url)}, but only PostgreSQL has replicas: DATABASE_URL and "
+                f"{name} both have to name PostgreSQL (postgres://user:password@host/name)."
+            )
+        return found
+
 
 def _without_password(url: str) -> str:
     """Return what of the URL of a database may be shown: not the part in which a password stands."""

@@ -45,6 +45,7 @@ class PrometheusMeter:
         counters = {
             "editor_http_requests_total": ("Answered requests.", ("route", "method", "status")),
             "editor_answer_cache_total": ("Reads, by how they were answered.", ("result",)),
+            "editor_reads_total": ("Reads of the API, by the database that answered.", ("database",)),
             "editor_deliveries_total": ("Attempts to deliver an event to a webhook.", ("result",)),
             "editor_runs_total": ("Runs of agents.", ("provider", "result")),
             "editor_tokens_total": ("Tokens of models.", ("provider", "direction")),

@@ -116,7 +116,17 @@ def _database() -> dict[str, Any]:
     return configured(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
 
 
+def _replica() -> dict[str, Any]:
+    url = env.str("DATABASE_REPLICA_URL", default="")
+    if not url:
+        return {}
+    found = env.replica_of(DATABASES["default"], "DATABASE_REPLICA_URL", url)
+    replica = configured(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
+    return {"editor_replica": {**replica, "TEST": {"MIRROR": "default"}}}
+
+
 DATABASES = {"default": _database()}
+DATABASES.update(_replica())
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The body limit is the editor's own; Django's would answer 400 where the contract says 413. It bounds

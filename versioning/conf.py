@@ -142,6 +142,11 @@ SETTINGS: Final = (
         "EDITOR_PIN_WORKERS", "auto", "whether `serve` [keeps each worker", check=one_of("auto", "on", "off")
     ),
     Setting(
+        "EDITOR_REPLICA_LAG",
+        5.0,
+        "how many seconds a [replica](scaling.md#a-replica-for-reads) may be behind",
+    ),
+    Setting(
         "EDITOR_SOURCE",
         "database",
         "where overrides of code-defined agents live",

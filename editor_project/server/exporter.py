@@ -20,7 +20,7 @@ from django.db import Error, connection, connections
 
 from editor_project.metrics import FOLDER
 from editor_project.server import ports
-from versioning.models import WorkerHeartbeat, events
+from versioning.models import WorkerHeartbeat, events, replica
 from versioning.worker.backlog import backlogs, seconds_since
 
 logger = logging.getLogger(__name__)
@@ -139,6 +139,12 @@ class _Database:
         if beat is not None:
             yield gauge(
                 "editor_worker_heartbeat_age_seconds", "Since a worker was last seen.", seconds_since(beat)
+            )
+        if replica.is_configured() and (found := replica.state()).position is not None:
+            yield gauge(
+                "editor_replica_lag_seconds",
+                "The age of the oldest entry of the log that the replica lacks.",
+                found.seconds_behind,
             )
         work = GaugeMetricFamily("editor_due_work", "Work that waits.", labels=("kind", "state"))
         oldest = GaugeMetricFamily("editor_due_work_oldest_seconds", "For how long.", labels=("kind",))

@@ -90,6 +90,21 @@ def test_a_database_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize(
+    ("primary", "url"),
+    [
+        ("postgresql", "sqlite:///file"),
+        ("sqlite", "postgres://user:hush@127.0.0.1/name"),
+        ("postgresql", "hush"),
+    ],
+)
+def test_only_postgresql_has_replicas(primary: str, url: str) -> None:
+    database = {"ENGINE": f"editor_project.database.{primary}"}
+    with pytest.raises(ImproperlyConfigured, match=r"^DATABASE_REPLICA_URL .*PostgreSQL") as refusal:
+        Environment().replica_of(database, "DATABASE_REPLICA_URL", url)
+    assert "hush" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
     ("name", "value", "said"),
     [
         ("EDITOR_THROTLE", "600/min", "EDITOR_THROTLE is '600/min', but there is no such setting."),

@@ -12,7 +12,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.support.ports import free_port
 
@@ -33,24 +35,58 @@ SECONDS_TO_END = 30
 @contextmanager
 def throwaway_postgres(**settings: str) -> Iterator[str]:
     """Start a server with an empty cluster on a free loopback port and yield its DATABASE_URL."""
-    found = programs()
-    owner = _owner()
-    folder = Path(tempfile.mkdtemp(prefix="editor-postgres-"))
-    log = folder / "log"
+    with _cluster() as cluster:
+        # Even on loopback a password: other people's programs may run on this machine.
+        password = secrets.token_hex()
+        cluster.write("password", password)
+        access = [f"--username={USER}", "--pwfile=password", "--auth=scram-sha-256"]
+        cluster.run("initdb", *access, "--encoding=UTF8", "--no-locale", "--no-sync")
+        with cluster.started(**settings) as port:
+            yield f"postgres://{USER}:{password}@127.0.0.1:{port}/postgres"
 
-    def run(program: str, *arguments: str) -> None:
+
+@contextmanager
+def standby(primary_url: str, **settings: str) -> Iterator[str]:
+    """Start a streaming replica of a server of `throwaway_postgres` and yield its DATABASE_URL."""
+    url = urlsplit(primary_url)
+    with _cluster() as cluster:
+        cluster.run(
+            "pg_basebackup",
+            *("--dbname", primary_url, "--pgdata", "data", "--checkpoint=fast", "--no-sync"),
+            *("--write-recovery-conf", "--wal-method=stream"),
+        )
+        with cluster.started(hot_standby_feedback="on", **settings) as port:
+            yield url._replace(netloc=f"{url.username}:{url.password}@127.0.0.1:{port}").geturl()
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """A folder for the files of a server."""
+
+    folder: Path
+    owner: pwd.struct_passwd | None
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file that the server's programs can read."""
+        file = self.folder / name
+        file.write_text(text)
+        if self.owner:
+            os.chown(file, self.owner.pw_uid, -1)
+
+    def run(self, program: str, *arguments: str) -> None:
         """Run a program of PostgreSQL as the owner; when it fails, its log says why.
 
         It is short, so an interrupt waits for its end: no half-started server is left behind.
         """
+        log = self.folder / "log"
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [found / program, *arguments],
-                cwd=folder,
-                env={**os.environ, "PGDATA": str(folder / "data")},
-                user=owner and owner.pw_uid,
-                group=owner and owner.pw_gid,
-                extra_groups=owner and [],
+                [programs() / program, *arguments],
+                cwd=self.folder,
+                env={**os.environ, "PGDATA": str(self.folder / "data")},
+                user=self.owner and self.owner.pw_uid,
+                group=self.owner and self.owner.pw_gid,
+                extra_groups=self.owner and [],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -64,25 +100,28 @@ def throwaway_postgres(**settings: str) -> Iterator[str]:
         if process.returncode:
             sys.exit(f"{program} failed:\n{log.read_text(errors='replace')}")
 
-    try:
-        # Even on loopback a password: other people's programs may run on this machine.
-        password = secrets.token_hex()
-        password_file = folder / "password"
-        password_file.write_text(password)
-        if owner:
-            os.chown(folder, owner.pw_uid, -1)
-            os.chown(password_file, owner.pw_uid, -1)
-        access = [f"--username={USER}", "--pwfile=password", "--auth=scram-sha-256"]
-        run("initdb", *access, "--encoding=UTF8", "--no-locale", "--no-sync")
+    @contextmanager
+    def started(self, **settings: str) -> Iterator[int]:
+        """Start the server and yield its port."""
         port = free_port()
         wanted = {**SETTINGS, "port": str(port), **settings}
         options = " ".join(f"-c {name}='{value}'" for name, value in wanted.items())
         try:
-            run("pg_ctl", "start", "--wait", "--options", options)
-            yield f"postgres://{USER}:{password}@127.0.0.1:{port}/postgres"
+            self.run("pg_ctl", "start", "--wait", "--options", options)
+            yield port
         finally:
             with suppress(SystemExit):  # a failed start has left nothing to stop
-                run("pg_ctl", "stop", "--wait", "--mode=immediate")
+                self.run("pg_ctl", "stop", "--wait", "--mode=immediate")
+
+
+@contextmanager
+def _cluster() -> Iterator[_Cluster]:
+    owner = _owner()
+    folder = Path(tempfile.mkdtemp(prefix="editor-postgres-"))
+    try:
+        if owner:
+            os.chown(folder, owner.pw_uid, -1)
+        yield _Cluster(folder, owner)
     finally:
         shutil.rmtree(folder)
 

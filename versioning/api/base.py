@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any, ClassVar, Final, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
@@ -46,6 +47,8 @@ from versioning.api.similar_answers import Make, Template
 from versioning.domain.access import Action, Caller
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.registering import require_callable
+from versioning.models import replica
+from versioning.serving import replica_reads
 from versioning.serving.followed_log import Dependency
 
 Parameters = tuple[OpenApiParameter, ...]
@@ -111,9 +114,17 @@ class EditorViewSet(ViewSet):
         if needed is Action.ADMIN and self.caller.key_prefix is None:
             for check in _confirmations:
                 check(request._request)  # noqa: SLF001  what Django's sessions know
+        if needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None:
+            self._read_from_replica()
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
         idempotency.begin(request, self.caller)
+
+    def _read_from_replica(self) -> None:
+        """Let the handler of a read use the replica; the rights of the caller have been read by now."""
+        if replica.is_configured():
+            handler = self.get  # type: ignore[has-type]
+            self.get = lambda *args, **kwargs: replica_reads.read(partial(handler, *args, **kwargs))
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer a request; a POST with an `Idempotency-Key` as the first time."""

@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import blake2b
 from http import HTTPStatus
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
@@ -28,6 +28,7 @@ from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
 from versioning.domain import measuring
 from versioning.domain.access import Caller
+from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
 from versioning.serving.followed_log import Dependency, Moment, TimedKey, keys, log, rights_digest
 
@@ -197,7 +198,7 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
             usual, template = found
             pending = PendingAnswer(cache, now)
             try:
-                content, etag = template.render(template.make(resource_id, key.caller, pending.depends_on))
+                content, etag = template.render(_made(template, resource_id, key.caller, pending))
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
                 return None
             own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
@@ -205,6 +206,14 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
             pending.finish(asked.digest + asker, answer)
             return CachedResponse._make(answer)
     return None
+
+
+def _made(template: Template, resource_id: str, caller: Caller, pending: PendingAnswer) -> dict[str, Any]:
+    def depends_on(*dependencies: Dependency) -> None:
+        pending.depends_on(*dependencies)
+        replica_reads.depends_on(*dependencies)
+
+    return replica_reads.read(lambda: template.make(resource_id, caller, depends_on))
 
 
 def depends_on(
@@ -218,6 +227,7 @@ def depends_on(
     if miss is not None:
         miss.pending.depends_on(*dependencies)
         miss.asker = rights_digest(caller, caller.user_id) if is_personal else rights_digest(caller)
+    replica_reads.depends_on(*dependencies)
 
 
 def leave_template(request: HttpRequest, template: Template) -> None:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from versioning import __version__
 from versioning.api import errors
 from versioning.api.methods import require_safe
-from versioning.models import tables
+from versioning.models import replica, tables
 
 
 @require_safe
@@ -27,4 +27,6 @@ def ready(_request: HttpRequest) -> HttpResponse:
     found = {"version": __version__, "migrations": "pending" if pending else "current"}
     if pending:
         return JsonResponse({"error": tables.NOT_MIGRATED, "code": "not_migrated", **found}, status=503)
+    if replica.is_configured():
+        found["replica"] = replica.state().state  # without it, reads go to the primary
     return JsonResponse({"status": "ok", **found})

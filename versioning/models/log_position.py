@@ -44,7 +44,7 @@ def position() -> int | None:
     try:
         database = _own.database
     except AttributeError:
-        database = _own.database = connections[DEFAULT_DB_ALIAS]
+        database = database_of_thread()
     if database.in_atomic_block:
         return None
     with suppress(Error, sqlite3.Error, psycopg.Error):
@@ -56,12 +56,21 @@ def position() -> int | None:
     return None
 
 
+def database_of_thread() -> Any:
+    """Return Django's connection to the database whose log this is, as this thread had it first."""
+    try:
+        return _own.database
+    except AttributeError:
+        _own.database = connections[DEFAULT_DB_ALIAS]
+        return _own.database
+
+
 def close() -> None:
     """Close the connection for this query; it is opened again when needed."""
     _postgresql.close()
 
 
-class _PostgreSQL:
+class PositionQuery:
     """Queries PostgreSQL in one thread at a time, on behalf of all threads that are waiting.
 
     Whenever a thread waits for the server, another thread gets the interpreter; with many threads, getting it
@@ -111,11 +120,15 @@ class _PostgreSQL:
         try:
             position = self._asked(database)
         except psycopg.Error:
-            self._losses += 1
-            self._asked_again_at = time.monotonic() + PAUSE
+            self.lose()
             raise
         self._asked_again_at = 0.0
         return position
+
+    def lose(self) -> None:
+        """Do not ask the server for a second."""
+        self._losses += 1
+        self._asked_again_at = time.monotonic() + PAUSE
 
     def _asked(self, database: Any) -> int:
         if self._connection.is_open:
@@ -214,6 +227,6 @@ def _connect(parameters: dict[str, Any]) -> Server:
     return server
 
 
-_postgresql: Final = _PostgreSQL()
+_postgresql: Final = PositionQuery()
 _own: Final = local()
 """The `database` of this thread; getting it from Django takes as long as SQLite's answer."""

@@ -16,6 +16,7 @@ The callers behind API keys are cached in the same way: read once, and valid unt
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -26,7 +27,7 @@ from django.db import connection
 
 from versioning.domain.access import Caller
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.models import log_position
+from versioning.models import log_position, replica
 from versioning.models.events import Change, changes
 from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of
 
@@ -41,6 +42,7 @@ HOLD_SECONDS: Final = 60.0
 
 _MAX_ENTRIES: Final = 1000
 _MAX_CHANGES: Final = 10_000
+_MAX_STEPS: Final = 1000
 _SUBJECTS_OF_RIGHTS: Final = frozenset({"member", "key"})
 _NEW_DRAFT: Final = "versionCreated"
 
@@ -65,6 +67,11 @@ class Moment(NamedTuple):
     """The seconds of the clock."""
 
 
+class _Step(NamedTuple):
+    position: int
+    moment: Moment
+
+
 class FollowedLog:
     """How far this process has followed the log, for all its threads."""
 
@@ -82,6 +89,8 @@ class FollowedLog:
         self._changed: dict[Dependency, int] = {}
         self._all_changed = 0
         self._clock = clock
+        self._steps: deque[_Step] = deque(maxlen=_MAX_STEPS)
+        """The latest steps, in order."""
 
     def look(self) -> Moment | None:
         """Return the current moment if the process is up to date with the log, otherwise None.
@@ -120,6 +129,28 @@ class FollowedLog:
         """The moment up to which this process has followed the log; no database access."""
         return Moment(self._step, self._clock())
 
+    def moment_at(self, position: int, seconds: float) -> Moment | None:
+        """Return the moment at which this process had followed the log to a position of another server.
+
+        Returns None if that is too long ago to be known, or if that server lacks an entry that this process
+        has known for longer than these seconds.
+        """
+        with self._lock:
+            now, after = self.reached, None
+            if self._position is not None and position >= self._position:
+                return now
+            for step in reversed(self._steps):
+                if after is not None and now.time - after.moment.time > seconds:
+                    return None
+                if step.position <= position:
+                    return Moment(step.moment.step, now.time)
+                after = step
+        return None
+
+    def has_reached(self, position: int) -> bool:
+        """Return whether this process has followed the log at least this far."""
+        return self._position is not None and self._position >= position
+
     def is_right(self, made: Moment, dependencies: Iterable[Dependency], now: Moment) -> bool:
         """Return whether a value read at the moment `made`, or later, is still valid at `now`."""
         # The order matters: changes are dropped only after everything has been marked as changed.
@@ -133,34 +164,40 @@ class FollowedLog:
         with self._lock:
             self._position = None
             self._all_changed = self._step = self._step + 1
+            self._steps.clear()
 
     def _take_step(self, position: int) -> None:
-        step = self._step + 1
+        step, now = self._step, self._clock()
+        if self._position is not None and position < self._position:
+            self._steps.clear()
         changed = self._changes_until(position)
-        if changed is None or len(self._changed) + len(changed) > _MAX_CHANGES:
-            self._all_changed = step
+        if changed is None or len(self._changed) + sum(map(len, changed.values())) > _MAX_CHANGES:
+            self._all_changed = step = step + 1
             self._changed = {}
+            self._steps.append(_Step(position, Moment(step, now)))
         else:
-            self._changed.update(dict.fromkeys(changed, step))
+            for one, dependencies in changed.items():  # in the order of positions
+                step += 1
+                self._changed.update(dict.fromkeys(dependencies, step))
+                self._steps.append(_Step(one, Moment(step, now)))
         self._step = step
         self._position = position
 
-    def _changes_until(self, position: int) -> set[Dependency] | None:
-        """Return what the entries up to the position are about; None if that can be anything."""
+    def _changes_until(self, position: int) -> dict[int, set[Dependency]] | None:
+        """Return what the entries up to the position are about, by position; None if that can be anything."""
         before = self._position
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
-        found = self._read(before, position, _MAX_CHANGES)
-        # A position without an entry is a change that is not recorded, or was pruned.
-        if len(found) == _MAX_CHANGES or len({one.position for one in found}) != position - before:
-            return None
-        changed: set[Dependency] = set()
+        with replica.primary():
+            found = self._read(before, position, _MAX_CHANGES)
+        changed: dict[int, set[Dependency]] = {}
         for entry in found:
             about = _dependencies_on(entry)
             if about is None:
                 return None
-            changed |= about
-        return changed
+            changed.setdefault(entry.position, set()).update(about)
+        # A position without an entry is a change that is not recorded, or was pruned.
+        return changed if len(found) < _MAX_CHANGES and len(changed) == position - before else None
 
 
 def _dependencies_on(entry: Change) -> set[Dependency] | None:
@@ -196,11 +233,15 @@ class FollowedValue(Generic[T]):
     def get(self) -> T:
         """Return the value."""
         if connection.in_atomic_block:
-            return self._read()
+            return self._read_now()
         now, held = self._log.reached, self._held
         if held is None or not self._log.is_right(held[0], self._dependencies, now):
-            held = self._held = now, self._read()
+            held = self._held = now, self._read_now()
         return held[1]
+
+    def _read_now(self) -> T:
+        with replica.primary():
+            return self._read()
 
 
 MAX_KEYS: Final = 10_000

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 
 from versioning import __version__
-from versioning.models import WorkerHeartbeat, events, rotation, tables
+from versioning.models import WorkerHeartbeat, events, replica, rotation, tables
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 from versioning.worker.backlog import backlogs, seconds_since
 
@@ -56,6 +56,7 @@ def _state() -> dict[str, Any]:
             "epoch": extent.epoch,
             "secondsSinceNewest": None if newest is None else round(seconds_since(newest)),
         },
+        **_replica(),
         "worker": {
             "running": silence is None,
             "silentSince": silence.since.isoformat() if silence and silence.since else None,
@@ -71,6 +72,19 @@ def _state() -> dict[str, Any]:
         },
         "fallbacks": len([one for one in settings.SECRET_KEY_FALLBACKS if one]),
         "keys": {model._meta.label: _key(model) for model in rotation.sealed_keys()},
+    }
+
+
+def _replica() -> dict[str, Any]:
+    if not replica.is_configured():
+        return {}
+    found = replica.state()
+    return {
+        "replica": {
+            "state": found.state,
+            "position": found.position,
+            "secondsBehind": round(found.seconds_behind),
+        }
     }
 
 

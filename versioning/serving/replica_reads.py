@@ -1,0 +1,120 @@
+"""Answers the API's reads from a replica wherever that gives the same answer as the primary.
+
+The replica may be behind. But this process follows the log on the primary, so it knows what has changed since
+the position that the replica has reached. An answer from there is right if nothing that it depends on is
+among that, exactly as a cached answer is; otherwise it is made again on the primary. So nobody reads anything
+that is older than the primary's, in any process: neither their own writes nor what `/events` told them.
+
+A view says what its answer depends on (`EditorViewSet.depends_on`), and turns to the replica by saying so:
+rights have been read by then. A view that says nothing reads from the primary.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from django.conf import settings
+from django.db import Error
+
+from versioning.domain import measuring
+from versioning.models import replica
+from versioning.serving.followed_log import Dependency, Moment, log
+
+T = TypeVar("T")
+
+
+class _Attempt:
+    """One attempt to make an answer on the replica."""
+
+    def __init__(self) -> None:
+        self._dependencies: set[Dependency] = set()
+        self._is_begun = False
+        self._position = 0
+        self._arrived = log.reached
+        self._since: Moment | None = None
+        """The moment that the replica had reached; None while the answer is made on the primary."""
+
+    @property
+    def is_on_replica(self) -> bool:
+        return self._since is not None
+
+    def depends_on(self, *dependencies: Dependency) -> None:
+        self._dependencies.update(dependencies)
+        if self._is_begun:
+            return
+        self._is_begun = True
+        position = replica.position()
+        since = None if position is None else log.moment_at(position, settings.EDITOR_REPLICA_LAG)
+        self._arrived = log.reached
+        if position is not None and since is not None and log.is_right(since, dependencies, self._arrived):
+            self._position, self._since = position, since
+            replica.turn_to()
+
+    def is_right(self, *, of_all: bool = False) -> bool:
+        """Return whether nothing that the answer depends on had changed since; with `of_all`, nothing at all.
+
+        The replica goes on while it is read. What it replayed meanwhile must not be there by halves, so it
+        counts as changed.
+        """
+        if self._since is None:
+            return True
+        now: Moment | None = self._arrived
+        position = replica.position()
+        if position is None:
+            return False
+        if position != self._position:
+            now = log.follow()
+            if now is None or log.moment_at(position, 0) is None:
+                return False
+        if now is None or (of_all and now.step != self._since.step):
+            return False
+        return log.is_right(self._since, self._dependencies, now)
+
+
+class _Own(threading.local):
+    attempt: _Attempt | None = None
+
+
+_own: Final = _Own()
+
+
+def depends_on(*dependencies: Dependency) -> None:
+    """Say what the answer depends on; it is read from the replica from then on, if it can be."""
+    if _own.attempt is not None:
+        _own.attempt.depends_on(*dependencies)
+
+
+def read(make: Callable[[], T]) -> T:
+    """Return what `make` returns, which calls `depends_on`, or raise what it raises, as on the primary.
+
+    It is called a second time if what it read from the replica turns out to be too old.
+    """
+    if not replica.is_configured():
+        return make()
+    attempt = _own.attempt = _Attempt()
+    try:
+        found = make()
+        is_right = attempt.is_right()
+    except Exception as error:
+        if not attempt.is_on_replica:
+            raise
+        if isinstance(error, Error):
+            replica.leave_alone()
+        elif attempt.is_right(of_all=True):  # what is not there depends on everything
+            _count("replica")
+            raise
+        is_right = False
+    finally:
+        _own.attempt = None
+        replica.turn_back()
+    if is_right:
+        _count("replica" if attempt.is_on_replica else "primary")
+        return found
+    _count("primary")
+    return make()
+
+
+def _count(database: str) -> None:
+    measuring.count("editor_reads_total", database=database)
