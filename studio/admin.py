@@ -20,7 +20,7 @@ from django.urls import URLPattern, include, path
 from django.utils.translation import gettext_lazy
 from django.views.generic import RedirectView
 
-from studio import extensions, site
+from studio import additions, extensions, site
 from studio.accounts.admin import AccountAdmin
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import SincePage
@@ -128,7 +128,7 @@ class ResourceAdmin(EditorAdmin):
             page("<str:resource>/versions/<str:version>/download/", DownloadPage, "download"),
             page("<str:resource>/versions/<str:version>/labels/", LabelsPage, "labels"),
             page("<str:resource>/versions/<str:version>/delete/", DeleteVersionPage, "version_delete"),
-            *extensions.resource_urls(kind),
+            *additions.resource_urls(kind),
         ]
 
     def _try_run(self) -> URLPattern:

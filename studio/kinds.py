@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Final, Self, cast
 
 from django.contrib.admin.utils import quote
@@ -30,7 +31,7 @@ class StudioKind(ResourceKind):
         """Return a kind with its studio words and URLs."""
         return cls(**{member.name: getattr(kind, member.name) for member in fields(ResourceKind)})
 
-    @property
+    @cached_property
     def model(self) -> type[VersionedResource]:
         """The model of its resources."""
         return model_of(self)

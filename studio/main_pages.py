@@ -6,7 +6,7 @@ from typing import Final
 
 from django.urls import reverse
 
-from studio import extensions
+from studio import additions
 from studio.navigation import Link, MainPage
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
@@ -18,7 +18,7 @@ _CHANGES: Final[tuple[Dependency, ...]] = tuple((kind.slug, None) for kind in KI
 
 def main_links(caller: Caller, here: str) -> list[Link]:
     """Return the links that the caller may open; `here` is the path of the page that shows them."""
-    pages = [page for page in extensions.main_pages() if caller.scope(page.right) != frozenset()]
+    pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
     return [_link(page, caller, here) for page in pages]
 
 

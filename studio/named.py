@@ -18,7 +18,7 @@ from studio.limits import shortened
 from studio.marks import Shown, marked
 from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import Catalog
-from versioning.editor.workspaces import workspaces_with
+from versioning.editor.memberships import workspaces_with
 
 
 @dataclass(frozen=True, kw_only=True)

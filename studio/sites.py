@@ -24,7 +24,7 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
-from studio import extensions
+from studio import additions
 from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.login_page import LoginPage
 from studio.accounts.names import name_fields
@@ -129,7 +129,7 @@ class StudioSite(AdminSite):
             "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
             "has_names": bool(name_fields()),
-            "account_pages": extensions.account_pages(),
+            "account_pages": additions.account_pages(),
             "script_catalog": catalog_address(),
         }
 

@@ -1,20 +1,18 @@
-"""Workspaces, their members and invitations, keys and service accounts, for keys that administer."""
+"""Workspaces, their members and invitations, and the caller, for keys that administer."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypedDict, Unpack
+from typing import Literal, Self, Unpack
 
 from editor_client.calls import Call, reading, segment
 from editor_client.methods import D_co, Driver, Handle, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
-from editor_client.result import Result, Success, with_json_names
+from editor_client.pages import Ordering, Page, Pages, Paging, listing
+from editor_client.result import Result, Success
 
 Role = Literal["viewer", "editor", "publisher", "admin"]
 Action = Literal["read", "run", "write", "publish", "admin", "directory"]
-KeyState = Literal["active", "expired", "revoked", "ownerInactive"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,66 +91,6 @@ class InvitationList(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KeyRecord(Result):
-    """An API key, without its secret."""
-
-    prefix: str
-    name: str
-    owner: str
-    workspace_id: str | None = None
-    role: Role | None = None
-    actions: tuple[Action, ...] | None = None
-    """All that it may do; None for everything that its role allows."""
-    id_prefix: str | None = None
-    created_at: datetime.datetime
-    expires_at: datetime.datetime | None = None
-    last_used_at: datetime.datetime | None = None
-    """To the hour."""
-    state: KeyState
-
-    @property
-    def id(self) -> str:
-        """The prefix."""
-        return self.prefix
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class NewKey(KeyRecord):
-    """A new key with its secret, which the server does not return again."""
-
-    key: str = field(repr=False)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class KeyPage(Page[KeyRecord]):
-    """A page of keys, newest first."""
-
-    keys_: tuple[KeyRecord, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ServiceAccount(Result):
-    """An account for programs."""
-
-    username: str
-    workspace_id: str
-    role: Role
-    created_at: datetime.datetime | None = None
-
-    @property
-    def id(self) -> str:
-        """The username."""
-        return self.username
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ServiceAccountPage(Page[ServiceAccount]):
-    """A page of service accounts, by username."""
-
-    service_accounts: tuple[ServiceAccount, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RoleInWorkspace(Result):
     """A workspace of the caller."""
 
@@ -179,29 +117,6 @@ class Identity(Result):
     superuser: bool
     workspaces: tuple[RoleInWorkspace, ...]
     key: KeyInUse | None = None
-
-
-class KeyLimits(TypedDict, total=False):
-    """What a new key is limited to; what is left out is that of the client's own key."""
-
-    workspace_id: str | None
-    role: Role | None
-    actions: Sequence[Action] | None
-    id_prefix: str | None
-    expires_at: str | None
-    """ISO 8601, such as `2030-01-31T12:00:00Z`."""
-    owner: str | None
-    """A service account; None for the owner of the client's key."""
-
-
-class OfWorkspace(Ordering, total=False):
-    """The filters and the order of a list of keys or service accounts."""
-
-    workspace_id: str
-
-
-class OfWorkspaceList(OfWorkspace, PageNumber, total=False):
-    """The arguments of such a list."""
 
 
 class Workspace(Handle[D_co]):
@@ -265,8 +180,8 @@ class Workspace(Handle[D_co]):
         return Call.to("DELETE", path, reading(Success))
 
 
-class AdministrationMethods(Driver):
-    """The methods of a client for administration."""
+class WorkspaceMethods(Driver):
+    """The methods of a client for workspaces."""
 
     @method
     def me(self) -> Call[Identity]:
@@ -292,45 +207,3 @@ class AdministrationMethods(Driver):
     def get_workspace(self, workspace_id: str) -> Workspace[Self]:
         """Return a workspace; no request is sent yet."""
         return Workspace(self, workspace_id)
-
-    @method
-    def list_keys(self, **filters: Unpack[OfWorkspaceList]) -> Call[KeyPage]:
-        """List the owner's keys, and those of the workspaces that the key administers, newest first."""
-        return listing("/keys", KeyPage, filters)
-
-    @iterator
-    def iter_keys(self, **filters: Unpack[OfWorkspace]) -> Pages[KeyRecord]:
-        """Iterate over all keys, page by page."""
-        return Pages.of("/keys", KeyPage, filters)
-
-    @method
-    def create_key(self, name: str, **limits: Unpack[KeyLimits]) -> Call[NewKey]:
-        """Create a key that may no more than the client's own; only the result has its secret."""
-        body = {"name": name, **with_json_names(limits)}
-        return Call.to("POST", "/keys", reading(NewKey), body=body)
-
-    @method
-    def revoke_key(self, prefix: str) -> Call[Success]:
-        """Revoke a key, by its first eleven characters."""
-        return Call.to("DELETE", f"/keys/{segment('prefix', prefix)}", reading(Success))
-
-    @method
-    def list_service_accounts(self, **filters: Unpack[OfWorkspaceList]) -> Call[ServiceAccountPage]:
-        """List the service accounts of the workspaces that the key administers, by username."""
-        return listing("/service-accounts", ServiceAccountPage, filters)
-
-    @iterator
-    def iter_service_accounts(self, **filters: Unpack[OfWorkspace]) -> Pages[ServiceAccount]:
-        """Iterate over all service accounts, page by page."""
-        return Pages.of("/service-accounts", ServiceAccountPage, filters)
-
-    @method
-    def create_service_account(self, username: str, workspace_id: str, role: Role) -> Call[ServiceAccount]:
-        """Create an account for programs, which has no password."""
-        body = {"username": username, "workspaceId": workspace_id, "role": role}
-        return Call.to("POST", "/service-accounts", reading(ServiceAccount), body=body)
-
-    @method
-    def delete_service_account(self, username: str) -> Call[Success]:
-        """Switch a service account off for good, with its keys."""
-        return Call.to("DELETE", f"/service-accounts/{segment('username', username)}", reading(Success))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_a
 
 import httpx
 
-from editor_client.administration import AdministrationMethods
+from editor_client.administration import WorkspaceMethods
 from editor_client.agents import Agent, AgentMethods
 from editor_client.cache import Scope
 from editor_client.calls import Answer, Call, Request
@@ -22,6 +22,7 @@ from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
 from editor_client.feed import LogMethods
 from editor_client.flows import Flows
+from editor_client.keys import KeyMethods
 from editor_client.kinds import StoredMethods
 from editor_client.reads import Policy, Updates
 from editor_client.releases import ReleaseMethods
@@ -52,7 +53,8 @@ class BaseClient(
     ScheduleMethods,
     UsageMethods,
     CommentMethods,
-    AdministrationMethods,
+    WorkspaceMethods,
+    KeyMethods,
     Generic[Http],
 ):
     """The methods of a client, and its settings.

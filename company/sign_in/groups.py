@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from company.sign_in.providers import GroupRule, Provider, group_rules
 from versioning.domain.access import APPLICATION, Role
-from versioning.editor.workspaces import is_last_admin
+from versioning.editor.memberships import is_last_admin
 from versioning.models import Membership, Workspace, events
 from versioning.models.workspaces import Origin
 

@@ -23,7 +23,7 @@ from releases.studio.links import of_release
 from releases.studio.presenters import shown_items
 from releases.studio.wording import STATES, problem_in_words, publishing_in_words
 from releases.verbs import Releases
-from studio import extensions
+from studio import additions
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
 from studio.named import resource_name
@@ -140,7 +140,7 @@ class ReleasePage(WorkspacePage):
 
     def _panels(self) -> list[Panel]:
         """Return other applications' panels about the release, such as when it goes live."""
-        return extensions.subject_panels(
+        return additions.subject_panels(
             SubjectOnPage(
                 subject="release",
                 id=str(self.release.pk),

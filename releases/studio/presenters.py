@@ -13,7 +13,7 @@ from django.utils.translation import pgettext
 from releases.items import ItemNow, now
 from releases.models import ReleaseItem
 from releases.models.releases import Action
-from studio import extensions
+from studio import additions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
@@ -112,9 +112,7 @@ def shown_items(
     before = _versions_before(found)
     names = _block_names([one.version for one in found] + list(before.values()), caller)
     called = _called(items, caller)
-    links = extensions.links(
-        caller, [(one.resource, one.version) for one in found if one.version is not None]
-    )
+    links = additions.links(caller, [(one.resource, one.version) for one in found if one.version is not None])
     budget = PageBudget(characters=CHARACTERS, lines=LINES)
     shown = []
     for one in found:

@@ -15,7 +15,7 @@ from schedules.models import Schedule
 from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsLive
 from schedules.studio.links import of_publishing, of_release
 from schedules.verbs import Schedules
-from studio import extensions
+from studio import additions
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK
 from studio.named import resource_name
 from studio.people import Place, person
@@ -111,7 +111,7 @@ def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         return "", ""
     about = problem.item.resource if problem.item is not None else schedule
     if problem.error is not None and about is not None:
-        own = extensions.way_out_of(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
+        own = additions.way_out_of(KINDS_BY_SLUG[about.kind], about.resource_id, problem.error)
         if own is not None:
             return own.title, own.address
     if schedule.release_id is not None:

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from studio import extensions
+from studio import additions
 from studio.activity.fragments import Fragment
 from studio.activity.names import Names, version_name, with_kind
 from studio.activity.sentences import sentence_of
@@ -121,7 +121,7 @@ class _Found:
         open_events = [event for event in events if self._may_read_drafts(event)]
         self.named = {
             key: Fragment(one.title, one.address)
-            for key, one in extensions.named_in_events(caller, open_events).items()
+            for key, one in additions.named_in_events(caller, open_events).items()
         }
 
     def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:
@@ -176,7 +176,7 @@ class _Found:
     def _subject(self, event: Event) -> str:
         """Return the address of an application's page about the event, if the caller may open it."""
         is_open = event.resource_id and self._is_there(event) and self._may_read_drafts(event)
-        return extensions.address_of(self._kind(event), event) if is_open else ""
+        return additions.address_of(self._kind(event), event) if is_open else ""
 
     def _is_there(self, event: Event) -> bool:
         """Return whether the caller may read the resource and it is still the event's."""

@@ -7,7 +7,7 @@ from typing import Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from studio import extensions
+from studio import additions
 from studio.activity.lines import lines_of
 from studio.auth import caller_of
 from studio.models import Preferences
@@ -52,7 +52,7 @@ class NotificationsPage(StudioPage):
         return self.page(
             "studio/activity/notifications.html",
             title=_("Notifications"),
-            groups=extensions.for_you(self.caller),
+            groups=additions.for_you(self.caller),
             workspace_names=names_of_several(self.caller),
             lines=lines,
             seen=seen,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio import extensions
+from studio import additions
 from studio.diff.fields import differences
 from studio.editing import in_place
 from studio.editing.base import EditablePage
@@ -35,7 +35,7 @@ from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid
 from versioning.domain.overrides import code_config
-from versioning.editor.workspaces import admins_of
+from versioning.editor.memberships import admins_of
 from versioning.serving.resolution import Resolved
 
 TAKE_BOTH: Final = "both"
@@ -157,7 +157,7 @@ class EditPage(EditablePage):
         )
         if then == "publish":
             return self.go(f"{self.address('publish')}?version={saved.version.version_id}", message)
-        further = extensions.after_saving(then)
+        further = additions.after_saving(then)
         if further is not None:
             return self.go(further(self.caller, self.kind, saved.resource, saved.version), message)
         if is_new:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import ids
 
-from studio import extensions
+from studio import additions
 from studio.forms.wording import in_reading_order, titles, words_of
 from studio.history.base import VersionLinksPage
 from studio.history.live import LiveWords, live_in_words
@@ -117,7 +117,7 @@ class VersionPage(OneVersionPage):
             blocks_by_id={block.id: block for block in blocks},
             panels=self.panels("version", version, version.config),
             obstacle=obstacle_to(resource, version, self.caller),
-            notes=extensions.notes(self.caller, self.kind, resource, [version]).get(version.version_id, ())
+            notes=additions.notes(self.caller, self.kind, resource, [version]).get(version.version_id, ())
             if self.may(Right.READ_DRAFTS)
             else (),
             **context,

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from studio import extensions
+from studio import additions
 from studio.dates import day_in_words, day_of, moment_in_words, zone_note
 from studio.diff.views import PREVIOUS
 from studio.extensions import Action
@@ -137,7 +137,7 @@ class HistoryPage(VersionLinksPage):
         newest = [entry.version.version_id for entry in entries[:2]]
         to, *older = [resource.latest_id, resource.active_id] if both_shown else newest or [""]
         oldest_id = oldest_of(resource)
-        notes = extensions.notes(self.caller, self.kind, resource, [entry.version for entry in entries])
+        notes = additions.notes(self.caller, self.kind, resource, [entry.version for entry in entries])
         return [
             Item(
                 entry=entry,
@@ -151,7 +151,7 @@ class HistoryPage(VersionLinksPage):
                 is_from=entry.version.version_id in older,
                 is_to=entry.version.version_id == to,
                 notes=notes.get(entry.version.version_id, ()),
-                actions=extensions.actions(self.caller, self.kind, resource, entry.version),
+                actions=additions.actions(self.caller, self.kind, resource, entry.version),
             )
             for entry in entries
         ]

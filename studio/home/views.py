@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio import extensions
+from studio import additions
 from studio.activity.lines import lines_of
 from studio.activity.notifications import latest_news
 from studio.activity.views import latest
@@ -39,7 +39,7 @@ class HomePage(StudioPage):
         waiting = Waiting(catalogs, Whose.OTHERS, self.editor.cache) if works else None
         news = latest_news(request, NEWS)
         lines = lines_of([*news, *latest(self.editor, caller, SHOWN)], caller)
-        groups = extensions.for_you(caller)
+        groups = additions.for_you(caller)
         shown = sections(
             waiting.keys(0, WAITING) if waiting is not None else [],
             recently_opened(self.request),
@@ -56,7 +56,7 @@ class HomePage(StudioPage):
             news_seen=preferences_of(request).seen_position,
             sections=shown.without({task.address for group in groups for task in group.tasks}),
             lines=lines[len(news) :],
-            notices=extensions.notices(caller),
+            notices=additions.notices(caller),
             introduction=introduction_of(caller),
             works=works,
             may_publish=any(kind.admin.has_publish_permission(request) for kind in KINDS),

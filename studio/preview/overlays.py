@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from studio import extensions
+from studio import additions, extensions
 from versioning.domain.selectors import OverlayName
 
 
@@ -18,5 +18,5 @@ class OverlayOnPage(NamedTuple):
 
 def named_overlay(parameters: Mapping[str, str]) -> OverlayOnPage | None:
     """Return the overlay named by the parameters of a request, or None."""
-    named = ((name, words) for name, words in extensions.overlays().items() if parameters.get(name))
+    named = ((name, words) for name, words in additions.overlays().items() if parameters.get(name))
     return next((OverlayOnPage(OverlayName(name, parameters[name]), words) for name, words in named), None)

@@ -17,7 +17,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studio import extensions
+from studio import additions
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column, column_with_overlay
@@ -126,7 +126,7 @@ class TryPage(SavedInstructionsPage):
         """Return the (title, query, is current) of both modes."""
         chosen = {
             name: self._parameters[name]
-            for name in ("agent", "blocks", *extensions.overlays())
+            for name in ("agent", "blocks", *additions.overlays())
             if self._parameters.get(name)
         }
         current = self._parameters.get("mode", "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from versioning.domain.access import Caller, Right
-from versioning.editor.workspaces import workspaces_with
+from versioning.editor.memberships import workspaces_with
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from studio import extensions
+from studio import additions
 from studio.forms.wording import in_reading_order, titles
 from studio.kinds import KINDS, StudioKind
 from studio.resources.chosen import etag_field, value_of
@@ -90,7 +90,7 @@ def drafts_of(
     catalog = kind.catalog(caller)
     resources = [resource for resource, _ in found]
     changed = changed_since_live(catalog, resources)
-    blockers = extensions.publish_blockers(caller, resources)
+    blockers = additions.publish_blockers(caller, resources)
     return [
         Draft(
             kind=kind,

@@ -9,7 +9,7 @@ from typing import Final, Self
 from django.http import HttpRequest
 from editor_client.shared.configurations import MAX_MESSAGE
 
-from studio import extensions
+from studio import additions
 from studio.limits import MAX_NOTES
 from studio.translation import translated
 from versioning.conf import get_editor
@@ -92,7 +92,7 @@ def reason_template(
     `refusals` are the codes of the gate's refusals. `passes` returns whether the gate would let the versions
     go live with options.
     """
-    templates = extensions.reason_forms()
+    templates = additions.reason_forms()
     refused = [code for code in refusals if code in templates]
     if not refused or not caller.may(Right.ADMINISTER, workspace_id):
         return ""

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio import extensions
+from studio import additions
 from studio.extensions import ChosenOn
 from studio.kinds import KINDS
 from studio.publishing.by_workspace import by_workspace, workspace_names
@@ -58,7 +58,7 @@ class WaitingPage(StudioPage):
             may_publish=any(draft.may_publish for draft in drafts),
             some_hindered=any(draft.hindrance for draft in drafts),
             publish_address=reverse("studio:publish_chosen"),
-            further=extensions.chosen_actions(self.caller, ChosenOn.WAITING),
+            further=additions.chosen_actions(self.caller, ChosenOn.WAITING),
         )
 
     def _drafts(self, waits: list[Waits]) -> list[Draft]:

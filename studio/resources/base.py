@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
 
-from studio import extensions
+from studio import additions
 from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
@@ -172,11 +172,11 @@ class ResourcePage(StudioPage):
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return extensions.panels(shown)
+        return additions.panels(shown)
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
-        for step in extensions.next_steps(self.caller, self.kind, resource, version):
+        for step in additions.next_steps(self.caller, self.kind, resource, version):
             message = format_html('{} <a class="link" href="{}">{}</a>', message, step.address, step.title)
         return message
 
@@ -226,7 +226,7 @@ class ResourcePage(StudioPage):
                 is_current=tab.page == self.tab,
                 count=self.used_by if tab.page == "usage" else 0,
             )
-            for tab in (*TABS, *extensions.resource_tabs())
+            for tab in (*TABS, *additions.resource_tabs())
             if tab.kinds(self.kind)
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)
@@ -256,7 +256,7 @@ class ResourcePage(StudioPage):
             ),
         }
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-        added = extensions.actions(self.caller, self.kind, resource, resource.latest)
+        added = additions.actions(self.caller, self.kind, resource, resource.latest)
         return [*((action.title, action.address) for action in added), *own]
 
 

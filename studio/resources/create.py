@@ -15,7 +15,7 @@ from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Forbidden, IdTaken, Invalid
-from versioning.editor.workspaces import workspaces_with
+from versioning.editor.memberships import workspaces_with
 
 FIELDS: Final = ("name", "id", "workspace", "text", "choice")
 LINE_BREAK: Final = "\r\n"

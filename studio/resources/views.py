@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio import extensions
+from studio import additions
 from studio.extensions import ChosenOn
 from studio.kinds import AGENT, StudioKind
 from studio.models import SavedFilter
@@ -76,7 +76,7 @@ class ListPage(StudioPage):
         """Return the rows of a page, with stars for stored resources, and the applications' notes."""
         stored = {entry.id: entry.workspace_id for entry in entries if entry.version}
         starred = stars_of(self.kind, list(stored), self.caller)
-        notes = extensions.list_notes(self.caller, self.kind, stored)
+        notes = additions.list_notes(self.caller, self.kind, stored)
         return [
             Row.of(self.kind, one, self.caller, starred.get(one.id), notes.get(one.id, ())) for one in entries
         ]
@@ -104,7 +104,7 @@ class ListPage(StudioPage):
             "label_chosen": (_("Label…"), publishes),
             "tag_chosen": (_("Tag…"), True),
         }
-        further = extensions.chosen_actions(self.caller, ChosenOn.LIST)
+        further = additions.chosen_actions(self.caller, ChosenOn.LIST)
         more = (
             _("All %(count)s matches")
             if count <= MAX_CHOSEN

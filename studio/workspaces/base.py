@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from studio import extensions, site
+from studio import additions, site
 from studio.extensions import WorkspaceTab
 from studio.navigation import Link, Row
 from studio.permissions import EditorAdmin
@@ -76,13 +76,13 @@ class WorkspacePage(AdministrationPage):
             "tabs": self._tabs(settings),
             "settings": Row.of(settings) if any(one.is_current for one in settings) else None,
             "list_address": reverse(f"{ROUTE}changelist"),
-            "notices": extensions.notices(self.caller, self.workspace.pk),
+            "notices": additions.notices(self.caller, self.workspace.pk),
         }
         return super().page(template, title=title, status=status, **{**more, **context})
 
     def _links(self, *, is_setting: bool) -> list[Link]:
         """Return the links to the settings, or to the other pages, that the caller may open."""
-        tabs = [tab for tab in (*SETTINGS, *extensions.tabs(), ACTIVITY) if tab.is_setting is is_setting]
+        tabs = [tab for tab in (*SETTINGS, *additions.tabs(), ACTIVITY) if tab.is_setting is is_setting]
         return [
             Link(title=tab.title, address=self.address(tab.page), is_current=tab.page == self.tab)
             for tab in tabs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from versioning.domain.access import Caller, Right
-from versioning.editor.workspaces import workspaces_with
+from versioning.editor.memberships import workspaces_with
 
 
 def names_of_several(caller: Caller, right: Right = Right.READ) -> Mapping[str, str]:

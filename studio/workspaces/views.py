@@ -14,7 +14,7 @@ from studio.workspaces.forms import NewWorkspaceForm, add_errors
 from studio.workspaces.roles import role_name
 from versioning.domain.access import Right
 from versioning.domain.errors import IdTaken, Invalid
-from versioning.editor.workspaces import admins_of, memberships_beyond, with_member_counts
+from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts
 from versioning.models import WorkerHeartbeat
 
 
