@@ -42,7 +42,7 @@ def page(browser: Browser, demo: Service) -> Iterator[Page]:
     """The window of a person who signs in with the credentials that `make run` prints."""
     context = browser.new_context(base_url=f"{demo.url}/studio/")
     window = context.new_page()
-    sign_in(window, "demo", "demo")
+    sign_in(window, "demo", "demo-password")
     yield window
     context.close()
 

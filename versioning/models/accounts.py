@@ -10,6 +10,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
 from versioning.domain.errors import Invalid, Message
@@ -61,16 +62,27 @@ def normalized(username: str) -> str | None:
 def new_account(username: str, password: str | None = None) -> User:
     """Create an account, without a password unless one is given.
 
-    Raises `Invalid` for a name that is not allowed, and `IntegrityError` for one that is taken. Only name and
-    password are set; other fields of the user model keep their defaults, even if its manager requires more.
+    Raises `Invalid` for a name or a password that is not allowed, and `IntegrityError` for a name that is
+    taken. Only name and password are set; other fields of the user model keep their defaults, even if its
+    manager requires more.
     """
     problem = _problem_of(username)
     if problem is not None:
         raise Invalid.field("username", problem)
     made = unsaved_account(username)
+    if password is not None:
+        _check_password(password, made)
     made.set_password(password)
     made.save()
     return made
+
+
+def _check_password(password: str, user: User) -> None:
+    """Raise `Invalid` for a password that the project's validators (`AUTH_PASSWORD_VALIDATORS`) refuse."""
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise Invalid.field("password", " ".join(error.messages)) from None
 
 
 def unsaved_account(username: str) -> User:

@@ -14,7 +14,7 @@ from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
 
 USERNAME = "demo"
-PASSWORD = "demo"  # noqa: S105  it is printed at every start
+PASSWORD = "demo-password"  # noqa: S105  it is printed at every start
 KEY_NAME = "make run"
 
 
@@ -41,9 +41,10 @@ class Command(BaseCommand):
         for key in ApiKey.objects.filter(owner=user, name=KEY_NAME, revoked_at=None):
             key.revoke()
         _, text = ApiKey.objects.issue(user, name=KEY_NAME, workspace=workspace, role=Role.ADMIN)
+        password = PASSWORD if user.check_password(PASSWORD) else "the password that it has"
         self.stdout.write(
             f"\n  Studio   {address}/studio/\n"
-            f"  Sign in  {USERNAME} / {PASSWORD}\n"
+            f"  Sign in  {USERNAME} / {password}\n"
             f"  API      {address}/{settings.EDITOR_API_PREFIX}/docs\n"
             f"  API key  {text}\n"
         )

@@ -1,0 +1,28 @@
+"""Django's command, which checks passwords that are typed, checks that of the environment too."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from versioning.models.accounts import unsaved_account
+
+
+class Command(createsuperuser.Command):
+    """`manage.py createsuperuser`, with `DJANGO_SUPERUSER_PASSWORD` under the rules for passwords."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Refuse a password that people could not choose either, then create the account."""
+        password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
+        if not options["interactive"] and password is not None:
+            name = options[self.UserModel.USERNAME_FIELD] or ""
+            try:
+                validate_password(password, unsaved_account(name))
+            except ValidationError as error:
+                raise CommandError(f"DJANGO_SUPERUSER_PASSWORD: {' '.join(error.messages)}") from None
+        super().handle(*args, **options)
