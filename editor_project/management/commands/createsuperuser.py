@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.management.commands import createsuperuser
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -20,7 +21,7 @@ class Command(createsuperuser.Command):
         """Refuse a password that people could not choose either, then create the account."""
         password = os.environ.get("DJANGO_SUPERUSER_PASSWORD")
         if not options["interactive"] and password is not None:
-            name = options[self.UserModel.USERNAME_FIELD] or ""
+            name = options[get_user_model().USERNAME_FIELD] or ""
             try:
                 validate_password(password, unsaved_account(name))
             except ValidationError as error:
