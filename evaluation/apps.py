@@ -12,6 +12,7 @@ class EvaluationConfig(EditorApp):
     verbose_name = "Evaluation"
     events = "evaluation.datasets.events.EVENTS"
     api = "evaluation.api_urls"
+    error_members = "evaluation.datasets.schemas.DatasetErrorMembers"
     verbs = {
         "datasets": "evaluation.datasets.verbs.Datasets",
         "scoring": "evaluation.scoring.verbs.Scoring",

@@ -31,6 +31,7 @@ class EventStreamViewSet(EditorViewSet):
     """Events of the log as they happen."""
 
     subject = "event"
+    answers = {"stream": (EVENT_STREAM,)}
     content_negotiation_class = AnyAccept
     query = {
         "stream": (

@@ -20,7 +20,7 @@ from evaluation.datasets.items import (
     refuse_by_schemas,
     tag_problem,
 )
-from evaluation.datasets.models import PURGED, Dataset, DatasetVersion, Item, Revision
+from evaluation.datasets.models import PURGED, PURGED_PAYLOAD, Dataset, DatasetVersion, Item, Revision
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import uuid_of
@@ -41,7 +41,7 @@ class ItemConflict(Conflict):
 
 
 @dataclass
-class _Batch:
+class Batch:
     """Changes of one version of a dataset."""
 
     dataset: Dataset
@@ -71,6 +71,11 @@ class _Batch:
         self.ended.append(before)
         self.dataset.digest = without_item(self.dataset.digest, str(before.item_id), before.digest)
 
+    def add(self, item: Item, content: Content) -> Revision:
+        """Add a new item."""
+        self.new_items.append(item)
+        return self.put(item, content)
+
     def _revision(self, item: Item, payload: str, digest: str, **more: bool) -> Revision:
         made = Revision(
             item=item, dataset=self.dataset, version=self.number, payload_json=payload, digest=digest, **more
@@ -78,13 +83,17 @@ class _Batch:
         self.new.append(made)
         return made
 
+    def check(self) -> None:
+        """Raise `Invalid` if the dataset has too many items."""
+        if self.dataset.items_count > MAX_ITEMS:
+            message = Message("a dataset has at most {limit} items", limit=MAX_ITEMS)
+            raise Invalid.field("items", message, code="too_many_items")
+
     def store(self, by: Caller) -> None:
         """Write the changes, if there are any, as a version."""
         if not self.new:
             return
-        if self.dataset.items_count > MAX_ITEMS:
-            message = Message("a dataset has at most {limit} items", limit=MAX_ITEMS)
-            raise Invalid.field("items", message, code="too_many_items")
+        self.check()
         self.dataset.version = self.number
         self.dataset.updated_at = timezone.now()
         Item.objects.bulk_create(self.new_items)
@@ -96,9 +105,10 @@ class _Batch:
 
 
 @contextmanager
-def _batch(dataset_id: str, by: Caller) -> Iterator[_Batch]:
+def changing_items(dataset_id: str, by: Caller) -> Iterator[Batch]:
+    """Lock a dataset, and store the changes of a batch as its next version."""
     with changing(dataset_id, by) as dataset:
-        batch = _Batch(dataset, dataset.version + 1)
+        batch = Batch(dataset, dataset.version + 1)
         yield batch
         batch.store(by)
 
@@ -123,17 +133,16 @@ def add(
     """
     caller = caller_of(by)
     read = [_read(one, place) for one, place in zip(given, places, strict=True)]
-    with _batch(dataset_id, caller) as batch:
+    with changing_items(dataset_id, caller) as batch:
         refuse_by_schemas(batch.dataset.settings, [one.payload for one in read], places)
-        known = _by_external_id(batch.dataset, (one.get("externalId") for one in given))
+        known = by_external_id(batch.dataset, (one.get("externalId") for one in given))
         conflicts, revisions, created = [], [], 0
         for index, (one, content) in enumerate(zip(given, read, strict=True)):
             external_id = one.get("externalId")
             there = known.get(external_id)
             if there is None:
                 item = Item(dataset=batch.dataset, external_id=external_id)
-                batch.new_items.append(item)
-                there = batch.put(item, content)
+                there = batch.add(item, content)
                 created += 1
                 if external_id is not None:
                     known[external_id] = there
@@ -151,7 +160,7 @@ def add(
 def change(dataset_id: str, item_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Revision:
     """Change the members of an item that are given; null clears one."""
     caller = caller_of(by)
-    with _batch(dataset_id, caller) as batch:
+    with changing_items(dataset_id, caller) as batch:
         before = current(batch.dataset, item_id)
         if before.payload.get("metadata", {}).get(PURGED):
             raise Conflict(Message("The content of this item was purged."), code="purged")
@@ -167,7 +176,7 @@ def remove(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -
     """Delete items from the next version on; returns how many there were."""
     caller = caller_of(by)
     wanted = set(_uuids(item_ids))
-    with _batch(dataset_id, caller) as batch:
+    with changing_items(dataset_id, caller) as batch:
         found = Revision.objects.of_version(batch.dataset).filter(item__in=wanted)
         for before in found:
             batch.remove(before)
@@ -178,10 +187,9 @@ def remove(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -
 def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
     """Remove the content of an item from every version, for good; version and digest stay."""
     caller = caller_of(by)
-    empty = canonical.dump({"input": None, "metadata": {PURGED: True}})
     with changing(dataset_id, caller) as dataset:
         revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
-        if not revisions.update(payload_json=empty):
+        if not revisions.update(payload_json=canonical.dump(PURGED_PAYLOAD)):
             raise NotFound
         dataset.record("updated", caller, purged=item_id)
 
@@ -207,7 +215,7 @@ def _read(given: Mapping[str, Any], place: str) -> Content:
     return content_of(given)
 
 
-def _by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str | None, Revision]:
+def by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str | None, Revision]:
     """Return the last revisions of the items with these external ids, deleted ones included."""
     ids = {one for one in wanted if one is not None}
     found: dict[str | None, Revision] = {}

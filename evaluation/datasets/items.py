@@ -73,7 +73,7 @@ def refuse_by_schemas(
     issues: list[Issue] = []
     failing = []
     for index, (payload, place) in enumerate(zip(payloads, places, strict=True)):
-        for name, member, found in _refusals(settings, payload, place):
+        for name, member, found in schema_refusals(settings, payload, place):
             if names and name not in names:
                 continue
             issues += found
@@ -85,9 +85,10 @@ def refuse_by_schemas(
         raise SchemaRefusal(issues, failing)
 
 
-def _refusals(
-    settings: Mapping[str, Any], payload: Payload, place: str
+def schema_refusals(
+    settings: Mapping[str, Any], payload: Payload, place: str = ""
 ) -> Iterator[tuple[str, str, list[Issue]]]:
+    """Yield each schema of a dataset that an item breaks, with the member and what is wrong with it."""
     for name, member in SCHEMAS.items():
         schema = settings.get(name)
         if schema is None or (member != "input" and member not in payload):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MAX_NAME: Final = 200
 PURGED: Final = "__purged"
 """The member of the metadata of an item whose content was purged."""
+PURGED_PAYLOAD: Final = {"input": None, "metadata": {PURGED: True}}
+"""What an item holds whose content was purged."""
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):

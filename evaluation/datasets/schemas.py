@@ -199,3 +199,27 @@ class DatasetVersionPage(ResponseSchema):
 
     versions: Annotated[list[DatasetVersionAnswer], Source("items")]
     pagination: Annotated[Pagination, Source(lambda page: page)]
+
+
+class FailedRowAnswer(ResponseSchema):
+    """A row of a file that cannot be imported."""
+
+    row: int
+    message: str
+
+
+class ImportAnswer(ResponseSchema):
+    """What an import has done, or would do."""
+
+    created: int
+    unchanged: int
+    failed: list[FailedRowAnswer]
+    version: Annotated[int, Field(description="Of the dataset, afterwards.")]
+
+
+class DatasetErrorMembers(ResponseSchema):
+    """What errors of datasets say besides."""
+
+    failed: list[FailedRowAnswer] = []
+    failing_items: Annotated[list[JsonObject], Field(description="The items that break a schema.")] = []
+    conflicts: Annotated[list[JsonObject], Field(description="External ids of other items.")] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.datasets import changing_items, editing
+from evaluation.datasets import changing_items, editing, exporting, importing
 from versioning.verbs import Verbs
 
 
@@ -18,3 +18,5 @@ class Datasets(Verbs):
     change_item = staticmethod(changing_items.change)
     remove = staticmethod(changing_items.remove)
     purge = staticmethod(changing_items.purge)
+    import_items = staticmethod(importing.import_items)
+    export_items = staticmethod(exporting.export_items)

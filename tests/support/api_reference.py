@@ -64,13 +64,16 @@ def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
         )
         yield ""
     if "requestBody" in operation:
-        yield f"- Body: {_type(operation['requestBody']['content']['application/json']['schema'])}"
+        [(kind, content)] = operation["requestBody"]["content"].items()
+        yield f"- Body: {_type(content['schema']) if kind == 'application/json' else 'a file'}"
     further = []
     for status, answer in operation["responses"].items():
         if status.startswith("2"):
-            [(kind, content)] = answer["content"].items()
-            shape = _type(content["schema"]) if kind == "application/json" else f"`{kind}`"
-            yield f"- Answer: {status}, {shape}"
+            shapes = [
+                _type(content["schema"]) if kind == "application/json" else f"`{kind}`"
+                for kind, content in answer["content"].items()
+            ]
+            yield f"- Answer: {status}, {' or '.join(shapes)}"
         elif status not in _ABOUT_ALL:
             further.append(status)
     if further:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, ClassVar, Final, cast
@@ -94,6 +94,10 @@ class EditorViewSet(ViewSet):
     """The headers that an action reads in addition to the common ones."""
     requests: ClassVar[Mapping[str, type[RequestSchema]]] = {}
     responses: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    takes: ClassVar[Mapping[str, str]] = {}
+    """The actions whose request is a file, each with the media type that is documented."""
+    answers: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """The actions that do not answer with JSON, each with the media types of its answers."""
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
     guarded: ClassVar[frozenset[str]] = frozenset()

@@ -50,6 +50,7 @@ class RunViewSet(EditorViewSet):
     query = dict.fromkeys(("generate", "stream"), (*parameters.SELECTOR, parameters.CONTEXT))
     requests = {"generate": Run, "stream": Run}
     responses = {"generate": RunAnswer}
+    answers = {"stream": ("text/event-stream",)}
 
     def generate(self, request: Request, id: str) -> Response:  # noqa: A002
         """Run the agent on the messages and return its answer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 from django.utils.text import capfirst
@@ -30,6 +30,7 @@ _ERRORS = {
     413: "The body is too large.",
     422: "The agent cannot run: no model, or a provider that is unknown or lacks its credentials.",
     424: "With `strict`: a version cannot be resolved. With a lock: what it names cannot; `names` says what.",
+    501: "The editor does not do this.",
     502: "The provider of the model failed.",
     415: "The body is not JSON.",
     429: "Too many requests; `Retry-After` says when to go on.",
@@ -77,6 +78,8 @@ class DeclaringView(Protocol):
     subject: ClassVar[str]
     requests: ClassVar[Mapping[str, type[BaseModel]]]
     responses: ClassVar[Mapping[str, type[BaseModel]]]
+    takes: ClassVar[Mapping[str, str]]
+    answers: ClassVar[Mapping[str, Sequence[str]]]
     created: ClassVar[frozenset[str]]
     guarded: ClassVar[frozenset[str]]
     header_parameters: ClassVar[Mapping[str, tuple[OpenApiParameter, ...]]]
@@ -158,6 +161,9 @@ class EditorSchema(AutoSchema):
 
     def _get_request_body(self, direction: str = "request") -> Any:
         """Return the description of the body; the library describes none of a DELETE."""
+        taken = self.editor_view.takes.get(self.action)
+        if taken is not None:
+            return {"content": {taken: {"schema": {"type": "string"}}}, "required": True}
         shape = self.get_request_serializer()
         if self.method != "DELETE" or shape in {None, Nothing}:
             return super()._get_request_body(direction)  # type: ignore[no-untyped-call]
@@ -167,9 +173,12 @@ class EditorSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         """Return the schemas of the success and of every error."""
         success = 201 if self.action in self.editor_view.created else 200
-        if self.action == "stream":
-            return {(200, "text/event-stream"): str} | self._error_responses()
-        answer = self.editor_view.responses[self.action]
+        if self.action in self.editor_view.answers:
+            media_types = self.editor_view.answers[self.action]
+            return {(200, one): str for one in media_types} | self._error_responses()
+        answer = self.editor_view.responses.get(self.action)
+        if answer is None:
+            return self._error_responses()
         described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
         if self.action in _TAGGED_READS or self.editor_view.subject == "event":
             described[304] = OpenApiResponse(description="Not changed.")

@@ -1,0 +1,114 @@
+"""Datasets as files over HTTP, and what is not there."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evaluation.datasets import schemas
+from evaluation.datasets.formats.known import FORMATS
+from evaluation.datasets.verbs import Datasets
+from versioning.api import errors, parameters
+from versioning.api.base import EditorViewSet
+from versioning.api.paging import number_in
+from versioning.api.runs import AnyAccept
+from versioning.api.schemas.base import BodyTooLarge
+from versioning.domain.access import Right
+from versioning.domain.errors import Message, VersioningError
+
+_ID: Final = (parameters.UUID, "The id of the dataset.")
+_FORMAT: Final = parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS))
+_VERSION: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
+
+
+class NotThere(VersioningError):
+    """The peer has this, and the editor does not."""
+
+    code = "not_implemented"
+
+    def __init__(self) -> None:
+        super().__init__(Message("The editor does not do this."))
+
+
+errors.STATUS[NotThere] = 501
+
+
+class DatasetFileViewSet(EditorViewSet):
+    """The items of a dataset as a file."""
+
+    subject = "dataset file"
+    content_negotiation_class = AnyAccept
+    query = {
+        "upload": (
+            _FORMAT,
+            parameters.query("dryRun", "`true` stores nothing.", enum=["true", "false"]),
+        ),
+        "export": (_FORMAT, parameters.query("version", "As of this version of the dataset.", type=_VERSION)),
+    }
+    takes = {"upload": "application/octet-stream"}
+    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    responses = {"upload": schemas.ImportAnswer}
+    paths = {"id": _ID}
+
+    def upload(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Add the items of a file that are not there yet, all of them or none."""
+        given = request.query_params
+        done = Datasets.import_items(
+            id,
+            _file_of(request),
+            format=given.get("format", "jsonl"),
+            dry_run=given.get("dryRun") == "true",
+            by=self.caller,
+        )
+        return Response(self.dump(done))
+
+    def export(self, request: Request, id: str) -> HttpResponseBase:  # noqa: A002
+        """Send the items as a file."""
+        given = request.query_params
+        name = given.get("format", "jsonl")
+        return exported(id, name, version=number_in(given, "version", None), by=self.caller)
+
+
+def exported(dataset_id: str, name: str, *, version: int | None, by: Any) -> StreamingHttpResponse:
+    """Return the answer with a file of the items, in the format of this name."""
+    dataset = Datasets.find(dataset_id, by=by)
+    parts = Datasets.export_items(dataset_id, format=name, version=version, by=by)
+    form = FORMATS[name]
+    file_name = quote(f"{dataset.name}.{form.suffix}", safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{file_name}"}
+    return StreamingHttpResponse(parts, content_type=form.media_type, headers=headers)
+
+
+def _file_of(request: Request) -> bytes:
+    """Return the body; raises `BodyTooLarge`, and `UnsupportedMediaType` for a form with the file in it."""
+    media_type = request.content_type.partition(";")[0].strip().lower()
+    if media_type.startswith("multipart/"):
+        raise UnsupportedMediaType(media_type)
+    body: bytes = request._request.body  # noqa: SLF001  as it was sent, whatever its type
+    if len(body) > settings.EDITOR_MAX_BODY:
+        raise BodyTooLarge
+    return body
+
+
+class ModelWorkViewSet(EditorViewSet):
+    """What a model would do with datasets."""
+
+    subject = "dataset"
+    errors = {"generate_items": (501,), "cluster_failures": (501,)}
+    paths = {"id": _ID}
+
+    def generate_items(self, _request: Request, id: str) -> Response:  # noqa: A002
+        """Refuse: no items are generated here."""
+        Datasets.find(id, by=self.caller, right=Right.SAVE)
+        raise NotThere
+
+    def cluster_failures(self, _request: Request) -> Response:
+        """Refuse: no failures are grouped here."""
+        raise NotThere

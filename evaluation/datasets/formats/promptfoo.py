@@ -1,0 +1,193 @@
+"""The test cases of promptfoo: `vars` are the input, an assertion of equality has the ground truth. Pure.
+
+What items have no place for (other assertions, a description, options) is kept as it is in the member
+`promptfoo` of the metadata, and written again by an export. What test cases have no place for is exported in
+the member `__editor` of their metadata. Nothing in a file is executed, and no other file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain, product
+from typing import Any, Final
+
+from editor_client.shared import canonical
+
+from evaluation.datasets.formats import yaml_files
+from evaluation.datasets.formats.rows import Format, IdentifiedItem, Items, Row, row_of
+from evaluation.datasets.items import MAX_ITEMS
+from versioning.domain.errors import Invalid, Message
+
+_OWN: Final = "__editor"
+_KEPT: Final = "promptfoo"
+_REFERENCES: Final = ("equals", "similar", "levenshtein")
+"""The assertions that compare with a reference."""
+_READ: Final = frozenset({"vars", "assert", "metadata"})
+"""The members of a test case that become members of an item."""
+_FILE: Final = "file://"
+MAX_MEMBERS: Final = 1_000_000
+"""The values of all test cases together, with those that each repeats."""
+
+Json = dict[str, Any]
+
+
+def _read(text: str) -> Iterator[Row]:
+    size = 0
+    cases = chain.from_iterable(_expanded(test) for test in _tests(yaml_files.parse(text)))
+    for number, case in enumerate(cases, start=1):
+        size += _members(case)
+        if number > MAX_ITEMS:
+            message = Message("a dataset has at most {limit} items", limit=MAX_ITEMS)
+            raise Invalid.field("tests", message, code="too_many_items")
+        if size > MAX_MEMBERS:
+            raise Invalid.field("tests", Message("are too large with all that they repeat"))
+        yield row_of(number, partial(_item, case))
+
+
+def _members(case: Any) -> int:
+    """Return how many values a test case has, which default values repeat in each."""
+    given = case.values() if isinstance(case, dict) else ()
+    return sum(len(one) if isinstance(one, dict | list) else 1 for one in given)
+
+
+def _tests(document: Any) -> Iterator[Any]:
+    """Yield the test cases of a configuration, or of a list of them."""
+    config = {"tests": document} if isinstance(document, list) else document
+    if not isinstance(config, dict) or not {"tests", "scenarios"} & set(config):
+        raise Invalid.field("body", Message("has no tests"))
+    default = _object(config.get("defaultTest"), "defaultTest")
+    for test in _list(config, "tests"):
+        yield _merged(default, test)
+    for number, scenario in enumerate(_list(config, "scenarios")):
+        given = _object(scenario, f"scenarios.{number}")
+        for base, test in product(_list(given, "config"), _list(given, "tests")):
+            yield _merged(_merged(default, base), test)
+
+
+def _list(given: Mapping[str, Any], name: str) -> list[Any]:
+    found = given.get(name, [])
+    if isinstance(found, str):
+        raise Invalid.field(name, Message("names a file, which is not read; send the tests themselves"))
+    if not isinstance(found, list):
+        raise Invalid.field(name, Message("must be a list"))
+    return found
+
+
+def _object(value: Any, name: str) -> Json:
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        raise Invalid.field(name, Message("names a file, which is not read; send the tests themselves"))
+    if not isinstance(value, dict):
+        raise Invalid.field(name, Message("must be an object"))
+    return value
+
+
+def _merged(base: Any, test: Any) -> Any:
+    """Return a test case with what those before it say; one that is no object stays what it is."""
+    if not isinstance(base, dict) or not isinstance(test, dict):
+        return test if isinstance(base, dict) else base
+    merged = {**base, **test}
+    for name in ("vars", "metadata", "options"):
+        if isinstance(base.get(name), dict) and isinstance(test.get(name), dict):
+            merged[name] = {**base[name], **test[name]}
+    if isinstance(base.get("assert"), list) and isinstance(test.get("assert"), list):
+        merged["assert"] = [*base["assert"], *test["assert"]]
+    return merged
+
+
+def _variants(test: Any) -> dict[str, list[Any]]:
+    """Return the variables that are lists: a test case stands for each combination of their values."""
+    if not isinstance(test, dict) or not isinstance(test.get("vars"), dict):
+        return {}
+    if _options(test).get("disableVarExpansion"):
+        return {}
+    return {name: value for name, value in test["vars"].items() if isinstance(value, list)}
+
+
+def _expanded(test: Any) -> Iterator[Any]:
+    variants = _variants(test)
+    if not variants:
+        yield test
+        return
+    for values in product(*variants.values()):
+        yield {**test, "vars": {**test["vars"], **dict(zip(variants, values, strict=True))}}
+
+
+def _item(test: Any) -> Json:
+    """Return the item of a test case; raises `Invalid`."""
+    if not isinstance(test, dict):
+        raise Invalid.field("tests", Message("must be objects; files are not read"))
+    given = _object(test.get("vars"), "vars")
+    for name, value in given.items():
+        if _names_file(value):
+            message = Message("names the file {file!r}, which is not read", file=value)
+            raise Invalid.field(f"vars.{name}", message)
+    metadata = dict(_object(test.get("metadata"), "metadata"))
+    own = metadata.pop(_OWN, {})
+    item: Json = {"input": given["input"] if set(given) == {"input"} else given}
+    asserts = test.get("assert") or []
+    if not isinstance(asserts, list) or not all(isinstance(one, dict) for one in asserts):
+        raise Invalid.field("assert", Message("must be a list of objects"))
+    truth = _reference(asserts)
+    if truth is not None:
+        item["groundTruth"] = truth
+    kept = {name: value for name, value in test.items() if name not in _READ}
+    if asserts and asserts != [{"type": "equals", "value": truth}]:
+        kept["assert"] = asserts
+    if kept:
+        metadata[_KEPT] = kept
+    if metadata:
+        item["metadata"] = metadata
+    return {**item, **own} if isinstance(own, dict) else item
+
+
+def _reference(asserts: list[Json]) -> Any:
+    """Return the value of the first assertion that compares with a reference; None if there is none."""
+    found = (one.get("value") for kind in _REFERENCES for one in asserts if one.get("type") == kind)
+    return next((one for one in found if one is not None), None)
+
+
+def _write(items: Items) -> Iterator[str]:
+    is_empty = True
+    for item in items():
+        yield ("tests:\n" if is_empty else "") + yaml_files.dump([_test(item)])
+        is_empty = False
+    if is_empty:
+        yield "tests: []\n"
+
+
+def _test(item: IdentifiedItem) -> Json:
+    """Return the test case from which the same item is read."""
+    metadata = {name: value for name, value in item.get("metadata", {}).items() if name != _OWN}
+    kept = metadata.pop(_KEPT) if isinstance(metadata.get(_KEPT), dict) else {}
+    given = item["input"] if isinstance(item["input"], dict) else {"input": item["input"]}
+    truth = item.get("groundTruth")
+    test: Json = {name: value for name, value in kept.items() if name not in _READ}
+    test["vars"] = {} if any(map(_names_file, given.values())) else given
+    if any(isinstance(one, list) for one in given.values()):
+        test["options"] = {**_options(test), "disableVarExpansion": True}
+    if "assert" in kept:
+        test["assert"] = kept["assert"]
+    elif truth is not None:
+        test["assert"] = [{"type": "equals", "value": truth}]
+    try:
+        read = _item({**test, "metadata": metadata})
+    except Invalid:  # by what is kept, which anybody may have written
+        return {"vars": {}, "metadata": {_OWN: dict(item)}}
+    own = {name: one for name, one in item.items() if name not in read or not canonical.same(read[name], one)}
+    own |= {name: None for name in read if name not in item}
+    test["metadata"] = {**metadata, _OWN: own}
+    return test
+
+
+def _options(test: Json) -> Json:
+    return test["options"] if isinstance(test.get("options"), dict) else {}
+
+
+def _names_file(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(_FILE)
+
+
+PROMPTFOO: Final = Format(media_type="application/yaml", suffix="yaml", read=_read, write=_write)

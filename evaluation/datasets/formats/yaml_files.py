@@ -1,0 +1,134 @@
+"""YAML from outside: nothing in it is run, no file is read, and none of its tricks costs much. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import yaml
+from editor_client.shared import canonical
+
+from versioning.domain.errors import Invalid, Message
+
+MAX_ALIASES: Final = 1_000
+MAX_EXPANDED: Final = 8 * 1024 * 1024
+"""The maximum size of a document whose aliases are written out: characters and nodes."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Knows the scalars of YAML 1.2: `yes` and dates are text."""
+
+
+_LEFT_OUT: Final = frozenset({"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"})
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in known if tag not in _LEFT_OUT]
+    for first, known in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+
+
+def parse(text: str, *, field: str = "body") -> Any:
+    """Return the value of a YAML document, made of JSON's types.
+
+    Raises `Invalid` naming `field` for anything else: broken YAML, several documents, tags that are not
+    YAML's own, more than `MAX_ALIASES` aliases, aliases of what contains them, a document that would be
+    larger than `MAX_EXPANDED` without aliases, and what `canonical.parse` refuses in JSON.
+    """
+    try:
+        _check_events(text)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None:
+                _size(node, {}, set())
+            value = None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+        canonical.check(value)
+    except yaml.YAMLError as error:
+        raise Invalid.field(field, Message("is not valid YAML: {reason}", reason=str(error))) from None
+    except Invalid as error:
+        raise Invalid.field(field, error.issues[0].message) from None
+    except RecursionError:
+        message = Message("is nested deeper than {limit} levels", limit=canonical.MAX_DEPTH)
+        raise Invalid.field(field, message) from None
+    except (ValueError, TypeError, OverflowError) as error:  # numbers and keys that cannot be
+        reason = error.args[0] if isinstance(error.args[0], Message) else Message(str(error))
+        raise Invalid.field(field, reason) from None
+    return value
+
+
+def dump(value: Any) -> str:
+    """Return a YAML document with a value of JSON's types, which `parse` reads as the same value."""
+    text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**6)
+    return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes a value again where it occurs again, without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Say that nothing is an alias."""
+        return True
+
+
+def _as_scalar(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # What is no visible character is escaped, which only this style does for all of them.
+    style = None if text.replace("\n", "").isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _as_scalar)
+
+
+def _check_events(text: str) -> None:
+    """Raise `Invalid` for more levels or aliases than are read; this is told without building anything."""
+    depth = aliases = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            aliases += 1
+        if depth > canonical.MAX_DEPTH:
+            message = Message("is nested deeper than {limit} levels", limit=canonical.MAX_DEPTH)
+            raise Invalid.field("body", message)
+        if aliases > MAX_ALIASES:
+            raise Invalid.field("body", Message("has more than {limit} aliases", limit=MAX_ALIASES))
+
+
+def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
+    """Return the size of a node with its aliases written out; raises `Invalid` if it is too large."""
+    found = known.get(id(node))
+    if found is not None:
+        return found
+    if id(node) in open_nodes:
+        raise Invalid.field("body", Message("has an alias of what contains it"))
+    if isinstance(node, yaml.ScalarNode):
+        return len(node.value) + 1
+    open_nodes.add(id(node))
+    children = node.value
+    if isinstance(node, yaml.MappingNode):
+        _check_keys(node)
+        children = [child for pair in node.value for child in pair]
+    size = 1
+    for child in children:
+        size += _size(child, known, open_nodes)
+        if size > MAX_EXPANDED:
+            raise Invalid.field("body", Message("is too large with its aliases written out"))
+    open_nodes.remove(id(node))
+    known[id(node)] = size
+    return size
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        name = key.value if isinstance(key, yaml.ScalarNode) else None
+        if name in seen:
+            raise Invalid.field("body", Message("holds the key {key!r} twice in one object", key=name))
+        if name is not None and name != "<<":
+            seen.add(name)
