@@ -80,7 +80,8 @@ def _import(client: Client, given: argparse.Namespace) -> int:
     plan = make_plan(client, collection, path=given.path, workspace=given.workspace, prefix=given.prefix)
     given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
-    return CONFLICTS if any(one["action"] == "conflict" for one in plan["resources"]) else DONE
+    planned = [*plan["resources"], *plan["datasets"]]
+    return CONFLICTS if any(one["action"] == "conflict" for one in planned) else DONE
 
 
 def _collected(source: str, path: str) -> Collection:
@@ -103,13 +104,15 @@ def _apply(client: Client, given: argparse.Namespace) -> int:
 
 
 def _print_plan(plan: Mapping[str, Any]) -> None:
-    """Print what would be made, a line for each resource, and every loss."""
-    for action in plan["resources"]:
+    """Print what would be made, a line for each resource and dataset, and every loss."""
+    named = [(one, f"{one['kind']} {shown(one['id'])}") for one in plan["resources"]]
+    named += [(one, f"dataset {shown(one['name'])}, {len(one['items'])} items") for one in plan["datasets"]]
+    for action, name in named:
         reason = f": {action['reason']}" if "reason" in action else ""
-        sys.stdout.write(f"{action['action']}: {action['kind']} {shown(action['id'])}{reason}\n")
+        sys.stdout.write(f"{action['action']}: {name}{reason}\n")
     for loss in plan["losses"]:
         line = f", line {loss['line']}" if "line" in loss else ""
         sys.stdout.write(f"{loss['code']}: {loss['where']}{line}: {loss['message']}\n")
-    counts = Counter(one["action"] for one in plan["resources"])
+    counts = Counter(one["action"] for one, _ in named)
     total = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "nothing"
     sys.stdout.write(f"{total}; {len(plan['losses'])} losses; {json.dumps(plan['planDigest'])}\n")

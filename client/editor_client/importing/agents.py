@@ -63,7 +63,10 @@ class AgentReader:
     description: str | None = field(default=None, kw_only=True)
     more_names: Sequence[str] = field(default=(), kw_only=True)
     """Names of variables in data that fills the prompt in."""
-    input_variables: Sequence[str] = field(default=(), init=False)
+    is_path: bool = field(default=False, kw_only=True)
+    """Whether the name is the path of a file, which is the id if it can be one."""
+    dropped_variables: Sequence[str] = field(default=(), init=False)
+    """The names, in the source, of the variables in the message that is left out."""
     _snapshots: list[Snapshot] = field(default_factory=list, init=False)
     _blocks: dict[str, list[Snapshot]] = field(default_factory=dict, init=False)
     _published: int | None = field(default=None, init=False)
@@ -72,7 +75,12 @@ class AgentReader:
     @property
     def id(self) -> str:
         """The id of the agent."""
-        return self.collection.id_for(self.name, "agent")
+        return self.collection.id_for(self.name, "agent", is_path=self.is_path)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether any version has a text."""
+        return bool(self._snapshots)
 
     def add(self, messages: Sequence[Message], **about: Unpack[About]) -> None:
         """Add a version, unless there is no text in it."""
@@ -83,7 +91,7 @@ class AgentReader:
         prompt = chat_prompt(messages, translator, where)
         if prompt is None:
             return
-        self.input_variables = [translator.name(name) for name in prompt.input_variables]
+        self.dropped_variables = prompt.input_variables
         for place, content in prompt.blocks.items():
             block: Config = {"name": self._titled(f" ({place})"), "content": content}
             said = self.message_of(number, about.get("message", ""))

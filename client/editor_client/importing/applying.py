@@ -10,6 +10,7 @@ from editor_client.comparison import Remote, changes, fetch, handle
 from editor_client.errors import EditorError, Forbidden, Unauthorized, Unreachable
 from editor_client.folder import Place
 from editor_client.importing.collection import Config, shown
+from editor_client.importing.datasets import apply_dataset
 from editor_client.importing.planning import origin_of
 from editor_client.kinds import KINDS, SEGMENTS
 from editor_client.records import Record
@@ -53,6 +54,8 @@ class Application:
                     raise
                 except EditorError as error:
                     self._refused(action, error)
+        for planned in self.plan["datasets"]:
+            self._dataset(planned)
         if items:
             self._release(items, title)
         return self.report
@@ -132,6 +135,19 @@ class Application:
             if canonical.same(version.config, published["config"]):
                 return str(version.id)
         return newest
+
+    def _dataset(self, planned: Mapping[str, Any]) -> None:
+        about = {"kind": "dataset", "id": planned["name"]}
+        if planned["action"] == "conflict":
+            self._problem(about, planned["reason"])
+        elif planned["action"] in MADE:
+            try:
+                if apply_dataset(self.client, planned, self.plan["workspaceId"]):
+                    self.report.lines.append(f"saved: {_named(about)}, {len(planned['items'])} items")
+            except (Unauthorized, Unreachable):
+                raise
+            except EditorError as error:
+                self._refused(about, error)
 
     # The release
 

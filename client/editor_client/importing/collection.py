@@ -15,6 +15,8 @@ Kind = Literal["agent", "promptBlock", "scorer"]
 Config = dict[str, Any]
 MAX_LOSSES: Final = 1_000
 MAX_SHOWN: Final = 60
+MAX_ID: Final = 150
+"""The maximum length of an id that is made of a name: what is added to it has to fit, too."""
 
 
 class Unreadable(Exception):
@@ -101,9 +103,12 @@ class Collection:
             return self.losses
         return [*self.losses, Loss(code="more", where="", message=f"{self._unlisted} more are not listed.")]
 
-    def id_for(self, name: str, kind: Kind) -> str:
-        """Return the id of a resource of this name: the same for the same name, another for every other."""
-        wanted = id_of(name)
+    def id_for(self, name: str, kind: Kind, *, is_path: bool = False) -> str:
+        """Return the id of a resource of this name: the same for the same name, another for every other.
+
+        The path of a file is the id as it stands, if it can be one.
+        """
+        wanted = name if is_path and ids.problem(name) is None and len(name) <= MAX_ID else id_of(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
         renamed = f"{wanted[:150]}-{_short_digest(name)}"
@@ -129,7 +134,7 @@ def id_of(name: str) -> str:
     if not found or any(not part for part in parts):
         plain = unicodedata.normalize("NFC", name.strip())
         found = plain if ids.problem(plain) is None else found or f"prompt-{_short_digest(name)}"
-    if len(found) > 150:  # noqa: PLR2004 - what is added to it has to fit, too
+    if len(found) > MAX_ID:
         found = f"{found[:140].rstrip('-/')}-{_short_digest(name)}"
     return found if ids.problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
 
@@ -139,6 +144,21 @@ def external_id(item: Mapping[str, Any], seen: dict[str, int]) -> str:
     digest = canonical.digest(item)[:32]
     seen[digest] = seen.get(digest, 0) + 1
     return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; none for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def an_object(value: Any) -> dict[str, Any]:
+    """Return an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def a_text(value: Any) -> str:
+    """Return a text; an empty one for anything else."""
+    return value if isinstance(value, str) else ""
 
 
 def shown(text: object) -> str:

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
+from urllib.parse import unquote
 
 from editor_client.importing.collection import Unreadable, shown
 from editor_client.importing.yaml_text import parse_yaml
-from editor_client.shared import canonical
+from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid
 
 MAX_FILE: Final = 16 * 1024 * 1024
@@ -60,6 +61,14 @@ class Documents:
     def name(self, path: Path) -> str:
         """Return the path of a file in the folder, with slashes."""
         return path.relative_to(self.folder).as_posix()
+
+    def stem(self, path: Path, endings: Sequence[str]) -> str:
+        """Return the path of a file in the folder without its ending; `editor export` encodes ids in it."""
+        name = self.name(path)
+        ending = next((one for one in endings if name.endswith(one)), path.suffix)
+        stem = name.removesuffix(ending) or name
+        decoded = unquote(stem, errors="strict") if "%" in stem else stem
+        return decoded if ids.encode(decoded) == stem else stem
 
     def referred(self, reference: str) -> Path:
         """Return the file that a reference names; raises `Unreadable` for anything outside the folder."""

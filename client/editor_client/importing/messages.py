@@ -9,15 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from editor_client.importing import credentials
 from editor_client.importing.collection import Collection, shown
-from editor_client.importing.templates import Language, Translator, only_variables, variables
+from editor_client.importing.templates import Language, Translator, only_variables
 from editor_client.shared.instructions import placeholders
 
 INSTRUCTING: Final = frozenset({"system", "developer"})
 Blocks = list[dict[str, Any]]
+
+
+class Part(NamedTuple):
+    """A part of a message in which references are resolved."""
+
+    text: str
+    """The text, or that to which it refers."""
+    block_id: str | None = None
+    """The prompt block to which it refers."""
+    note: str = ""
+    """What is lost, if a text was pasted in the place of a reference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +40,8 @@ class Message:
     line: int = 1
     """The line of the file on which the text begins."""
     placeholder: str = ""
+    parts: Sequence[Part] = ()
+    """The parts, if the text has references."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +78,9 @@ def messages_from(value: Any, collection: Collection, where: str) -> list[Messag
 
 
 def texts_of(messages: Sequence[Message]) -> list[str]:
-    """Return the texts of the messages."""
-    return [one.text for one in messages if one.text is not None]
+    """Return the texts of the messages, with those that they refer to."""
+    texts = [one.text for one in messages if one.text is not None]
+    return [*texts, *(part.text for one in messages for part in one.parts)]
 
 
 def chat_prompt(messages: Sequence[Message], translator: Translator, where: str) -> ChatPrompt | None:
@@ -95,20 +109,60 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
             collection.lose("input_message", place, left)
             continue
         name = f"{number}-{one.role}"
-        blocks[name] = _translated(one, translator, place)
+        blocks[name] = _inline(one, translator, place)
         became = f"An agent has no messages: this one of the {shown(one.role)} became a prompt block."
         collection.lose("message_as_block", place, became)
-    parts = [_translated(one, translator, f"{where}, message {number}") for number, one in system]
-    return ChatPrompt(
-        instructions=instructions_of(parts, language), blocks=blocks, input_variables=asked or []
-    )
+    instructions = [
+        block for number, one in system for block in _blocks(one, translator, f"{where}, message {number}")
+    ]
+    if not instructions:
+        collection.lose("empty", where, "There is no text in it; it is left out.")
+        return None
+    return ChatPrompt(instructions=_as_text(instructions), blocks=blocks, input_variables=asked or [])
 
 
-def instructions_of(parts: Sequence[str], language: Language) -> str | Blocks:
-    """Return texts as instructions: one text if nothing is filled in, else blocks, in which it is."""
-    if len(parts) == 1 and not any(True for _ in placeholders(parts[0])):
-        return parts[0]
-    return [{"type": "text", "content": part} for part in parts]
+def _as_text(blocks: Blocks) -> str | Blocks:
+    """Return a single text in which nothing is filled in as such, otherwise the blocks."""
+    [first, *others] = blocks
+    if others or first["type"] != "text" or any(True for _ in placeholders(first["content"])):
+        return blocks
+    return str(first["content"])
+
+
+def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
+    """Return a message as blocks of instructions: its texts, and its references."""
+    parts = message.parts or [Part(str(message.text))]
+    blocks: Blocks = []
+    for number, part in enumerate(parts):
+        if part.note:
+            translator.collection.lose("reference", where, part.note)
+        if part.block_id is not None:
+            blocks.append({"type": "prompt_block_ref", "id": part.block_id})
+            continue
+        text, is_exact = part.text, True
+        if number > 0:
+            is_exact = text.startswith("\n\n") or not text.strip()
+            text = text.lstrip("\n")
+        if number < len(parts) - 1:
+            is_exact = is_exact and (text.endswith("\n\n") or not text.strip())
+            text = text.rstrip("\n")
+        if not is_exact:
+            lost = "A reference within a paragraph becomes a paragraph of its own."
+            translator.collection.lose("reference_joined", where, lost)
+        if text.strip():
+            content = _translated(text, translator, where, message.line)
+            blocks.append({"type": "prompt_block" if part.note else "text", "content": content})
+    return blocks
+
+
+def _inline(message: Message, translator: Translator, where: str) -> str:
+    """Return a message as one text: what it refers to is pasted."""
+    for part in message.parts:
+        if part.note or part.block_id is not None:
+            lost = part.note or f"The text of {shown(part.block_id)} is pasted: a block has no references."
+            translator.collection.lose("reference", where, lost)
+    text = "".join(part.text for part in message.parts) or str(message.text)
+    return _translated(text, translator, where, message.line)
 
 
 def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> list[str] | None:
@@ -117,9 +171,8 @@ def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> list[s
     return only_variables(str(users[0].text), language) if len(users) == 1 else None
 
 
-def _translated(message: Message, translator: Translator, where: str) -> str:
-    text = credentials.without(message.text, translator.collection, where)
-    return translator.text(text, where, message.line)
+def _translated(text: str, translator: Translator, where: str, line: int) -> str:
+    return translator.text(credentials.without(text, translator.collection, where), where, line)
 
 
 def _text_of(content: Any, collection: Collection, where: str) -> str | None:
@@ -138,8 +191,3 @@ def _text_of(content: Any, collection: Collection, where: str) -> str | None:
     if len(texts) > 1:
         collection.lose("content", where, "Its parts are joined by line breaks.")
     return "\n".join(texts) if texts else None
-
-
-def has_variables(messages: Sequence[Message], language: Language) -> bool:
-    """Return whether any of the messages has a variable."""
-    return any(variables(text, language) for text in texts_of(messages))

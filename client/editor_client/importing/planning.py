@@ -11,11 +11,13 @@ from editor_client.folder import Place
 from editor_client.importing.collection import (
     Collection,
     Config,
+    Dataset,
     Resource,
     Snapshot,
     Unreadable,
     shown,
 )
+from editor_client.importing.datasets import plan_dataset
 from editor_client.kinds import SEGMENTS
 from editor_client.shared import canonical, ids
 from editor_client.sync import Client
@@ -36,11 +38,16 @@ def make_plan(
     workspace_id = workspace or _only_workspace(client)
     resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
     actions = [_plan_resource(client, one, collection, workspace_id) for one in resources]
+    datasets = [
+        plan_dataset(client, _prefixed_dataset(one, prefix), collection.system, workspace_id)
+        for one in collection.datasets
+    ]
     plan = {
         "format": FORMAT,
         "source": {"system": collection.system, "path": path},
         "workspaceId": workspace_id,
         "resources": actions,
+        "datasets": datasets,
         "losses": [loss.as_dict() for loss in collection.all_losses()],
     }
     return {**plan, "planDigest": canonical.digest(plan)}
@@ -94,6 +101,22 @@ def _referring(config: Config, prefix: str) -> Config:
         ]
         return {**config, "instructions": blocks}
     return config
+
+
+def _prefixed_dataset(dataset: Dataset, prefix: str) -> Dataset:
+    return Dataset(
+        **{
+            **vars(dataset),
+            "scorer_ids": [prefix + one for one in dataset.scorer_ids],
+            "agent_ids": [prefix + one for one in dataset.agent_ids],
+            "items": [_scored_with(item, prefix) for item in dataset.items],
+        }
+    )
+
+
+def _scored_with(item: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
+    named = item.get("scorerIds")
+    return item if named is None else {**item, "scorerIds": [prefix + one for one in named]}
 
 
 def _plan_resource(client: Client, one: Resource, collection: Collection, workspace_id: str) -> Action:

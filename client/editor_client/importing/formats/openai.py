@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from editor_client.importing import models
 from editor_client.importing.agents import AgentReader, number_of
-from editor_client.importing.collection import Collection, Unreadable, shown
+from editor_client.importing.collection import Collection, Unreadable, an_object, shown
 from editor_client.importing.documents import Documents
 from editor_client.importing.messages import messages_from
 
@@ -33,8 +33,9 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
     for version in sorted(versions, key=lambda one: number_of(one, file)):
         number = str(version["version"])
         where = f"{name} v{number}"
-        config = version.get("config") if isinstance(version.get("config"), dict) else {}
-        settings, others = models.settings_from(config, collection, f"{where}, config")
+        settings, others = models.settings_from(
+            an_object(version.get("config")), collection, f"{where}, config"
+        )
         model = models.model_from(others.pop("model", None), collection, where, provider="openai")
         reader.add(
             messages_from(version.get("messages"), collection, where),

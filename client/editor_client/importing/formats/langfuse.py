@@ -1,0 +1,154 @@
+"""Prompts of Langfuse: the file of its bulk export, or the same values from its REST interface."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from editor_client.importing import credentials, models
+from editor_client.importing.agents import About, AgentReader, change_message, number_of
+from editor_client.importing.cases import Cases
+from editor_client.importing.collection import (
+    Collection,
+    Dataset,
+    Resource,
+    Snapshot,
+    Unreadable,
+    a_text,
+    an_object,
+    shown,
+)
+from editor_client.importing.documents import Documents
+from editor_client.importing.langfuse_references import PRODUCTION, Prompts, labels_of
+from editor_client.importing.messages import Message, messages_from
+from editor_client.importing.templates import Translator
+from editor_client.shared import tags
+
+SYSTEM: Final = "langfuse"
+_COMPUTED: Final = {PRODUCTION, "latest"}
+
+
+def read(documents: Documents) -> Collection:
+    """Return the prompts in a bulk file, or in the JSON files of a folder."""
+    found: list[Any] = []
+    for path in documents.files([".json"]):
+        value = documents.json(path)
+        if not isinstance(value, list):
+            raise Unreadable(f"{shown(documents.name(path))} is no list of prompts.")
+        found += value
+    return from_values(found)
+
+
+def from_values(values: Sequence[Any]) -> Collection:
+    """Return the prompts, and the items of datasets, in a list of those of Langfuse."""
+    collection = Collection(SYSTEM)
+    versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    items: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for number, one in enumerate(values, 1):
+        if isinstance(one, dict) and isinstance(one.get("datasetName"), str):
+            items[one["datasetName"]].append(one)
+        elif isinstance(one, dict) and a_text(one.get("name")).strip() and "prompt" in one:
+            versions[one["name"]].append(one)
+        else:
+            raise Unreadable(f"Entry {number} is no prompt: it has no name, or no member `prompt`.")
+    for name, found in versions.items():
+        found.sort(key=lambda one: number_of(one, name))
+    prompts = Prompts(versions, collection)
+    for name in sorted(versions):
+        if name in prompts.blocks:
+            _read_block(name, prompts, collection)
+        else:
+            _read_agent(name, prompts, collection)
+    for name in sorted(items):
+        _read_items(name, items[name], collection)
+    return collection
+
+
+def _about(version: Mapping[str, Any], where: str, collection: Collection) -> About:
+    """Return what is known of a version: its labels, its model and what else is configured."""
+    config = an_object(version.get("config"))
+    settings, others = models.settings_from(config, collection, f"{where}, config")
+    provider = others.pop("provider", None)
+    model = models.model_from(others.pop("model", None), collection, where, provider=provider)
+    labels = labels_of(version)
+    return {
+        "number": str(version["version"]),
+        "message": a_text(version.get("commitMessage")),
+        "labels": sorted(set(labels) - _COMPUTED),
+        "live": PRODUCTION in labels,
+        "model": model,
+        "settings": settings,
+        "extra": {"config": others} if others else {},
+    }
+
+
+def _read_agent(name: str, prompts: Prompts, collection: Collection) -> None:
+    reader = AgentReader(collection, name, "curly")
+    for version in prompts.versions[name]:
+        where = f"{name} v{version['version']}"
+        prompt = version["prompt"]
+        if isinstance(prompt, str):
+            messages = [Message(role="system", text=prompt)]
+        else:
+            messages = messages_from(prompt, collection, where)
+        expanded = [prompts.expanded(one, where) for one in messages]
+        reader.add(expanded, **_about(version, where, collection))
+    reader.finish(tags=_tags(prompts.versions[name]))
+
+
+def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
+    """Make a prompt block of a text that others refer to."""
+    snapshots: list[Snapshot] = []
+    published: int | None = None
+    extra: dict[str, Any] = {}
+    for version in prompts.versions[name]:
+        where = f"{name} v{version['version']}"
+        about = _about(version, where, collection)
+        text = credentials.without(version["prompt"], collection, where)
+        content = Translator.of(collection, "curly", [text], where=where).text(text, where)
+        if not content.strip():
+            collection.lose("empty", where, "There is no text in it; it is left out.")
+            continue
+        if about["live"]:
+            published = len(snapshots)
+        kept = {key: about[key] for key in ("model", "settings") if about.get(key)}
+        extra = {**about["extra"], **kept}
+        message = change_message(collection, name, about["number"], about["message"])
+        config = {"name": name.strip(), "content": content}
+        snapshots.append(
+            Snapshot(config=config, message=message, number=about["number"], labels=about["labels"])
+        )
+    if snapshots:
+        collection.resources.append(
+            Resource(
+                kind="promptBlock",
+                id=prompts.block_id(name),
+                name=name,
+                snapshots=snapshots,
+                published=published,
+                extra=collection.fitting(extra, name),
+                tags=_tags(prompts.versions[name]),
+            )
+        )
+
+
+def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
+    found = [tag for one in versions if isinstance(one.get("tags"), list) for tag in one["tags"]]
+    return tags.tags_of({tags.MEMBER: found})
+
+
+def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:
+    """Make a dataset of items; those that are archived are left out."""
+    cases = Cases()
+    for one in found:
+        if one.get("status") == "ARCHIVED":
+            collection.lose("archived", name, f"The archived item {shown(one.get('id'))} is left out.")
+            continue
+        where = f"{name}, item {shown(one.get('id'))}"
+        given = credentials.without(one.get("input"), collection, where, by_name=False)
+        truth = credentials.without(one.get("expectedOutput"), collection, where, by_name=False)
+        metadata = credentials.without(one.get("metadata"), collection, where)
+        kept = metadata if isinstance(metadata, dict) else None if metadata is None else {"value": metadata}
+        cases.add_input(given, groundTruth=truth, metadata=kept or None)
+    collection.datasets.append(Dataset(name=name, items=cases.items))

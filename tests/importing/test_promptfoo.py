@@ -1,0 +1,196 @@
+"""Configurations of promptfoo: prompts, tests and assertions."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from tests.importing.conftest import Desk, actions, losses
+
+CONFIG = """\
+description: Support
+prompts:
+  - file://prompts/chat.json
+  - label: short
+    raw: 'Answer in {{ lang | upper }}: {{question}}'
+  - file://prompts/two.txt
+  - file://prompts/make.py:build
+providers:
+  - id: openai:chat:gpt-4o
+    config: {temperature: 0, max_tokens: 100, apiKey: sk-abcdefghijklmnopqrstuvwx, organization: org}
+  - anthropic:messages:claude-sonnet
+defaultTest:
+  vars: {lang: en}
+  assert:
+    - {type: latency, threshold: 2000}
+  options:
+    provider: openai:gpt-4o-mini
+tests:
+  - description: Greeting
+    vars: {question: Hello, größe: 5}
+    metadata: {topic: small talk}
+    assert:
+      - {type: icontains, value: 'hello {{lang}}'}
+      - {type: equals, value: Hello to you}
+      - {type: llm-rubric, value: Is friendly}
+      - {type: javascript, value: output.length < 10}
+      - {type: not-contains, value: sorry}
+      - {type: regex, value: '(?<!x)hi'}
+      - {type: is-json}
+  - vars:
+      question: [One, Two]
+      lang: [en, de]
+    assert:
+      - $ref: '#/assertionTemplates/polite'
+  - file://tests.csv
+assertionTemplates:
+  polite: {type: contains-any, value: [please, thanks]}
+evaluateOptions: {repeat: 3}
+"""
+CSV = """\
+question,__expected1,__expected2,__description,__metadata:tags[],__prefix
+"Where, exactly?",contains: there,similar(0.8): here,From a table,"a, b",P
+Plain,yes,,,,
+"""
+
+
+@pytest.fixture
+def folder(desk: Desk) -> Any:
+    """A configuration with its files."""
+    desk.write(
+        "prompts/chat.json",
+        '[{"role": "system", "content": "Speak {{lang}}."}, {"role": "user", "content": "{{question}}"}]',
+    )
+    desk.write("prompts/two.txt", "First {{question}}\n---\nSecond {% if lang %}{{question}}{% endif %}\n")
+    desk.write("prompts/make.py", "raise SystemExit('executed')")
+    desk.write("tests.csv", CSV)
+    desk.write("promptfooconfig.yaml", CONFIG)
+    return desk.folder
+
+
+def test_prompts_tests_and_assertions(desk: Desk, folder: Any) -> None:
+    plan = desk.imports("promptfoo", folder)
+    agents = [name for name in actions(plan) if name.startswith("agent")]
+    assert agents == [
+        "agent support/chat",
+        "agent short",
+        "agent support/two/1",
+        "agent support/two/2",
+    ]
+    lost = losses(plan)
+    assert {"template_logic", "not_followed", "credential", "providers", "scorer_to_be_filled_in"} <= lost
+    assert {"variable_renamed", "configuration", "judge", "column"} <= lost
+    assert "sk-abc" not in str(plan)
+    chat = desk.client.get_stored_agent("support/chat").details(status="draft")
+    assert chat.model == {"provider": "openai", "name": "gpt-4o"}
+    assert chat.default_options == {"modelSettings": {"temperature": 0, "maxOutputTokens": 100}}
+    logic = [(one["where"], one["line"]) for one in plan["losses"] if one["code"] == "template_logic"]
+    assert ("short, message 1", 1) in logic and len(logic) == 3
+
+
+def test_the_scorers_of_tests(desk: Desk, folder: Any) -> None:
+    plan = desk.imports("promptfoo", folder)
+    [dataset] = plan["datasets"]
+    assert len(dataset["items"]) == 1 + 4 + 2
+    first = dataset["items"][0]
+    assert (first["groundTruth"], first["metadata"]) == (
+        "Hello to you",
+        {"topic": "small talk", "description": "Greeting", "assert": {"icontains": "hello en"}},
+    )
+    assert first["requestContext"] == {"lang": "en", "question": "Hello", "groesse": 5}
+    kinds = {one.id: one for one in desk.client.iter_stored_scorers()}
+    names = [one.removeprefix("support/scorers/") for one in first["scorerIds"]]
+    assert names == [
+        "latency",
+        "icontains",
+        "equals",
+        "llm-rubric",
+        "javascript",
+        "not-contains",
+        "regex",
+        "is-json",
+    ]
+    assert [kinds[one].type for one in first["scorerIds"]] == [
+        "maxMilliseconds",
+        "contains",
+        "equals",
+        "llm-judge",
+        "code",
+        "code",
+        "code",
+        "jsonSchema",
+    ]
+    code = kinds["support/scorers/javascript"]
+    assert code.metadata["import"]["source"]["value"] == "output.length < 10"
+    for output, passed in (("oh, Hello EN!", True), ("hi", False)):
+        tried = desk.client.get_stored_scorer("support/scorers/icontains").try_out(
+            "x", output, metadata=first["metadata"]
+        )
+        assert tried.passed is passed
+    rows = dataset["items"][-2:]
+    assert rows[0]["metadata"] == {
+        "tags": ["a", "b"],
+        "description": "From a table",
+        "assert": {"contains": "there"},
+    }
+    assert rows[1]["groundTruth"] == "yes"
+    again = desk.imports("promptfoo", folder)
+    assert {*actions(again).values(), again["datasets"][0]["action"]} == {"unchanged"}
+
+
+def test_the_message_of_variables_is_the_input(desk: Desk) -> None:
+    config = {
+        "prompts": [[{"role": "system", "content": "Hi."}, {"role": "user", "content": "{{q}}"}]],
+        "tests": [{"vars": {"q": "Why?", "r": 1}}],
+    }
+    plan = desk.imports("promptfoo", desk.write("promptfooconfig.json", config))
+    [item] = plan["datasets"][0]["items"]
+    assert (item["input"], item["requestContext"]) == ("Why?", {"r": 1})
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "file://../secret.txt",
+        "file:///etc/passwd",
+        "file://link.txt",
+        "file://linked/secret.txt",
+        "https://example.com/p.txt",
+        "file://prompts/../../secret.txt",
+        "exec:cat secret.txt",
+        "python:make.py",
+        "file://run.js",
+        "file://..\\secret.txt",
+        "file://",
+        "file://*.sh",
+        "file://pipe.txt",
+    ],
+)
+def test_what_is_elsewhere_is_neither_read_nor_run(desk: Desk, reference: str) -> None:
+    secret = desk.folder.parent / "secret.txt"
+    secret.write_text("top secret")
+    (desk.folder / "link.txt").symlink_to(secret)
+    (desk.folder / "linked").symlink_to(desk.folder.parent)
+    desk.write("run.sh", f"touch {desk.folder}/ran")
+    desk.write("run.js", "process.exit(1)")
+    os.mkfifo(desk.folder / "pipe.txt")
+    config = {
+        "prompts": ["Hi {{a}}", reference],
+        "providers": [reference],
+        "tests": [{"vars": {"a": reference}}, reference],
+        "defaultTest": reference,
+    }
+    path = desk.write("promptfooconfig.json", config)
+    file = desk.folder.parent / "plan.json"
+    assert desk.does("import", "promptfoo", path, "--plan", file) in {0, 2}
+    if file.exists():
+        assert "top secret" not in file.read_text() and "root:" not in file.read_text()
+    assert not (desk.folder / "ran").exists()
+
+
+def test_too_many_tests_are_refused(desk: Desk) -> None:
+    wide = {f"v{number}": list(range(10)) for number in range(12)}
+    path = desk.write("promptfooconfig.json", {"prompts": ["Hi"], "tests": [{"vars": wide}]})
+    assert "10000 tests" in desk.refuses("promptfoo", path)
