@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "experiments",
     "company",
     "evaluation",
+    "mail",
 ]
 
 MIDDLEWARE = [

@@ -51,6 +51,11 @@ def account_pages() -> list[MainPage]:
     return sorted((page for one in registered() for page in one.account_pages), key=lambda page: page.place)
 
 
+def sends_invitations() -> bool:
+    """Return whether the link of an invitation can be sent by mail."""
+    return any(one.sends_invitations() for one in registered())
+
+
 def tabs() -> list[WorkspaceTab]:
     """Return the added tabs of workspaces."""
     return sorted((tab for one in registered() for tab in one.tabs), key=lambda tab: tab.place)

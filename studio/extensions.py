@@ -226,6 +226,8 @@ class Extension:
     """Its part in signing in."""
     account_pages: Sequence[MainPage] = ()
     """Its pages in the menu of the signed-in person, whose URLs are among the `own_urls`."""
+    sends_invitations: Callable[[], bool] = lambda: False
+    """Whether it sends the link of an invitation to the mail address that the inviter gives."""
     overlays: Mapping[str, OverlayWords] = field(default_factory=dict)
     """The overlays that can be previewed and tried, by the names of their selectors."""
 

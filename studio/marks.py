@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, Protocol, Self
 
@@ -70,16 +71,23 @@ class _Page:
 _page: ContextVar[_Page | None] = ContextVar("page", default=None)
 
 
+@contextmanager
+def writing() -> Iterator[_Page]:
+    """Let what is written within the block have marks, in place of which `as_text` writes names."""
+    page = _Page()
+    active = _page.set(page)
+    try:
+        yield page
+    finally:
+        _page.reset(active)
+
+
 def with_names(
     get_response: Callable[[HttpRequest], HttpResponseBase], request: HttpRequest
 ) -> HttpResponseBase:
     """Return the response to a request, with the names of people and resources in place of its marks."""
-    page = _Page()
-    active = _page.set(page)
-    try:
+    with writing() as page:
         response = get_response(request)
-    finally:
-        _page.reset(active)
     if isinstance(response, HttpResponse) and page.token.encode() in response.content:
         content = response.content.decode(response.charset)
         response.content = page.completed(content, request, _as_html).encode(response.charset)

@@ -36,6 +36,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "jobs": "versioning.worker.jobs.register",
     "runs": "versioning.runtime.observing.register",
     "notifications": "versioning.editor.notifications.register",
+    "topics": "versioning.editor.notifications.register_topic",
     "error_members": "versioning.api.schemas.base.register_error_members",
     "system_checks": "django.core.checks.register",
     "studio": "studio.extensions.register",
@@ -89,6 +90,8 @@ class EditorApp(AppConfig):
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()
     """Rules for which events concern a person: `versioning.editor.notifications.NotificationRule`."""
+    topics: Paths = ()
+    """What people can turn off or have sent: `versioning.editor.notifications.NotificationTopic`."""
     system_checks: Paths = ()
     """Checks of `manage.py check`."""
     studio: Paths = ()

@@ -25,7 +25,6 @@ from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
 from versioning.editor import Invitations
 from versioning.models import Invitation
 from versioning.models.accounts import account, unsaved_account
-from versioning.models.keys import digest_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -41,7 +40,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
 
     So the secret is in no `Referer`, and only once in the history of the browser.
     """
-    digest = digest_of(token.rstrip("/"))
+    digest = Invitation.objects.digest_of(token.rstrip("/"))
     try:
         _invitations().find(digest)
     except NotFound:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from studio import additions
 from studio.translation import translated
 from studio.workspaces.roles import CHOICES
 from versioning.domain.access import Role
@@ -23,6 +26,16 @@ class InviteForm(forms.Form):
         widget=forms.TextInput({"pick": "person"}),
     )
     role = forms.ChoiceField(label=_("Role"), choices=CHOICES, initial=Role.EDITOR.value)
+    mail = forms.EmailField(
+        label=_("Mail address"),
+        required=False,
+        help_text=_("The link is sent there, too; for an account that exists, to its own address otherwise."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not additions.sends_invitations():
+            del self.fields["mail"]
 
 
 class NewWorkspaceForm(forms.Form):

@@ -67,7 +67,9 @@ class MembersPage(WorkspacePage):
             return self.show(form, status=400)
         username, role = form.cleaned_data["username"], Role(form.cleaned_data["role"])
         try:
-            made = self.editor.invitation.invite(self.workspace_id, username, role, by=self.caller)
+            made = self.editor.invitation.invite(
+                self.workspace_id, username, role, mail=form.cleaned_data.get("mail", ""), by=self.caller
+            )
         except Invalid as error:
             add_errors(form, error)
             return self.show(form, status=400)

@@ -81,7 +81,8 @@ def test_the_api_lacks_its_routes_events_and_options_and_nothing_else(
     added += [f"stored/{kind.path}\\b" for kind in kinds]
     gone = {one for one in ROUTES if any(re.match(url, one.partition(" /")[2]) for url in added)}
     document = alice.request("GET", "/schema", ACCEPT="application/json").body
-    assert gone and sorted(operations(document)) == sorted(set(ROUTES) - gone)
+    assert bool(gone) == any(app.api for app in removed)
+    assert sorted(operations(document)) == sorted(set(ROUTES) - gone)
     for route in gone:
         assert alice.get(route.partition(" ")[2].replace("{}", "x")).status == 404, route
     checks = [check for app in removed for check in named(app, "checks")]

@@ -19,6 +19,7 @@ from company.sign_in.factors.models import Kind, SecondFactor
 from company.sign_in.models import Identity
 from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
 from evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion
+from mail.models import Mail, MailKind
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
 from versioning.conf import get_editor
@@ -43,7 +44,7 @@ from versioning.models import (
 
 pytestmark = pytest.mark.database
 
-APPLICATIONS = ("versioning", "company", "evaluation")
+APPLICATIONS = ("versioning", "company", "evaluation", "mail")
 
 Resource = type[Agent] | type[PromptBlock] | type[Scorer]
 Breach = Callable[[], object]
@@ -144,6 +145,7 @@ BREACHES: dict[str, Breach] = {
     "scorer_reference_once": lambda: insert_copies(rows_of(ScorerReference)),
     "invitation_digest_unique": lambda: insert_copies(rows_of(Invitation), username="nora"),
     "invitation_pending_once": lambda: insert_copies(rows_of(Invitation), digest="another"),
+    "mail_kind_known": lambda: rewrite(rows_of(Mail), kind="chain letter"),
     "invitation_role_known": lambda: rewrite(rows_of(Invitation), role="emperor"),
     "event_audience_known": lambda: rewrite(rows_of(Event), audience="nobody"),
     "event_position_unique": lambda: insert_copies(rows_of(Event)[:1]),
@@ -224,6 +226,7 @@ def make_rows(alice: Api) -> None:
     assert alice.post(f"/datasets/{dataset}/items", {"externalId": "one", "input": "Hello"}).status == 201
     assert IdempotentRequest.objects.begin("vera", "once", "digest") is None
     vera = get_user_model().objects.get(username="vera")
+    Mail.due(MailKind.NEWS, user=vera).save()
     Identity.objects.create(user=vera, issuer="https://id.example.com", subject="1")
     SecondFactor(user=vera, kind=Kind.TOTP).store({"secret": "x", "step": 0})
 

@@ -17,6 +17,7 @@ CAPABILITIES = {
     "delivery": "docs/webhooks.md",
     "evaluation": "docs/is-it-better.md",
     "experiments": "docs/try-on-a-share.md",
+    "mail": "docs/mail.md",
     "releases": "docs/publishing-together.md",
     "review": "docs/publishing-as-a-team.md",
     "schedules": "docs/publishing-together.md#in-time",

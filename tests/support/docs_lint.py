@@ -30,6 +30,7 @@ PACKAGES = (
     "editor_project",
     "evaluation",
     "experiments",
+    "mail",
     "releases",
     "review",
     "schedules",

@@ -36,6 +36,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from company.models import DirectoryAccount, SecondFactor
 from company.sign_in.models import Identity
+from mail.models import Mail, MailCursor, MailKind, MailPreferences
 from review.models import Look, Review
 from studio.models import Density, Example, Preferences, Presence, SavedFilter
 from versioning.conf import get_editor
@@ -55,6 +56,9 @@ Look.objects.note(str(review.pk), ada.pk, review.version_id, latest=None)
 LogEntry.objects.create(user=ada, content_type=of_agents, object_id="writer", action_flag=ADDITION)
 get_editor().invitation.invite("default", "lena", Role.VIEWER)
 DirectoryAccount.objects.create(user=ada, external_id="e-1")
+MailPreferences.objects.create(user=ada, daily=True)
+MailCursor.objects.create(position=1)
+Mail.due(MailKind.NEWS, user=ada).save()
 Identity.objects.create(user=ada, issuer="https://id.example.com", subject="1")
 SecondFactor(user=User.objects.create_user("safe"), kind="totp").store({{"secret": "x", "step": 0}})
 """

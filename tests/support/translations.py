@@ -26,6 +26,7 @@ APPS: Final = (
     "experiments",
     "company",
     "evaluation",
+    "mail",
 )
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}

@@ -6,7 +6,7 @@ An application declares further rules, such as being asked for a review, as cond
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -47,6 +47,21 @@ class NotificationRule:
     """Whether it is about what runs unattended on behalf of the person, rather than about what others do."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NotificationTopic:
+    """Events that people can have sent to them, and turn off, under one title (`EditorApp.topics`).
+
+    A topic adds nobody who is notified: that is for the rules.
+    """
+
+    name: str
+    """What preferences store, such as `reviewRequested`."""
+    title: object
+    """What it says, lazily translated, after *Send me mail about*."""
+    types: Collection[str] = ()
+    """The types of its events; types that no application declares are no events."""
+
+
 _Compiled = tuple[str, tuple[Any, ...]] | None
 _AFTER: Final = -(2**62)
 """Stands for the position while the statement is built."""
@@ -58,16 +73,21 @@ _SAVES: Final = ("created", "versionCreated")
 def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
     """Return the events after a position that concern the caller and that they may see, newest first.
 
-    Only the newest `WINDOW` positions are searched, which limits the time. The application has no news.
+    Only the newest `WINDOW` positions are searched, which limits the time.
     """
+    end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
+    newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)))
+    return concerning(caller, code, newer).order_by("-position")
+
+
+def concerning(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
+    """Return those of the events that concern the caller and that they may see; the application has none."""
     if caller.user_id is None or not caller.username:
         return Event.objects.none()
-    end = LogPosition.objects.values(first=F("position") - WINDOW)[:1]
-    newer = Event.objects.filter(position__gt=Greatest(Value(after), Subquery(end)), hidden_from="")
     own = Q(actor=caller.username)
     concerns = reduce(or_, (one.condition(caller) & (own if one.unattended else ~own) for one in _rules))
     seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own
-    return newer.filter(seen).order_by("-position")
+    return events.filter(seen, hidden_from="")
 
 
 def unread(caller: Caller, code: Registry, *, after: int, limit: int) -> int:
@@ -109,6 +129,18 @@ def register(rule: NotificationRule) -> None:
     require_instance(rule, NotificationRule, by="notifications")
     require_callable(rule.condition, by="NotificationRule(condition=…)")
     _rules.append(rule)
+
+
+def register_topic(topic: NotificationTopic) -> None:
+    """Add a topic; raises `ValueError` if its name is taken."""
+    require_instance(topic, NotificationTopic, by="topics")
+    if _topics.setdefault(topic.name, topic) is not topic:
+        raise ValueError(f"there is another topic of the name {topic.name!r}")
+
+
+def topics() -> Collection[NotificationTopic]:
+    """Return the topics of all applications, in order."""
+    return _topics.values()
 
 
 def _own_resources(caller: Caller) -> Q:
@@ -156,6 +188,7 @@ def _accepted_invitations(caller: Caller) -> Q:
     return Q(type="member.added", detail__invitedBy=caller.username)
 
 
+_topics: Final[dict[str, NotificationTopic]] = {}
 _rules: Final = [
     NotificationRule(condition=_own_resources),
     NotificationRule(condition=_accepted_invitations),

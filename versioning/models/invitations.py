@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
+from django.core import signing
 from django.db import models
 from django.utils import timezone
 
@@ -22,6 +24,7 @@ MAX_NAME: Final = 150
 """The maximum length of a user name in Django's own model; other user models may allow more."""
 
 VALID_FOR: Final = datetime.timedelta(days=3)
+_MAILED: Final = re.compile(r"ei_([0-9]{1,18})-[A-Za-z0-9_-]{43}")
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -45,6 +48,12 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
             models.Q(invited_by__is_superuser=True) | models.Exists(administers)
         )
         return self.pending().filter(may_invite, expires_at__gt=timezone.now())
+
+    def digest_of(self, token: str) -> str:
+        """Return the digest by which the invitation of a link is found; it need not exist."""
+        mailed = _MAILED.fullmatch(token)
+        found = self.filter(pk=int(mailed[1])).first() if mailed else None
+        return digest_of(token) if found is None or not found.is_mailed_token(token) else found.digest
 
 
 class Invitation(models.Model):
@@ -95,6 +104,27 @@ class Invitation(models.Model):
         self.save()
         self.record("created", by)
         return token
+
+    @property
+    def mailed_token(self) -> str:
+        """The secret of the link in mail.
+
+        The secret that `issue` returned is not stored, so this one is made of its hash and `SECRET_KEY`. Both
+        lead to the same invitation, and a new link ends both.
+        """
+        return f"ei_{self.pk}-{self._signer.signature(str(self.pk))}"
+
+    def is_mailed_token(self, token: str) -> bool:
+        """Return whether this is its `mailed_token`, or was with an earlier `SECRET_KEY`."""
+        try:
+            self._signer.unsign(token.removeprefix("ei_").replace("-", ":", 1))
+        except signing.BadSignature:
+            return False
+        return True
+
+    @property
+    def _signer(self) -> signing.Signer:
+        return signing.Signer(salt=f"{__name__} {self.digest}")
 
     def record(self, what: str, by: Caller) -> None:
         """Record an event of the invitation."""

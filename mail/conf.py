@@ -1,0 +1,122 @@
+"""The settings of mail: the server that takes it, the sender, and the base of its links."""
+
+from __future__ import annotations
+
+from email.utils import parseaddr
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import environ
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.mail import get_connection
+from django.core.mail.backends.base import BaseEmailBackend
+from django.core.validators import validate_email
+
+from versioning.conf import Setting, written_as
+
+TIMEOUT: Final = 15.0
+"""How many seconds the mail server may take for each answer."""
+_SECURE_PORTS: Final = {"smtp+tls": 587, "smtps": 587, "smtp+ssl": 465}
+_NEED_A_HOST: Final = frozenset({"smtp", *_SECURE_PORTS})
+
+
+def is_on() -> bool:
+    """Return whether this installation sends mail."""
+    return bool(settings.EMAIL_URL)
+
+
+def public_address(path: str) -> str:
+    """Return the address of a page, as people reach it from outside."""
+    return str(settings.EDITOR_PUBLIC_URL).rstrip("/") + path
+
+
+def public_host() -> str:
+    """Return the host of the public address."""
+    return urlsplit(settings.EDITOR_PUBLIC_URL).hostname or "localhost"
+
+
+def sender() -> str:
+    """Return the sender of all mail."""
+    return str(settings.EDITOR_MAIL_FROM) or f"editor@{public_host()}"
+
+
+def connection() -> BaseEmailBackend:
+    """Return a connection to the mail server, which is not open yet."""
+    return _connection_of(settings.EMAIL_URL)
+
+
+def _connection_of(url: str) -> BaseEmailBackend:
+    """Return the connection for a URL as django-environ reads it; raises `ImproperlyConfigured`."""
+    scheme = url.partition(":")[0]
+    try:
+        found = environ.Env.email_url_config(url) if scheme in environ.Env.EMAIL_SCHEMES else {}
+    except ValueError:  # such as an invalid port; the error might contain the password
+        found = {}
+    if not found or "?" in url or (scheme in _NEED_A_HOST and not found["EMAIL_HOST"]):
+        raise ImproperlyConfigured(
+            "EMAIL_URL names no mail server: write smtp+tls://user:password@host:587, smtp+ssl://… or "
+            f"smtp://…, and not {scheme[:10]}://…, or leave it empty."
+        )
+    if found["EMAIL_BACKEND"].endswith("filebased.EmailBackend"):
+        return get_connection(found["EMAIL_BACKEND"], file_path=found["EMAIL_FILE_PATH"])
+    return get_connection(
+        found["EMAIL_BACKEND"],
+        host=found["EMAIL_HOST"],
+        port=found["EMAIL_PORT"] or _SECURE_PORTS.get(scheme, 25),
+        username=found["EMAIL_HOST_USER"] or "",
+        password=found["EMAIL_HOST_PASSWORD"] or "",
+        use_tls=bool(found.get("EMAIL_USE_TLS")),
+        use_ssl=bool(found.get("EMAIL_USE_SSL")),
+        timeout=TIMEOUT,
+    )
+
+
+def _check_url(name: str, value: str) -> None:
+    if not value:
+        return
+    _connection_of(value)
+    if not settings.EDITOR_PUBLIC_URL:
+        raise ImproperlyConfigured(
+            f"{name} is set, and EDITOR_PUBLIC_URL is not: mail needs it, because its links begin with it."
+        )
+
+
+def _check_sender(name: str, value: Any) -> None:
+    if not value:
+        return
+    try:
+        validate_email(parseaddr(value)[1])
+        is_valid = value.isprintable()
+    except ValidationError:
+        is_valid = False
+    if not is_valid:
+        raise ImproperlyConfigured(f"{name} has to be a mail address, not {value!r}.")
+
+
+SETTINGS: Final = (
+    Setting(
+        "EMAIL_URL",
+        "",
+        "the server that takes [mail](mail.md)",
+        "off",
+        check=_check_url,
+        error_id="mail.E001",
+    ),
+    Setting(
+        "EDITOR_PUBLIC_URL",
+        "",
+        "the address at which people reach the editor",
+        "none",
+        check=written_as(r"https?://[^\s/?#@]+(/[^\s?#]*)?", "an address such as https://editor.example.com"),
+        error_id="mail.E002",
+    ),
+    Setting(
+        "EDITOR_MAIL_FROM",
+        "",
+        "the sender of mail",
+        "`editor@` and the host of `EDITOR_PUBLIC_URL`",
+        check=_check_sender,
+        error_id="mail.E003",
+    ),
+)

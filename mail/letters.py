@@ -1,0 +1,77 @@
+"""The letter that a waiting mail becomes when it is sent, if it still has a reader.
+
+Links with a secret are made here, so that no row and no back-up holds one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from django.core.mail import EmailMultiAlternatives
+from django.core.mail.backends.base import BaseEmailBackend
+from django.utils.translation import gettext as _
+
+from mail import conf
+from mail.letter import Letter, isolated
+from mail.models import Mail, MailKind
+from mail.outbox import wanted_address
+from mail.recipients import in_language_of
+from mail.topics import INVITATION
+from studio.dates import moment_in_words
+from studio.people import display_name
+from studio.workspaces.base import invitation_address
+from studio.workspaces.roles import role_name
+from versioning.models import Invitation
+from versioning.models.accounts import account
+
+
+def messages_of(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
+    """Return the messages to send for a mail: none if nobody is to have it any more."""
+    return list(_WRITERS[MailKind(mail.kind)](mail, connection))
+
+
+def _invitation(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
+    """Yield the link of an invitation that can still be accepted, unless there is a newer mail about it."""
+    acceptable = Invitation.objects.acceptable().filter(pk=mail.invitation_id or 0)
+    invitation = acceptable.select_related("workspace", "invited_by").first()
+    if invitation is None or Mail.objects.filter(invitation=invitation, pk__gt=mail.pk).exists():
+        return
+    invited = account(invitation.username)
+    to = invitation.mail or wanted_address(invited, INVITATION.name)
+    if to:
+        with in_language_of(invited or invitation.invited_by):
+            yield _letter_of_invitation(invitation).message(to, mail.message_id, connection)
+
+
+def _letter_of_invitation(invitation: Invitation) -> Letter:
+    workspace, by = isolated(invitation.workspace.name), invitation.invited_by
+    names = {
+        "person": isolated(display_name(by)) if by is not None else "",
+        "workspace": workspace,
+        "role": role_name(invitation.role),
+        "username": isolated(invitation.username),
+        "until": moment_in_words(invitation.expires_at),
+    }
+    if by is None:
+        subject = _("You are invited to %(workspace)s") % names
+    else:
+        subject = _("%(person)s invites you to %(workspace)s") % names
+    return Letter(
+        subject=subject,
+        sentences=[
+            f"{subject}.",
+            _("You would have the role %(role)s there, with the user name %(username)s.") % names,
+        ],
+        address=conf.public_address(invitation_address(invitation.mailed_token)),
+        button=_("Look at the invitation"),
+        ends=[
+            _("The link is valid until %(until)s. If you expect no invitation, do nothing.") % names,
+        ],
+    )
+
+
+Writer = Callable[[Mail, BaseEmailBackend], Iterator[EmailMultiAlternatives]]
+_WRITERS: Final[Mapping[MailKind, Writer]] = {
+    MailKind.INVITATION: _invitation,
+}

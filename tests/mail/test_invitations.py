@@ -1,0 +1,145 @@
+"""The link of an invitation comes by mail, and leads where the one that the admin sees leads."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from mail import outbox
+from mail.models import Mail, MailPreferences
+from studio.models import Preferences
+from tests.conftest import Cast
+from tests.mail.conftest import Post, html_of, link_in
+from versioning.conf import get_editor
+from versioning.models import Invitation, Membership, Workspace
+
+PASSWORD = "correct horse battery"
+
+
+def invite(cast: Cast, username: str = "lena", mail: str = "lena@example.com") -> str:
+    body = {"username": username, "role": "viewer", **({"mail": mail} if mail else {})}
+    return str(cast.alice.post("/workspaces/acme/invitations", body).body["url"])
+
+
+def accept(address: str) -> int:
+    browser = Client()
+    shown = browser.get(address, follow=True)
+    if shown.status_code != 200:
+        return shown.status_code
+    form = {
+        "invitation": shown.context["invitation"].pk,
+        "new_password1": PASSWORD,
+        "new_password2": PASSWORD,
+    }
+    return browser.post(shown.request["PATH_INFO"], form).status_code
+
+
+def test_an_invited_person_comes_in_through_the_mailed_link(post: Post, cast: Cast) -> None:
+    shown = invite(cast)
+    [mail] = post.work()
+    assert mail.to == ["lena@example.com"] and mail.subject == "alice invites you to Acme"
+    assert mail.from_email == "editor@editor.example.com"
+    assert "viewer" in mail.body and "lena" in html_of(mail)
+    link = link_in(mail, "welcome")
+    assert link not in shown  # the other secret is stored nowhere
+    assert accept(link) == 302
+    assert Membership.objects.get(user__username="lena").workspace_id == "acme"
+    assert accept(link) == accept(shown) == 404
+    assert not Mail.objects.exists() and post.work() == []
+
+
+def test_a_new_link_ends_the_mailed_one_and_is_mailed(post: Post, cast: Cast) -> None:
+    invite(cast)
+    [first] = post.work()
+    alice = get_editor().invitation
+    for _ in range(3):  # before the worker comes
+        alice.renew("acme", "lena", by=User.objects.get(username="alice"))
+    [second] = post.work()
+    assert accept(link_in(first, "welcome")) == 404 and accept(link_in(second, "welcome")) == 302
+
+
+@pytest.mark.parametrize("forged", ["ei_1-" + 43 * "a", "ei_1-", "ei_999999999999999999-" + 43 * "a"])
+def test_a_mailed_link_cannot_be_forged(post: Post, cast: Cast, forged: str) -> None:
+    invite(cast)
+    number = str(Invitation.objects.get().pk)
+    assert accept("/studio/versioning/workspace/welcome/" + forged.replace("1", number, 1)) == 404
+
+
+def test_mail_goes_on_after_a_change_of_the_secret_key(post: Post, cast: Cast, settings: Settings) -> None:
+    invite(cast)
+    [mail] = post.work()
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [settings.SECRET_KEY]
+    assert accept(link_in(mail, "welcome")) == 302
+
+
+def test_an_account_is_written_to_in_its_language_at_its_own_address(post: Post, cast: Cast) -> None:
+    charlie = User.objects.get(username="charlie")
+    Preferences.objects.change(charlie.pk, language="de")
+    invite(cast, "charlie", "")
+    [mail] = post.work()
+    assert mail.to == ["charlie@example.com"]
+    assert mail.subject == "alice lädt Sie in den Arbeitsbereich Acme ein"
+    assert '<html lang="de">' in html_of(mail)
+
+
+def test_who_has_turned_invitations_off_gets_only_those_to_another_address(post: Post, cast: Cast) -> None:
+    MailPreferences.objects.create(user=User.objects.get(username="charlie"), turned_off=["invitation"])
+    invite(cast, "charlie", "")
+    assert post.work() == [] and not Mail.objects.exists()
+
+
+@pytest.mark.parametrize("change", ["withdrawn", "former admin", "off", "no address"])
+def test_nothing_is_sent_that_nobody_may_have_any_more(
+    post: Post, cast: Cast, settings: Settings, change: str
+) -> None:
+    if change == "off":
+        settings.EMAIL_URL = ""
+    if change == "no address":
+        invite(cast, "nobody", "")
+    else:
+        invite(cast)
+    outbox.fill()
+    if change == "withdrawn":
+        get_editor().invitation.withdraw("acme", "lena")
+    if change == "former admin":
+        Membership.objects.filter(user__username="alice").update(role="editor")
+    assert Mail.objects.count() == (1 if change == "former admin" else 0)
+    assert post.work() == [] and not Mail.objects.exists()
+
+
+HOSTILE = "Eve\r\nBcc: all@example.com\u202e <b>x</b> שלום"
+
+
+def test_no_name_becomes_a_header_or_markup(post: Post, cast: Cast) -> None:
+    User.objects.filter(username="alice").update(first_name=HOSTILE)
+    Workspace.objects.filter(pk="acme").update(name=f"<i>{'n' * 200}</i>")
+    invite(cast)
+    [mail] = post.work()
+    received = email.message_from_bytes(mail.message().as_bytes(), policy=email.policy.default)
+    assert set(received.keys()) == {
+        *("Subject", "From", "To", "Date", "Message-ID", "MIME-Version", "Content-Type", "Auto-Submitted")
+    }
+    subject = received["Subject"].strip()
+    assert subject.startswith("\u2068Eve Bcc: all@example.com <b>x</b> שלום\u2069 invites you")
+    assert len(subject) == 151 and subject.endswith("…")
+    assert "\u202e" not in mail.body and "<b>" not in html_of(mail) and "<i>" not in html_of(mail)
+
+
+def test_admins_give_the_address_in_the_studio_where_mail_is_sent(
+    post: Post, cast: Cast, settings: Settings
+) -> None:
+    browser = Client()
+    browser.force_login(User.objects.get(username="alice"))
+    page = "/studio/versioning/workspace/acme/members/"
+    assert 'name="mail"' in browser.get(page).content.decode()
+    given = {"username": "lena", "role": "viewer", "mail": "lena@example.com"}
+    assert browser.post(page, given | {"mail": "lena@@example.com"}).status_code == 400
+    assert browser.post(page, given).status_code == 302
+    assert [mail.to for mail in post.work()] == [["lena@example.com"]]
+    settings.EMAIL_URL = ""
+    assert 'name="mail"' not in browser.get(page).content.decode()
