@@ -8,6 +8,7 @@ from django.urls import URLPattern, re_path
 
 from evaluation.datasets.api import DatasetViewSet, ItemViewSet
 from evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
+from evaluation.experiments.api import ExperimentViewSet, ResultViewSet, ScoreViewSet
 
 _DATASET: Final = "datasets/(?P<id>[^/]+)"
 _ITEM: Final = f"{_DATASET}/items/(?P<item>[^/]+)"
@@ -32,10 +33,32 @@ _MODEL_WORK: Final[dict[str, dict[str, Any]]] = {
     "datasets/cluster-failures": {"post": "cluster_failures"},
     f"{_DATASET}/generate-items": {"post": "generate_items"},
 }
+_EXPERIMENT: Final = f"{_DATASET}/experiments/(?P<experiment>[^/]+)"
+_EXPERIMENTS: Final[dict[str, dict[str, Any]]] = {
+    "experiments": {"get": "list"},
+    "experiments/review-summary": {"get": "review_summary"},
+    "experiments/(?P<experiment>[^/]+)": {"get": "read", "delete": "remove"},
+    f"{_DATASET}/experiments": {"get": "list_of_dataset", "post": "create"},
+    f"{_EXPERIMENT}/finalize": {"post": "finalize"},
+    _EXPERIMENT: {"get": "retrieve", "patch": "update", "delete": "destroy"},
+}
+_RESULTS: Final[dict[str, dict[str, Any]]] = {
+    f"{_EXPERIMENT}/results": {"get": "list", "post": "create"},
+    f"{_EXPERIMENT}/results/(?P<result>[^/]+)": {"patch": "update"},
+}
+_SCORES: Final[dict[str, dict[str, Any]]] = {
+    "scores": {"post": "create"},
+    "scores/run/(?P<run>[^/]+)": {"get": "of_run"},
+    "scores/scorer/(?P<id>[^/]+)": {"get": "of_scorer"},
+    "scores/entity/(?P<type>[^/]+)/(?P<id>[^/]+)": {"get": "of_entity"},
+}
 
 urlpatterns: list[URLPattern] = [
     *(re_path(rf"^{route}\Z", ModelWorkViewSet.as_view(verbs)) for route, verbs in _MODEL_WORK.items()),
     *(re_path(rf"^{route}\Z", DatasetFileViewSet.as_view(verbs)) for route, verbs in _FILES.items()),
     *(re_path(rf"^{route}\Z", DatasetViewSet.as_view(verbs)) for route, verbs in _DATASETS.items()),
     *(re_path(rf"^{route}\Z", ItemViewSet.as_view(verbs)) for route, verbs in _ITEMS.items()),
+    *(re_path(rf"^{route}\Z", ExperimentViewSet.as_view(verbs)) for route, verbs in _EXPERIMENTS.items()),
+    *(re_path(rf"^{route}\Z", ResultViewSet.as_view(verbs)) for route, verbs in _RESULTS.items()),
+    *(re_path(rf"^{route}\Z", ScoreViewSet.as_view(verbs)) for route, verbs in _SCORES.items()),
 ]

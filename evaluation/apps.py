@@ -10,10 +10,11 @@ class EvaluationConfig(EditorApp):
 
     name = "evaluation"
     verbose_name = "Evaluation"
-    events = "evaluation.datasets.events.EVENTS"
+    events = ("evaluation.datasets.events.EVENTS", "evaluation.experiments.events.EVENTS")
     api = "evaluation.api_urls"
     error_members = "evaluation.datasets.schemas.DatasetErrorMembers"
     verbs = {
         "datasets": "evaluation.datasets.verbs.Datasets",
+        "experiments": "evaluation.experiments.verbs.Experiments",
         "scoring": "evaluation.scoring.verbs.Scoring",
     }

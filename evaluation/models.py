@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Label, Score
 from evaluation.scoring.models import (
     Scorer,
     ScorerDocument,
@@ -13,10 +14,15 @@ from evaluation.scoring.models import (
 )
 
 __all__ = [
+    "Cell",
     "Dataset",
     "DatasetVersion",
+    "Experiment",
+    "ExperimentScorer",
     "Item",
+    "Label",
     "Revision",
+    "Score",
     "Scorer",
     "ScorerDocument",
     "ScorerLabel",

@@ -66,7 +66,9 @@ class DatasetViewSet(EditorViewSet):
             *parameters.paging(10, ORDERS),
             parameters.WORKSPACE,
             parameters.query("targetType", "Only for such targets.", enum=get_args(schemas.TargetType)),
-            parameters.query("targetIds", "Only for this target; given several times, for any of them."),
+            parameters.query(
+                "targetIds", "Only for this target; given several times, for any.", type=parameters.TEXTS
+            ),
         ),
         "versions": parameters.paging(10, VERSION_ORDERS),
     }

@@ -77,6 +77,7 @@ TAKING_A_BODY = [
     "POST /stored/agents/{}/change-request",
     "POST /stored/scorers/{}/try",
     *["PATCH /datasets/{}", "PATCH /datasets/{}/items/{}"],
+    *["PATCH /datasets/{}/experiments/{}", "PATCH /datasets/{}/experiments/{}/results/{}"],
     "POST /stored/agents/preview-instructions",
     "POST /locks",
     *RUNS,

@@ -18,7 +18,15 @@ from django.db import transaction
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
 from tests.support.honest_requests import BESIDES_RESOURCES, existing, honest, make_one_of_everything
-from tests.support.openapi import CREATING, DATASETS, NEVER_SUCCEEDING, ROUTES, of_each_kind, operations
+from tests.support.openapi import (
+    CREATING,
+    DATASETS,
+    EXPERIMENTS,
+    NEVER_SUCCEEDING,
+    ROUTES,
+    of_each_kind,
+    operations,
+)
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
 from versioning.api.openapi.document import document
@@ -32,7 +40,8 @@ LISTS = [
     *of_each_kind(["GET /stored/{kind}"]),
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
     *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces", "GET /datasets"],
-    *["GET /keys", "GET /service-accounts"],
+    *["GET /keys", "GET /service-accounts", "GET /experiments", "GET /experiments/review-summary"],
+    *["GET /scores/run/{}", "GET /scores/scorer/{}", "GET /scores/entity/{}/{}"],
 ]
 """Whoever asks gets a page, with what he may read."""
 
@@ -63,6 +72,7 @@ WEAKEST = {
             ]
         ),
         *["POST /stored/scorers/{}/try", *(one for one in DATASETS if one != "GET /datasets")],
+        *(one for one in EXPERIMENTS if one not in LISTS),
         *["GET /agents/{}", "POST /agents/{}/generate", "POST /locks", "GET /schedules/{}"],
         *["POST /releases", "GET /releases/{}", "PATCH /releases/{}", "DELETE /releases/{}"],
         *["GET /releases/{}/check", "POST /releases/{}/revert"],
@@ -101,7 +111,7 @@ NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}"}
 """These are for superusers (tests/company/test_workspaces_over_rest)."""
 NO_PLACE = {*of_each_kind(["POST /stored/{kind}"]), "POST /stored/agents/preview-instructions"}
-NO_PLACE |= {"GET /me", "POST /datasets"}
+NO_PLACE |= {"GET /me", "POST /datasets", "POST /scores"}
 """Where a stranger does the same, in his own workspace."""
 ELSEWHERE = {"writer": "missing", "calm": "none", "shared": "absent", "acme": "nowhere"}
 
@@ -184,7 +194,7 @@ def test_lists_show_nothing_to_non_members(cast: Cast, versions: World, route: s
 ACTIONS = [action for action in Action if action is not Action.DIRECTORY]
 OF_ACTION = {
     Action.READ: "POST .*/(preview-instructions|export|locks)$|.* /stored/.*/favorite$|GET .*",
-    Action.RUN: "POST .*/(generate|stream|usage|feedback|try)$",
+    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments)$",
     Action.PUBLISH: "POST .*/(activate|unpublish|publish)$|.*/labels/{}$|DELETE /stored/[^/]+/{}$|"
     ".* /(schedules|rollouts)(/.*)?$",
     Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts)(/.*)?$",

@@ -18,10 +18,12 @@ from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, U
 from company.sign_in.factors.models import Kind, SecondFactor
 from company.sign_in.models import Identity
 from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
+from evaluation.experiments.models import Cell, ExperimentScorer, Label, Score
 from evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion
 from mail.models import Mail, MailKind
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
+from tests.support.experiments import make_experiment, submit
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 from versioning.models import (
@@ -135,6 +137,10 @@ BREACHES: dict[str, Breach] = {
     "api_key_prefix_unique": lambda: rewrite(edgars_key(), prefix=veras_key().prefix),
     "api_key_role_known": lambda: rewrite(edgars_key(), role="emperor"),
     "block_reference_once": lambda: insert_copies(rows_of(BlockReference)),
+    "cell_once": lambda: insert_copies(rows_of(Cell)),
+    "experiment_scorer_once": lambda: insert_copies(rows_of(ExperimentScorer)),
+    "label_once_a_person": lambda: insert_copies(rows_of(Label)),
+    "score_once": lambda: insert_copies(rows_of(Score)),
     "dataset_name_once": lambda: insert_copies(rows_of(Dataset)),
     "dataset_version_once": lambda: insert_copies(rows_of(DatasetVersion)[:1]),
     "idempotent_request_unique": lambda: insert_copies(rows_of(IdempotentRequest)),
@@ -222,8 +228,18 @@ def make_rows(alice: Api) -> None:
     AGENTS.make(alice, "lead", instructions=[reference], agents={"writer": {}}, scorers={"writer": {}})
     get_editor().invitation.invite("acme", "lena", Role.VIEWER)
     assert alice.put(AGENTS.url("lead", "favorite")).status == 200
-    dataset = alice.post("/datasets", {"name": "Questions"}).body["id"]
+    dataset = alice.post("/datasets", {"name": "Questions", "scorerIds": ["writer"]}).body["id"]
     assert alice.post(f"/datasets/{dataset}/items", {"externalId": "one", "input": "Hello"}).status == 201
+    experiment = make_experiment(alice, f"/datasets/{dataset}")
+    result = submit(alice, experiment, alice.get(f"/datasets/{dataset}/items").body["items"][0]["id"])
+    assert [one["scorerId"] for one in result["scores"]] == ["writer"]
+    Label.objects.create(
+        experiment_id=result["experimentId"],
+        item_id=result["itemId"],
+        name="helpful",
+        value=True,
+        author=get_user_model().objects.get(username="alice"),
+    )
     assert IdempotentRequest.objects.begin("vera", "once", "digest") is None
     vera = get_user_model().objects.get(username="vera")
     Mail.due(MailKind.NEWS, user=vera).save()

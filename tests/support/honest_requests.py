@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from evaluation.datasets.digests import EMPTY
-from evaluation.models import Dataset, DatasetVersion, Item, Revision
+from evaluation.models import Cell, Dataset, DatasetVersion, Experiment, Item, Revision
 from experiments.models import Rollout
 from releases.models import Release
 from review.models import Comment, Review
@@ -26,6 +26,7 @@ WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
 DATASET, ITEM = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6))
+EXPERIMENT, RESULT = "nightly", "8001"
 INVITATION = "7001"
 KEY = "ek_robot-00"
 EMPTY_WORKSPACE = "empty"
@@ -64,15 +65,29 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
 
 
 def make_items() -> None:
-    """Make a dataset with an item."""
+    """Make a dataset with an item, and an experiment with a result."""
     dataset = Dataset.objects.create(
         pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
     )
     DatasetVersion.objects.create(dataset=dataset, version=1, digest=EMPTY)
     item = Item.objects.create(pk=ITEM, dataset=dataset)
-    Revision.objects.create(
+    revision = Revision.objects.create(
         item=item, dataset=dataset, version=1, payload_json='{"input":"Hi"}', digest=EMPTY
     )
+    experiment = Experiment.objects.create(
+        pk=EXPERIMENT,
+        workspace_id="acme",
+        dataset=dataset,
+        dataset_version=1,
+        dataset_digest=EMPTY,
+        is_started=False,
+        items_count=1,
+        cells_count=1,
+        done_count=1,
+    )
+    now = experiment.created_at
+    result = {"pk": RESULT, "state": "done", "started_at": now, "ended_at": now, "output_json": '"Hello"'}
+    Cell.objects.create(experiment=experiment, item_id=ITEM, revision=revision, **result)
 
 
 def start_rollout(api: Api) -> None:
@@ -157,6 +172,9 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     below = {
         "versions": ("version", "1" if "/datasets" in route else versions[kind][1]),
         "items": ("item", ITEM),
+        "experiments": ("experiment", EXPERIMENT),
+        "results": ("result", RESULT),
+        "run": ("run", EXPERIMENT),
         "labels": ("name", "stable"),
         "deliveries": ("delivery", DELIVERY),
         "members": ("username", "vera"),
@@ -164,6 +182,8 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
         "keys": ("prefix", KEY),
         "invitations": ("invitation", INVITATION),
     }
+    if "/scores/entity" in route:
+        return {"type": "AGENT", "id": resource}
     return dict(below.get(part, ("id", resource)) for part in re.findall(r"([\w-]+)/{}", route))
 
 
@@ -240,6 +260,13 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("POST", "/datasets/{}/items/batch"): {"items": [{"input": "Ho"}]},
         ("DELETE", "/datasets/{}/items/batch"): {"itemIds": [ITEM]},
         ("PATCH", "/datasets/{}/items/{}"): {"input": "Ho"},
+        ("POST", "/datasets/{}/experiments"): {"start": False, "name": "By hand"},
+        ("PATCH", "/datasets/{}/experiments/{}"): {"name": "Nightly"},
+        ("POST", "/datasets/{}/experiments/{}/results"): {"itemId": ITEM, "output": "Hello"},
+        ("PATCH", "/datasets/{}/experiments/{}/results/{}"): {"status": "reviewed"},
+        ("POST", "/scores"): {
+            "score": {"scorerId": "writer", "runId": EXPERIMENT, "entityId": ITEM, "score": 1}
+        },
         ("POST", "/feedback"): {**about_shared, "name": "helpful", "value": True},
     }.get((method, path))
     query = {}

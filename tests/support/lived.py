@@ -14,6 +14,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Kind
 from tests.support.browsing import sign_in, visiting
 from tests.support.calls import ECHO, PUBLISHED_WORDS, make_history
 from tests.support.comments import say
+from tests.support.experiments import make_experiment, submit
 from tests.support.installation import Installation
 from tests.support.locks import locked
 from tests.support.receiver import Receiver
@@ -121,6 +122,11 @@ def _write(api: RemoteApi) -> None:
         assert api.request("POST", AGENTS.path, again, idempotency_key="once").status == 201
     dataset = api.post("/datasets", {"name": DELICATE[:200], "workspaceId": "default"}).body["id"]
     assert api.post(f"/datasets/{dataset}/items", {"input": DELICATE, "externalId": "one"}).status == 201
+    experiment = make_experiment(api, f"/datasets/{dataset}", name=DELICATE[:200], metadata=metadata)
+    asked = api.get(f"/datasets/{dataset}/items").body["items"][0]["id"]
+    submit(
+        api, experiment, asked, DELICATE, scores=[{"scorerId": "people", "score": 0.5, "reason": DELICATE}]
+    )
     override = {"id": "support", "instructions": "of the editors", "autoPublish": True}
     assert api.post(AGENTS.path, override).status == 201
     assert api.get("/agents/support").body["instructions"] == "of the editors"

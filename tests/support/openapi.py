@@ -61,6 +61,25 @@ DATASETS = [
     "GET /datasets/{}/items/{}/history",
     "GET /datasets/{}/items/{}/versions/{}",
 ]
+EXPERIMENTS = [
+    "GET /experiments",
+    "GET /experiments/review-summary",
+    "GET /experiments/{}",
+    "DELETE /experiments/{}",
+    "GET /datasets/{}/experiments",
+    "POST /datasets/{}/experiments",
+    "GET /datasets/{}/experiments/{}",
+    "PATCH /datasets/{}/experiments/{}",
+    "DELETE /datasets/{}/experiments/{}",
+    "POST /datasets/{}/experiments/{}/finalize",
+    "GET /datasets/{}/experiments/{}/results",
+    "POST /datasets/{}/experiments/{}/results",
+    "PATCH /datasets/{}/experiments/{}/results/{}",
+    "POST /scores",
+    "GET /scores/run/{}",
+    "GET /scores/scorer/{}",
+    "GET /scores/entity/{}/{}",
+]
 ROUTES = [
     *of_each_kind(_OF_A_RESOURCE),
     "POST /stored/agents/{}/change-request",
@@ -135,6 +154,7 @@ ROUTES = [
     "POST /workspaces/{}/invitations",
     "DELETE /workspaces/{}/invitations/{}",
     *DATASETS,
+    *EXPERIMENTS,
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -163,6 +183,9 @@ CREATING = [
     "POST /datasets",
     "POST /datasets/{}/items",
     "POST /datasets/{}/items/batch",
+    "POST /datasets/{}/experiments",
+    "POST /datasets/{}/experiments/{}/results",
+    "POST /scores",
     "POST /workspaces",
     "POST /workspaces/{}/invitations",
     "POST /keys",

@@ -282,9 +282,9 @@ def check_query(given: QueryDict, declared: Parameters, *, raw: str = "") -> Non
     for name, values in given.lists():
         if name not in known:
             issues.append(Issue(name, "is not a parameter of this address"))
-        elif len(values) > 1:
+        elif len(values) > 1 and not parameters.is_repeated(known[name]):
             issues.append(Issue(name, "is given more than once"))
-        elif error := _error(known[name], str(values[0])):
+        elif error := next(filter(None, (_error(known[name], str(value)) for value in values)), None):
             issues.append(Issue(name, error))
     missing = [name for name, parameter in known.items() if parameter.required and name not in given]
     issues += [Issue(name, "is required") for name in missing]
@@ -296,6 +296,7 @@ def _error(parameter: OpenApiParameter, value: str) -> str | None:
     if parameter.enum and value not in parameter.enum:
         return "must be one of " + ", ".join(repr(allowed) for allowed in parameter.enum)
     schema = cast("Mapping[str, Any]", parameter.type)
+    schema = schema.get("items", schema)
     if not value and schema.get("minLength", 1):
         return "must not be empty"
     if len(value) > schema.get("maxLength", math.inf):

@@ -21,6 +21,8 @@ MAX_PER_PAGE = 1000
 MAX_PAGE = 999_999_999
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
+"""A parameter that can be given several times."""
 UUID: dict[str, Any] = {"type": "string", "format": "uuid"}
 JSON_OBJECT_IN_BASE64 = {
     "type": "string",
@@ -43,6 +45,11 @@ def query(
     return OpenApiParameter(
         name, schema, OpenApiParameter.QUERY, description=description, enum=enum, required=required
     )
+
+
+def is_repeated(parameter: OpenApiParameter) -> bool:
+    """Return whether a parameter can be given several times."""
+    return isinstance(parameter.type, dict) and parameter.type.get("type") == "array"
 
 
 CONTEXT = query(

@@ -9,8 +9,8 @@ Z: Final = 1.959964
 """For intervals that contain the true value in 95 of 100 cases."""
 
 
-def wilson(count: int, total: int) -> tuple[float, float]:
-    """Return Wilson's interval of a share, which also holds for rare cases.
+def wilson(count: float, total: int) -> tuple[float, float]:
+    """Return Wilson's interval of a share, which also holds for rare cases; of a mean of shares as well.
 
     Raises `ValueError` unless `count` lies between 0 and a positive `total`.
     """

@@ -1,0 +1,237 @@
+"""Experiments, their results and scores over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evaluation.datasets import editing
+from evaluation.experiments import schemas, scores
+from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments.presenting import shown
+from evaluation.experiments.verbs import Experiments
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet
+from versioning.api.paging import Page, number_in
+from versioning.api.schemas.common import Nothing, Success
+from versioning.domain.access import Action
+from versioning.models.byte_length import ByteLength
+
+ORDERS: Final = {"createdAt": "created_at", "status": "outcome"}
+RESULT_ORDERS: Final = {"createdAt": "pk", "startedAt": "started_at"}
+SCORE_ORDERS: Final = {"createdAt": "created_at"}
+DELETED: Final = "The experiment is deleted."
+_NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
+_DATASET: Final = (parameters.UUID, "The id of the dataset.")
+_EXPERIMENT: Final = (parameters.TEXT, "The id of the experiment.")
+_GROUPS: Final = (
+    *(
+        parameters.query(name, "Only of this group.")
+        for name in ("experimentSetId", "comparisonId", "variantId")
+    ),
+    parameters.query("trialIndex", "Only of this trial.", type=_NUMBER),
+    parameters.query("targetType", "Only of such targets.", enum=["agent", "scorer"]),
+    parameters.query("targetId", "Only of this target."),
+)
+
+
+class ExperimentViewSet(EditorViewSet):
+    """Experiments of the workspaces whose drafts the caller may read."""
+
+    subject = "experiment"
+    actions = {"create": Action.RUN}
+    created = frozenset({"create"})
+    errors = {"create": (409, 424), "finalize": (409,)}
+    query = {
+        "list": (*parameters.paging(10, ORDERS), parameters.WORKSPACE, *_GROUPS),
+        "list_of_dataset": (*parameters.paging(10, ORDERS), *_GROUPS),
+    }
+    requests = {
+        "create": schemas.ExperimentCreate,
+        "update": schemas.ExperimentUpdate,
+        "destroy": Nothing,
+        "remove": Nothing,
+        "finalize": Nothing,
+    }
+    responses = {
+        "list": schemas.ExperimentPage,
+        "list_of_dataset": schemas.ExperimentPage,
+        "create": schemas.ExperimentStarted,
+        "retrieve": schemas.ExperimentAnswer,
+        "update": schemas.ExperimentAnswer,
+        "destroy": Success,
+        "read": schemas.ExperimentAnswer,
+        "remove": Success,
+        "finalize": schemas.ExperimentAnswer,
+        "review_summary": schemas.ReviewSummary,
+    }
+    paths = {"id": _DATASET, "experiment": _EXPERIMENT}
+
+    def list(self, request: Request) -> Response:
+        """List the experiments, newest first."""
+        return self._page(request, None)
+
+    def list_of_dataset(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the experiments over a dataset, newest first."""
+        editing.find(id, by=self.caller)
+        return self._page(request, id)
+
+    def _page(self, request: Request, dataset_id: str | None) -> Response:
+        given = {name: str(value) for name, value in request.query_params.items()}
+        if "trialIndex" in given:
+            number_in(request.query_params, "trialIndex", 0)
+        found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
+        page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
+        weight = ByteLength("settings_json") + ByteLength("lock_json")
+        return self.page_of(page, found.order_by(*page.order), shown, weight=weight)
+
+    def create(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Start an experiment; everything it uses is pinned now."""
+        started = Experiments.current().start(id, schemas.ExperimentCreate.read(request), by=self.caller)
+        data = self.dump(*shown([started.experiment]))
+        if not started.is_new:
+            return Response(data)
+        location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{started.experiment.pk}"
+        return Response(data, status=201, headers={"Location": location})
+
+    def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Read an experiment."""
+        return self._answer(Experiments.find(experiment, dataset_id=id, by=self.caller))
+
+    def read(self, request: Request, experiment: str) -> Response:
+        """Read an experiment, also of a dataset that is deleted."""
+        return self._answer(Experiments.find(experiment, by=self.caller))
+
+    def update(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Change the name, the description or the metadata of an experiment."""
+        changes = schemas.ExperimentUpdate.read(request)
+        return self._answer(Experiments.describe(experiment, changes, dataset_id=id, by=self.caller))
+
+    def destroy(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Delete an experiment with its results and scores."""
+        Nothing.read(request)
+        Experiments.delete(experiment, dataset_id=id, by=self.caller)
+        return Response(self.dump(DELETED))
+
+    def remove(self, request: Request, experiment: str) -> Response:
+        """Delete an experiment with its results and scores, also of a dataset that is deleted."""
+        Nothing.read(request)
+        Experiments.delete(experiment, by=self.caller)
+        return Response(self.dump(DELETED))
+
+    def finalize(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """End an experiment whose results an application sends; items without a result are skipped."""
+        Nothing.read(request)
+        return self._answer(Experiments.finalize(experiment, dataset_id=id, by=self.caller))
+
+    def review_summary(self, request: Request) -> Response:
+        """Count the results that people look at, by experiment."""
+        return Response(self.dump(Experiments.review_counts(by=self.caller)))
+
+    def _answer(self, experiment: Experiment) -> Response:
+        return Response(self.dump(*shown([experiment])))
+
+
+class ResultViewSet(EditorViewSet):
+    """The results of an experiment."""
+
+    subject = "experiment result"
+    created = frozenset({"create"})
+    errors = {"create": (409,)}
+    query = {
+        "list": (
+            *parameters.paging(10, RESULT_ORDERS, direction="ASC"),
+            parameters.query("tags", "With this tag; given several times, with all.", type=parameters.TEXTS),
+        )
+    }
+    requests = {"create": schemas.ResultCreate, "update": schemas.ResultUpdate}
+    responses = {
+        "list": schemas.ResultPage,
+        "create": schemas.ResultAnswer,
+        "update": schemas.ResultAnswer,
+    }
+    paths = {
+        "id": _DATASET,
+        "experiment": _EXPERIMENT,
+        "result": (parameters.TEXT, "The id of the result."),
+    }
+
+    def list(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """List the results, in the order in which the items ran."""
+        found = Experiments.find(experiment, dataset_id=id, by=self.caller)
+        rows = Cell.objects.over().filter(experiment=found).select_related("revision")
+        for tag in request.query_params.getlist("tags"):
+            rows = rows.filter(review_tags__contains=f"\n{tag}\n")
+        page = Page.read(request.query_params, size=10, fields=RESULT_ORDERS, then="pk", direction="ASC")
+        weight = ByteLength("output_json") + ByteLength("revision__payload_json")
+        prefetched = rows.prefetch_related("scores").order_by(*page.order)
+        return self.page_of(page, prefetched, weight=weight)
+
+    def create(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Store the result of an item and an attempt, in place of an earlier one."""
+        given = schemas.ResultCreate.read(request)
+        made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
+        location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{experiment}/results/{made.pk}"
+        return Response(self.dump(made), status=201, headers={"Location": location})
+
+    def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
+        """Say what people found: the state of the review, tags, a comment."""
+        changes = schemas.ResultUpdate.read(request)
+        found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
+        return Response(self.dump(found))
+
+
+class ScoreViewSet(EditorViewSet):
+    """Scores of experiments and of applications' own runs."""
+
+    subject = "score"
+    created = frozenset({"create"})
+    _PAGING: Final = parameters.paging(10, SCORE_ORDERS)
+    query = {
+        "of_run": _PAGING,
+        "of_scorer": (
+            *_PAGING,
+            parameters.query("entityId", "Only of this entity."),
+            parameters.query("entityType", "Only of entities of this type."),
+        ),
+        "of_entity": _PAGING,
+    }
+    requests = {"create": schemas.ScoreCreate}
+    responses = {
+        "create": schemas.ScoreStored,
+        "of_run": schemas.ScorePage,
+        "of_scorer": schemas.ScorePage,
+        "of_entity": schemas.ScorePage,
+    }
+    paths = {
+        "run": (parameters.TEXT, "The id of the run or of the experiment."),
+        "id": (parameters.TEXT, "The id of the scorer, or of the entity."),
+        "type": (parameters.TEXT, "The type of the entity."),
+    }
+
+    def create(self, request: Request) -> Response:
+        """Store a score."""
+        given = schemas.ScoreCreate.read(request)
+        made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
+        location = f"/{settings.EDITOR_API_PREFIX}/scores/run/{made.run_id}"
+        return Response(self.dump(made), status=201, headers={"Location": location})
+
+    def of_run(self, request: Request, run: str) -> Response:
+        """List the scores of a run or of an experiment, newest first."""
+        return self._page(request, scores.of_run(run, by=self.caller))
+
+    def of_scorer(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the scores of a scorer, newest first."""
+        given = {name: str(value) for name, value in request.query_params.items()}
+        return self._page(request, scores.of_scorer(id, given, by=self.caller))
+
+    def of_entity(self, request: Request, type: str, id: str) -> Response:  # noqa: A002
+        """List the scores of an entity, newest first."""
+        return self._page(request, scores.of_entity(type, id, by=self.caller))
+
+    def _page(self, request: Request, found: Any) -> Response:
+        page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
+        return self.page_of(page, found.order_by(*page.order), weight=ByteLength("more_json"))

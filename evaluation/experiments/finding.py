@@ -1,0 +1,136 @@
+"""Find experiments and their results; change what people say of them, and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db.models import Count, F, Q, QuerySet
+from django.utils import timezone
+from editor_client.shared import canonical
+
+from evaluation.experiments.models import Cell, Experiment, ExperimentQuerySet
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+
+FILTERS: Final = {
+    "experimentSetId": "experiment_set_id",
+    "comparisonId": "comparison_id",
+    "variantId": "variant_id",
+    "trialIndex": "trial_index",
+    "targetType": "target_type",
+    "targetId": "target_id",
+    "workspaceId": "workspace",
+}
+"""The filters of the list, with their columns."""
+
+
+def list_readable(
+    given: Mapping[str, Any] | None = None, *, dataset_id: str | None = None, by: Who = APPLICATION
+) -> ExperimentQuerySet:
+    """Return the experiments that the caller may read, by the members of `FILTERS`."""
+    found = Experiment.objects.readable_by(caller_of(by))
+    if dataset_id is not None:
+        found = found.filter(dataset=uuid_of(dataset_id))
+    return found.filter(**{FILTERS[name]: value for name, value in (given or {}).items() if name in FILTERS})
+
+
+def find(
+    experiment_id: str,
+    *,
+    dataset_id: str | None = None,
+    by: Who = APPLICATION,
+    right: Right = Right.READ_DRAFTS,
+) -> Experiment:
+    """Return an experiment to a caller who has the right in its workspace; raises `NotFound`, `Forbidden`."""
+    return found_in(Experiment.objects.all(), experiment_id, dataset_id, caller_of(by), right)
+
+
+def found_in(
+    rows: QuerySet[Experiment], experiment_id: str, dataset_id: str | None, by: Caller, right: Right
+) -> Experiment:
+    """Return the experiment among these rows, as `find` does."""
+    found = rows.filter(pk=experiment_id).first()
+    is_elsewhere = dataset_id is not None and found is not None and str(found.dataset_id) != dataset_id
+    if found is None or is_elsewhere or not by.may(Right.READ_DRAFTS, found.workspace_id):
+        raise NotFound
+    by.require(right, found.workspace_id)
+    return found
+
+
+@retry_on_conflict
+def describe(
+    experiment_id: str, changes: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
+) -> Experiment:
+    """Give an experiment another name, description or metadata; null clears one."""
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        if "name" in changes:
+            found.name = changes["name"] or ""
+        settings = {**found.settings, **{name: value for name, value in changes.items() if name != "name"}}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        found.settings_json, found.updated_at = canonical.dump(settings), timezone.now()
+        found.__dict__.pop("settings", None)
+        found.save(update_fields=["name", "settings_json", "updated_at"])
+    return found
+
+
+@retry_on_conflict
+def delete(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> None:
+    """Delete an experiment with its results and scores; one that runs ends with it."""
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        found.delete()
+
+
+def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
+    """Return how many results of each experiment people have to look at, or have looked at."""
+    readable = Experiment.objects.readable_by(caller_of(by))
+    rows = Cell.objects.over().filter(experiment__in=readable).order_by()
+    states = {"needsReview": "needs-review", "reviewed": "reviewed", "complete": "complete"}
+    counted = rows.values("experiment_id").annotate(
+        experimentId=F("experiment_id"),
+        total=Count("pk"),
+        **{name: Count("pk", filter=Q(review_status=state)) for name, state in states.items()},
+    )
+    return [dict(one) for one in counted.order_by("experiment_id")]
+
+
+def result(experiment: Experiment, result_id: str) -> Cell:
+    """Return a result of an experiment; raises `NotFound`."""
+    is_number = result_id.isascii() and result_id.isdecimal() and len(result_id) < 19  # noqa: PLR2004  as bigint has
+    rows = Cell.objects.over().filter(experiment=experiment)
+    found = rows.select_related("revision").filter(pk=int(result_id)).first() if is_number else None
+    if found is None:
+        raise NotFound
+    return found
+
+
+@retry_on_conflict
+def review(
+    experiment_id: str,
+    result_id: str,
+    changes: Mapping[str, Any],
+    *,
+    dataset_id: str | None = None,
+    by: Who = APPLICATION,
+) -> Cell:
+    """Set the `status`, `tags` and `comment` that people give a result; null clears one."""
+    caller = caller_of(by)
+    with events.transaction():
+        experiment = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        found = result(experiment, result_id)
+        if "status" in changes:
+            found.review_status = changes["status"] or ""
+        if "tags" in changes:
+            found.review_tags = "".join(f"\n{one}\n" for one in changes["tags"] or ())
+        if "comment" in changes:
+            found.review_comment = changes["comment"] or ""
+        found.save(update_fields=["review_status", "review_tags", "review_comment"])
+    return found

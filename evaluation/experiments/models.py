@@ -1,0 +1,409 @@
+"""Experiments, their pinned scorers, their cells and scores; what people say of results.
+
+    Experiment          one run of one target over one version of a dataset: everything is pinned in its row
+    ExperimentScorer    a scorer in the version that was pinned, with its whole configuration
+    Cell                one attempt of one item: the row of due work, and the result once it is done
+    Score               what a scorer says of a cell, or of anything else that an application sent
+    Label               what a person says of a result
+
+A comparison reads cells and scores: `Cell.item_id` and `Cell.attempt` name what was asked, `Cell.revision`
+has input and ground truth, `Score.passed` and `Score.value` what came of it. A score without a value is
+either an error (`error_code`) or not scorable (`not_scorable`, which says why).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from evaluation.datasets.models import Dataset, Revision
+from versioning.domain.access import Caller, Right
+from versioning.models import DueWork, Workspace, events
+from versioning.models.due_work import DueWorkQuerySet
+from versioning.models.querysets import within
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+MAX_ID: Final = 200
+MAX_NAME: Final = 200
+MAX_GROUP: Final = 200
+"""The maximum length of the ids by which callers group experiments."""
+
+
+class TargetType(models.TextChoices):
+    """What is evaluated."""
+
+    AGENT = "agent"
+    SCORER = "scorer"
+    NONE = ""
+    """The application answers by itself and sends results."""
+
+
+class Outcome(models.TextChoices):
+    """How an experiment ended."""
+
+    COMPLETE = "complete"
+    CANCELLED = "cancelled"
+    TOO_MANY_ERRORS = "tooManyErrors"
+    OVER_BUDGET = "overBudget"
+    EXPIRED = "expired"
+    NONE = ""
+    """It has not ended."""
+
+
+class State(models.TextChoices):
+    """The stored state of a cell; a queued one whose lease holds is running."""
+
+    QUEUED = "queued"
+    DONE = "done"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    """Queries for experiments."""
+
+    def readable_by(self, caller: Caller) -> Self:
+        """Filter by the experiments of workspaces whose drafts the caller may read."""
+        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction, in a fixed order."""
+        return self.select_for_update(of=("self",), no_key=True).order_by("pk")
+
+
+class Experiment(models.Model):
+    """One run of a target over the items of one version of a dataset."""
+
+    id = models.CharField(primary_key=True, max_length=MAX_ID)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    dataset = models.ForeignKey(Dataset, null=True, on_delete=models.SET_NULL, related_name="experiments")
+    """Null once the dataset is deleted."""
+    dataset_version = models.PositiveIntegerField()
+    dataset_digest = models.CharField(max_length=64)
+    """Of the items of that version; see `evaluation.datasets.digests`."""
+    target_type = models.CharField(max_length=16, choices=TargetType, blank=True)
+    target_id = models.CharField(max_length=MAX_ID, blank=True)
+    version_id = models.CharField(max_length=80, blank=True)
+    """The version of the target; empty for one that code defines, and without a target."""
+    lock_json = models.TextField(blank=True)
+    """The lock of an agent, signed: with sub-agents and prompt blocks."""
+    lock_digest = models.CharField(max_length=64, blank=True)
+    target_digest = models.CharField(max_length=64, blank=True)
+    """Of the configurations in the lock, whatever versions hold them: see `pinning.target_digest`."""
+    provider = models.CharField(max_length=64, blank=True)
+    """Of the model of the target, which is asked no more often than it bears."""
+    queue_id = models.CharField(max_length=MAX_ID)
+    """The experiment with whose cells its own take turns: its candidate, or itself."""
+    is_started = models.BooleanField(default=True)
+    """Whether workers run it; if not, the application asks for items or sends results."""
+    pair_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="candidates")
+    """Its baseline."""
+    attempts = models.PositiveSmallIntegerField(default=1)
+    name = models.CharField(max_length=MAX_NAME, blank=True)
+    settings_json = models.TextField(default="{}")
+    """The other members that callers set, as they sent them."""
+    experiment_set_id = models.CharField(max_length=MAX_GROUP, blank=True)
+    comparison_id = models.CharField(max_length=MAX_GROUP, blank=True)
+    variant_id = models.CharField(max_length=MAX_GROUP, blank=True)
+    trial_index = models.PositiveIntegerField(null=True)
+
+    outcome = models.CharField(max_length=16, choices=Outcome, blank=True)
+    stopped = models.CharField(max_length=16, choices=Outcome, blank=True)
+    """Why cells were skipped: its outcome once nothing is queued any more; empty: it is complete then."""
+    items_count = models.PositiveIntegerField(default=0)
+    cells_count = models.PositiveIntegerField(default=0)
+    done_count = models.PositiveIntegerField(default=0)
+    error_count = models.PositiveIntegerField(default=0)
+    unscored_count = models.PositiveIntegerField(default=0)
+    """The cells that have an output and on which a scorer failed."""
+    skipped_count = models.PositiveIntegerField(default=0)
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    milliseconds = models.BigIntegerField(default=0)
+    summary_json = models.TextField(blank=True)
+    """What the scores say together, once it has ended; empty while it has to be summed up."""
+
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    author_name = models.TextField(blank=True)
+    """Of the account that started it; empty for the application itself."""
+    key_prefix = models.CharField(max_length=16, blank=True)
+    """Of the API key that started it: it runs as long as the key may run it."""
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    if TYPE_CHECKING:
+        workspace_id: str
+        dataset_id: UUID | None
+        pair_of_id: str | None
+        cells: RelatedManager[Cell]
+        scorers: RelatedManager[ExperimentScorer]
+
+    objects = ExperimentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        indexes = [
+            models.Index(name="experiment_of_workspace", fields=["workspace", "-created_at"]),
+            models.Index(name="experiment_of_target", fields=["target_digest", "dataset", "-created_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.pk
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The members that callers set, besides those in columns; not to be changed."""
+        found: dict[str, Any] = json.loads(self.settings_json)
+        return found
+
+    @property
+    def lock(self) -> dict[str, Any] | None:
+        """The lock of the target, or None."""
+        found: dict[str, Any] | None = json.loads(self.lock_json) if self.lock_json else None
+        return found
+
+    @property
+    def queued_count(self) -> int:
+        """The number of cells that are not over, running ones included."""
+        return self.cells_count - self.done_count - self.error_count - self.skipped_count
+
+    @property
+    def status(self) -> str:
+        """The status as the public client knows it."""
+        if self.outcome:
+            return "completed" if self.outcome == Outcome.COMPLETE else "failed"
+        return "pending" if self.is_started and self.started_at is None else "running"
+
+    def record(self, what: str, by: Caller, **detail: Any) -> None:
+        """Record an event about it."""
+        about = {"experimentId": self.pk, "name": self.name, **detail}
+        events.record(f"experiment.{what}", by=by, workspace_id=self.workspace_id, **about)
+
+
+class ExperimentScorer(models.Model):
+    """A scorer as it was when the experiment started."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="scorers")
+    scorer_id = models.CharField(max_length=MAX_ID)
+    version_id = models.CharField(max_length=80)
+    config_json = models.TextField()
+    """Its configuration; the version may be deleted later."""
+    instructions = models.TextField(null=True)  # noqa: DJ001  none is not an empty text
+    """The text of the prompt block that a judge names; null if it names none."""
+    is_primary = models.BooleanField(default=False)
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(name="experiment_scorer_once", fields=["experiment", "scorer_id"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scorer_id} {self.version_id}"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The configuration; not to be changed."""
+        found: dict[str, Any] = json.loads(self.config_json)
+        return found
+
+
+class CellQuerySet(DueWorkQuerySet["Cell"]):
+    """Queries for cells."""
+
+    def over(self) -> Self:
+        """Filter by the cells with a result."""
+        return self.filter(state__in=[State.DONE, State.ERROR])
+
+    def running(self) -> Self:
+        """Filter by those that a worker has leased."""
+        return self.filter(state=State.QUEUED, leased_until__gt=Now())
+
+
+class Cell(DueWork):
+    """One attempt of one item, and what came of it; in the order in which they run."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="cells")
+    item_id = models.UUIDField()
+    """The item; it may be gone with its dataset."""
+    attempt = models.PositiveSmallIntegerField(default=0)
+    """From 0."""
+    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    """What the item was at the pinned version; null once the dataset is deleted."""
+    state = models.CharField(max_length=8, choices=State, default=State.QUEUED)
+    tries = models.PositiveSmallIntegerField(default=0)
+    """How often the provider was asked again."""
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    output_json = models.TextField(blank=True)
+    """The output, or the beginning of its text; empty if there is none."""
+    output_digest = models.CharField(max_length=64, blank=True)
+    """Of the whole output."""
+    is_cut = models.BooleanField(default=False)
+    """Whether only the beginning is kept."""
+    error_code = models.CharField(max_length=64, blank=True)
+    error_message = models.TextField(blank=True)
+    detail_json = models.TextField(blank=True)
+    """What else is known: `toolCalls`, `toolMockReport`, `warnings` and `models`; also what an application
+    sent in place of the item's `input` and `groundTruth`."""
+    input_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    milliseconds = models.PositiveIntegerField(default=0)
+    run_id = models.CharField(max_length=MAX_ID, blank=True)
+    """The run, or the trace that an application named."""
+    review_status = models.CharField(max_length=16, blank=True)
+    review_tags = models.TextField(blank=True)
+    """The tags that people gave the result, each between line feeds."""
+    review_comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    if TYPE_CHECKING:
+        experiment_id: str
+        revision_id: int | None
+        scores: RelatedManager[Score]
+
+    objects = CellQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base class's
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(name="cell_once", fields=["experiment", "item_id", "attempt"]),
+        ]
+        indexes = [
+            models.Index(name="cell_of_experiment", fields=["experiment", "state", "id"]),
+            models.Index(
+                name="cell_due_of_experiment",
+                fields=["experiment", "due_at", "id"],
+                condition=Q(due_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item_id} attempt {self.attempt}: {self.state}"
+
+    @cached_property
+    def detail(self) -> dict[str, Any]:
+        """What else is known of the result; not to be changed."""
+        found: dict[str, Any] = json.loads(self.detail_json or "{}")
+        return found
+
+    @property
+    def output(self) -> Any:
+        """The output, or None: also of one that is null."""
+        return json.loads(self.output_json) if self.output_json else None
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags that people gave the result."""
+        return [one for one in self.review_tags.split("\n") if one]
+
+    def finish_now(self, **columns: Any) -> None:
+        """Store a result without a lease, in the transaction that has locked the experiment."""
+        ended = {"due_at": None, "leased_by": "", "leased_until": None}
+        Cell.objects.filter(pk=self.pk).update(**ended, **columns)
+
+    def member(self, name: str) -> Any:
+        """Return a member of the item, or what the application sent in its place; None without one."""
+        if name in self.detail:
+            return self.detail[name]
+        return None if self.revision is None else self.revision.payload.get(name)
+
+
+class Score(models.Model):
+    """What a scorer says of an answer: a value, or an error, or that it cannot be scored."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    cell = models.ForeignKey(Cell, null=True, on_delete=models.CASCADE, related_name="scores")
+    """Null for what an application scored outside of experiments."""
+    run_id = models.CharField(max_length=MAX_ID)
+    """The experiment, or the run that an application names."""
+    scorer_id = models.CharField(max_length=MAX_ID)
+    version_id = models.CharField(max_length=80, blank=True)
+    entity_type = models.CharField(max_length=32, blank=True)
+    entity_id = models.CharField(max_length=MAX_ID, blank=True)
+    """The item, in an experiment."""
+    source = models.CharField(max_length=8)
+    """`TEST` in experiments, else as it was sent."""
+    value = models.FloatField(null=True)
+    passed = models.BooleanField(null=True)
+    label = models.CharField(max_length=200, blank=True)
+    reason = models.TextField(blank=True)
+    error_code = models.CharField(max_length=64, blank=True)
+    error_message = models.TextField(blank=True)
+    not_scorable = models.TextField(blank=True)
+    """Why it cannot be scored; empty if it can."""
+    more_json = models.TextField(blank=True)
+    """The other members that were sent."""
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(null=True)
+
+    if TYPE_CHECKING:
+        workspace_id: str
+        cell_id: int | None
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        constraints = [models.UniqueConstraint(name="score_once", fields=["cell", "scorer_id"])]
+        indexes = [
+            models.Index(name="score_of_run", fields=["run_id", "scorer_id", "-created_at"]),
+            models.Index(name="score_of_scorer", fields=["scorer_id", "-created_at"]),
+            models.Index(name="score_of_entity", fields=["entity_type", "entity_id", "-created_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scorer_id} of {self.run_id}: {self.value}"
+
+    @cached_property
+    def more(self) -> dict[str, Any]:
+        """The other members that were sent; not to be changed."""
+        found: dict[str, Any] = json.loads(self.more_json or "{}")
+        return found
+
+
+class Label(models.Model):
+    """What a person says of a result; no judge overwrites it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="labels")
+    item_id = models.UUIDField()
+    attempt = models.PositiveSmallIntegerField(default=0)
+    name = models.CharField(max_length=MAX_NAME)
+    """A scorer's id, if the value says whether it passes; or anything else."""
+    value: Any = models.JSONField()
+    """A number, a text or a boolean."""
+    comment = models.TextField(blank=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                name="label_once_a_person", fields=["experiment", "item_id", "attempt", "name", "author"]
+            )
+        ]
+        indexes = [models.Index(name="label_of_name", fields=["name", "-created_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.item_id}"

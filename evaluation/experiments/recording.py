@@ -1,0 +1,161 @@
+"""Record what came of a cell: the row with its scores and the sums of the experiment, in one transaction."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.db.models import F
+from django.utils import timezone
+from editor_client.shared import canonical
+
+from evaluation.experiments.models import Cell, Experiment, Score, State
+from evaluation.experiments.summing import summed_up
+from evaluation.scoring.outcomes import MISSING, Outcome, Problem
+from versioning.domain.access import APPLICATION, Caller
+
+KEPT_OUTPUT: Final = 32 * 1024
+"""How many bytes of an output are kept."""
+MAX_MESSAGE: Final = 2_000
+TEST: Final = "TEST"
+ITEM: Final = "DATASET_ITEM"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a target answered to an item, or how it failed."""
+
+    output: Any = MISSING
+    error: Problem | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    """As `Cell.detail_json` has it."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    milliseconds: int = 0
+    run_id: str = ""
+    started_at: datetime.datetime = field(default_factory=timezone.now)
+    ended_at: datetime.datetime | None = None
+
+
+def put_answer(cell: Cell, answer: Answer) -> None:
+    """Set the columns of a cell to an answer; of a long output only the beginning is kept."""
+    cell.output_json, cell.output_digest, cell.is_cut = kept(answer.output)
+    cell.error_code = answer.error.code if answer.error else ""
+    cell.error_message = answer.error.message[:MAX_MESSAGE] if answer.error else ""
+    cell.detail_json = canonical.dump(dict(answer.detail)) if answer.detail else ""
+    cell.__dict__.pop("detail", None)
+    cell.input_tokens, cell.output_tokens = answer.input_tokens, answer.output_tokens
+    cell.milliseconds, cell.run_id = answer.milliseconds, answer.run_id
+    cell.started_at, cell.ended_at = answer.started_at, answer.ended_at or timezone.now()
+
+
+def kept(output: Any) -> tuple[str, str, bool]:
+    """Return the JSON that is kept of an output, the digest of the whole, and whether it was cut."""
+    if output is MISSING:
+        return "", "", False
+    text = canonical.dump(output)
+    data = text.encode()
+    digest = hashlib.sha256(data).hexdigest()
+    if len(data) <= KEPT_OUTPUT:
+        return text, digest, False
+    whole = output if isinstance(output, str) else text
+    return canonical.dump(whole.encode()[:KEPT_OUTPUT].decode(errors="ignore")), digest, True
+
+
+RESULT: Final = (
+    *("state", "tries", "started_at", "ended_at", "output_json", "output_digest", "is_cut"),
+    *("error_code", "error_message", "detail_json", "input_tokens", "output_tokens", "milliseconds"),
+    "run_id",
+)
+"""The columns of a result."""
+_COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
+
+
+def result_of(cell: Cell) -> dict[str, Any]:
+    """Return the columns of a result, by name."""
+    return {name: getattr(cell, name) for name in RESULT}
+
+
+def put_scores(
+    experiment: Experiment, cell: Cell, said: Iterable[tuple[str, str, Outcome, Mapping[str, Any]]]
+) -> None:
+    """Store what scorers say of a cell, in place of what the same scorers said before.
+
+    Each is the scorer's id, its version, the outcome and further members.
+    """
+    rows = [
+        Score(
+            workspace_id=experiment.workspace_id,
+            cell=cell,
+            run_id=experiment.pk,
+            scorer_id=scorer_id,
+            version_id=version_id,
+            entity_type=ITEM,
+            entity_id=str(cell.item_id),
+            source=TEST,
+            more_json=canonical.dump(dict(more)) if more else "",
+            **columns_of(outcome),
+        )
+        for scorer_id, version_id, outcome, more in said
+    ]
+    Score.objects.filter(cell=cell, scorer_id__in=[one.scorer_id for one in rows]).delete()
+    Score.objects.bulk_create(rows)
+
+
+def columns_of(outcome: Outcome) -> dict[str, Any]:
+    """Return the columns of a score."""
+    return {
+        "value": outcome.score,
+        "passed": outcome.passed,
+        "label": (outcome.label or "")[:200],
+        "reason": outcome.reason or "",
+        "error_code": outcome.error.code if outcome.error else "",
+        "error_message": outcome.error.message[:MAX_MESSAGE] if outcome.error else "",
+        "not_scorable": outcome.not_scorable.reason if outcome.not_scorable else "",
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """What a cell counted as before it got a result."""
+
+    state: str
+    is_unscored: bool
+
+    @classmethod
+    def of(cls, cell: Cell) -> Before:
+        """Return it for a cell."""
+        return cls(state=cell.state, is_unscored=is_unscored(cell))
+
+
+def is_unscored(cell: Cell) -> bool:
+    """Return whether a scorer failed on the output of a cell."""
+    return cell.state == State.DONE and cell.scores.exclude(error_code="").exists()
+
+
+def count(experiment: Experiment, cell: Cell, before: Before, *, spent: Mapping[str, int]) -> None:
+    """Count a cell in its locked experiment, whose columns are current afterwards."""
+    changes: dict[str, int] = {name: value for name, value in spent.items() if value}
+    for state, sign in ((before.state, -1), (cell.state, 1)):
+        if state in _COUNTED:
+            name = _COUNTED[State(state)]
+            changes[name] = changes.get(name, 0) + sign
+    changes["unscored_count"] = is_unscored(cell) - before.is_unscored
+    changes = {name: value for name, value in changes.items() if value}
+    for name, value in changes.items():
+        setattr(experiment, name, getattr(experiment, name) + value)
+    experiment.summary_json = ""
+    values: dict[str, Any] = {name: F(name) + value for name, value in changes.items()}
+    Experiment.objects.filter(pk=experiment.pk).update(**values, summary_json="")
+
+
+def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) -> None:
+    """End a locked experiment, sum it up and record it."""
+    experiment.outcome, experiment.ended_at = outcome, timezone.now()
+    experiment.updated_at = experiment.ended_at
+    experiment.summary_json = canonical.dump(summed_up(experiment))
+    experiment.save(update_fields=["outcome", "ended_at", "updated_at", "summary_json"])
+    experiment.record("finished", by, outcome=outcome)

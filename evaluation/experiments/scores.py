@@ -1,0 +1,95 @@
+"""Scores: those of experiments, and those that applications send of their own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from editor_client.shared import canonical
+
+from evaluation.experiments.models import Cell, Experiment, Score
+from evaluation.experiments.recording import Before, count, put_scores
+from evaluation.experiments.submitting import outcome_of
+from versioning.domain.access import APPLICATION, Right
+from versioning.domain.errors import Invalid, Message
+from versioning.domain.uuids import is_uuid
+from versioning.editor.creating import workspace_for
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+from versioning.models.querysets import within
+
+COLUMNS: Final = {
+    "scorerId": "scorer_id",
+    "runId": "run_id",
+    "entityId": "entity_id",
+    "entityType": "entity_type",
+    "source": "source",
+    "score": "value",
+    "reason": "reason",
+}
+"""The members of a score that have columns."""
+
+
+def readable(by: Who = APPLICATION) -> QuerySet[Score]:
+    """Return the scores of the workspaces whose drafts the caller may read."""
+    return Score.objects.filter(within("workspace_id", caller_of(by).scope(Right.READ_DRAFTS)))
+
+
+@retry_on_conflict
+def add(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APPLICATION) -> Score:
+    """Store a score that an application sends.
+
+    If `runId` is an experiment, `entityId` is one of its items: the score takes the place of what the same
+    scorer said of the attempt (`metadata.attempt`, else the first). Raises `Invalid` and `Forbidden`.
+    """
+    caller = caller_of(by)
+    with events.transaction():
+        experiments = Experiment.objects.locked().readable_by(caller)
+        experiment = experiments.filter(pk=given["runId"]).first()
+        if experiment is not None:
+            caller.require(Right.SAVE, experiment.workspace_id)
+            return _of_experiment(experiment, given)
+        workspace_id = workspace_for(caller, workspace)
+        return Score.objects.create(
+            workspace_id=workspace_id,
+            updated_at=timezone.now(),
+            more_json=canonical.dump({name: one for name, one in given.items() if name not in COLUMNS}),
+            **{column: given[name] for name, column in COLUMNS.items() if given.get(name) is not None},
+        )
+
+
+def _of_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Score:
+    attempt = (given.get("metadata") or {}).get("attempt", 0)
+    cell = None
+    if is_uuid(given["entityId"]) and isinstance(attempt, int):
+        rows = Cell.objects.over().filter(experiment=experiment, item_id=given["entityId"], attempt=attempt)
+        cell = rows.first()
+    if cell is None:
+        raise Invalid.field("entityId", Message("is no item of this experiment with a result"))
+    scorer = experiment.scorers.filter(scorer_id=given["scorerId"]).first()
+    before = Before.of(cell)
+    more = {name: one for name, one in given.items() if name not in COLUMNS}
+    said = outcome_of(scorer, given["score"], given.get("reason"))
+    version_id = scorer.version_id if scorer else ""
+    put_scores(experiment, cell, [(given["scorerId"], version_id, said, more)])
+    count(experiment, cell, before, spent={})
+    return Score.objects.get(cell=cell, scorer_id=given["scorerId"])
+
+
+def of_run(run_id: str, *, by: Who = APPLICATION) -> QuerySet[Score]:
+    """Return the scores of a run or of an experiment."""
+    return readable(by).filter(run_id=run_id)
+
+
+def of_scorer(scorer_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Score]:
+    """Return the scores of a scorer, of one entity or of all."""
+    columns = {COLUMNS[name]: given[name] for name in ("entityId", "entityType") if name in given}
+    return readable(by).filter(scorer_id=scorer_id, **columns)
+
+
+def of_entity(entity_type: str, entity_id: str, *, by: Who = APPLICATION) -> QuerySet[Score]:
+    """Return the scores of an agent or of anything else that was scored."""
+    return readable(by).filter(entity_type=entity_type, entity_id=entity_id)

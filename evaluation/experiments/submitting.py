@@ -1,0 +1,174 @@
+"""Results that an application sends, for experiments that no worker runs."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from django.utils import timezone
+
+from evaluation.experiments.finding import found_in
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State, TargetType
+from evaluation.experiments.recording import (
+    Answer,
+    Before,
+    count,
+    finish,
+    put_answer,
+    put_scores,
+    result_of,
+)
+from evaluation.experiments.scoring_cells import scored
+from evaluation.scoring import outcomes
+from evaluation.scoring.outcomes import MISSING, Problem
+from evaluation.scoring.scoring import passes
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Invalid, Message, NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+
+MAX_ATTEMPTS: Final = 20
+FAILED: Final = "failed"
+"""The code of an error that was sent without one."""
+_IN_PLACE: Final = ("input", "groundTruth")
+"""Members of an item in whose place an application may send others."""
+
+
+@retry_on_conflict
+def submit(
+    experiment_id: str,
+    given: Mapping[str, Any],
+    *,
+    dataset_id: str | None = None,
+    by: Who = APPLICATION,
+) -> Cell:
+    """Store the result of an item and an attempt, in place of an earlier one.
+
+    The pinned scorers whose scores are not sent score the output, if they need no model. Raises `Invalid` for
+    an experiment that has a target, `NotFound` for an unknown item, and `Conflict` for one that has ended.
+    """
+    caller = caller_of(by)
+    with events.transaction():
+        experiment = open_experiment(experiment_id, dataset_id, caller)
+        if experiment.target_type != TargetType.NONE:
+            raise Invalid.field("itemId", Message("is run here: this experiment has a target"))
+        cell = cell_of(experiment, given["itemId"], given.get("attempt", 0))
+        before = Before.of(cell)
+        put_answer(cell, _answer(given))
+        cell.state = State.ERROR if cell.error_code else State.DONE
+        cell.finish_now(**result_of(cell))
+        sent = list(_sent_scores(experiment, given.get("scores", ())))
+        put_scores(experiment, cell, sent)
+        if cell.state == State.DONE:
+            known = {scorer_id for scorer_id, *_ in sent}
+            others = [one for one in experiment.scorers.all() if one.scorer_id not in known]
+            put_scores(experiment, cell, scored(cell, given.get("output"), others, asks_models=False))
+        count(experiment, cell, before, spent={})
+    return cell
+
+
+def open_experiment(experiment_id: str, dataset_id: str | None, by: Caller) -> Experiment:
+    """Lock an experiment that no worker runs and that has not ended; raises `Conflict` for others."""
+    found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, by, Right.SAVE)
+    if found.is_started:
+        message = Message("Workers run this experiment; only one made with start: false takes results.")
+        raise Conflict(message, code="experiment_started")
+    if found.outcome:
+        raise Conflict(Message("This experiment has ended."), code="experiment_ended")
+    return found
+
+
+def cell_of(experiment: Experiment, item_id: str, attempt: int) -> Cell:
+    """Return the cell of an item and an attempt; a further attempt makes another. Raises `NotFound`."""
+    uuid = uuid_of(item_id)
+    found = Cell.objects.filter(experiment=experiment, item_id=uuid, attempt=attempt)
+    cell = found.select_related("revision").first()
+    if cell is not None:
+        return cell
+    first = Cell.objects.filter(experiment=experiment, item_id=uuid).select_related("revision").first()
+    if first is None:
+        raise NotFound
+    cell = Cell(experiment=experiment, item_id=uuid, attempt=attempt, revision=first.revision)
+    cell.save(force_insert=True)
+    experiment.cells_count += 1
+    experiment.save(update_fields=["cells_count"])
+    return cell
+
+
+def _answer(given: Mapping[str, Any]) -> Answer:
+    error = given.get("error")
+    problem = None if error is None else Problem(str(error.get("code") or FAILED)[:64], error["message"])
+    detail = {name: given[name] for name in _IN_PLACE if name in given}
+    if error is not None and error.get("stack"):
+        detail["stack"] = error["stack"]
+    started, ended = (_moment(given, name) for name in ("startedAt", "completedAt"))
+    now = timezone.now()
+    started = started or ended or now
+    ended = ended or now
+    return Answer(
+        output=given.get("output", None if problem is None else MISSING),
+        error=problem,
+        detail=detail,
+        started_at=started,
+        ended_at=ended,
+        milliseconds=min(max(round((ended - started).total_seconds() * 1000), 0), 2**31 - 1),
+        run_id=given.get("traceId") or "",
+    )
+
+
+def _moment(given: Mapping[str, Any], name: str) -> datetime.datetime | None:
+    if given.get(name) is None:
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(given[name])
+    except ValueError:
+        raise Invalid.field(name, Message("must be a time as in ISO 8601")) from None
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+
+
+def _sent_scores(
+    experiment: Experiment, given: Any
+) -> Iterator[tuple[str, str, outcomes.Outcome, Mapping[str, Any]]]:
+    pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+    for one in given:
+        scorer = pinned.get(one["scorerId"])
+        more = {name: one[name] for name in ("scorerName", "metadata") if one.get(name) is not None}
+        yield (
+            one["scorerId"],
+            scorer.version_id if scorer else "",
+            outcome_of(scorer, one["score"], one.get("reason")),
+            more,
+        )
+
+
+def outcome_of(scorer: ExperimentScorer | None, value: float, reason: str | None) -> outcomes.Outcome:
+    """Return the outcome of a score that was sent; a pinned scorer decides whether it passes."""
+    passed = None if scorer is None else passes(scorer.config, value)
+    return outcomes.Outcome(score=value, passed=passed, reason=reason)
+
+
+@retry_on_conflict
+def finalize(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> Experiment:
+    """End an experiment that no worker runs; items without a result are skipped. Again: nothing changes."""
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        if found.outcome:
+            return found
+        experiment = open_experiment(experiment_id, dataset_id, caller)
+        skip_queued(experiment)
+        finish(experiment, Outcome.COMPLETE, by=caller)
+    return experiment
+
+
+def skip_queued(experiment: Experiment) -> int:
+    """Skip the queued cells of a locked experiment; a worker that runs one finds that its lease is lost."""
+    skipped = Cell.objects.filter(experiment=experiment, state=State.QUEUED).update(
+        state=State.SKIPPED, due_at=None, leased_by="", leased_until=None
+    )
+    experiment.skipped_count += skipped
+    experiment.save(update_fields=["skipped_count"])
+    return skipped

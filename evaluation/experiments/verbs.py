@@ -1,0 +1,21 @@
+"""All verbs of experiments, as a table of contents: each is a function in the module named here."""
+
+from __future__ import annotations
+
+from evaluation.experiments import finding, scores, starting, submitting
+from versioning.verbs import Verbs
+
+
+class Experiments(Verbs):
+    """What can be done with experiments; `by` is the caller, the default is the application."""
+
+    list = staticmethod(finding.list_readable)
+    find = staticmethod(finding.find)
+    start = starting.start
+    describe = staticmethod(finding.describe)
+    delete = staticmethod(finding.delete)
+    review_counts = staticmethod(finding.review_counts)
+    review = staticmethod(finding.review)
+    submit = staticmethod(submitting.submit)
+    finalize = staticmethod(submitting.finalize)
+    add_score = staticmethod(scores.add)

@@ -1,0 +1,222 @@
+"""Experiments whose results an application sends: what they pin, what is counted, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.api import AGENTS, SCORERS, Api
+from tests.support.datasets import add_item, make_dataset
+from tests.support.experiments import make_experiment, results, submit
+from tests.support.scorers import make_scorer
+
+
+@pytest.fixture
+def dataset(alice: Api) -> str:
+    """A dataset with two items and a scorer."""
+    make_scorer(alice, "exact")
+    dataset = make_dataset(alice, scorerIds=["exact"])
+    for number in range(2):
+        add_item(alice, dataset, input=f"Question {number}", groundTruth=f"Answer {number}")
+    return dataset
+
+
+def items(alice: Api, dataset: str) -> list[str]:
+    """Return the ids of its items, oldest first."""
+    answer = alice.get(f"{dataset}/items", **{"orderBy[direction]": "ASC"})
+    return [one["id"] for one in answer.body["items"]]
+
+
+def test_results_that_are_sent_are_scored_and_summed_up(alice: Api, dataset: str) -> None:
+    """The pinned scorers score what is sent; the summary has the rate with its interval."""
+    experiment = make_experiment(alice, dataset, name="By hand")
+    first, second = items(alice, dataset)
+    sent = submit(alice, experiment, first, "Answer 0")
+    assert [one["passed"] for one in sent["scores"]] == [True]
+    submit(alice, experiment, second, "Something else")
+    body = alice.get(experiment).body
+    assert body["status"] == "running"
+    assert body["counts"] == {
+        "cells": 2, "done": 2, "errors": 0, "skipped": 0, "queued": 0, "notScorable": 0
+    }  # fmt: skip
+    assert body["summary"] == [
+        {
+            "scorerId": "exact",
+            "n": 2,
+            "passed": 1,
+            "passRate": 0.5,
+            "interval": pytest.approx([0.094531, 0.905469], abs=1e-6),
+            "mean": 0.5,
+            "flaky": 0,
+            "errors": 0,
+            "notScorable": 0,
+        }
+    ]
+    ended = alice.post(f"{experiment}/finalize", {}).body
+    assert (ended["status"], ended["outcome"], ended["succeededCount"]) == ("completed", "complete", 2)
+    assert alice.post(f"{experiment}/finalize", {}).body == ended
+    late = alice.post(f"{experiment}/results", {"itemId": first, "output": "x"})
+    assert (late.status, late.code) == (409, "experiment_ended")
+
+
+def test_a_result_takes_the_place_of_an_earlier_one(alice: Api, dataset: str) -> None:
+    """The same item and attempt is one result; its scores are those of the newest output."""
+    experiment = make_experiment(alice, dataset)
+    first = items(alice, dataset)[0]
+    submit(alice, experiment, first, None, error={"message": "It broke", "code": "boom"})
+    assert alice.get(experiment).body["counts"]["errors"] == 1
+    submit(alice, experiment, first, "Answer 0")
+    [result] = results(alice, experiment)
+    assert (result["output"], result["error"], result["scores"][0]["score"]) == ("Answer 0", None, 1)
+    counts = alice.get(experiment).body["counts"]
+    assert (counts["done"], counts["errors"], counts["queued"]) == (1, 0, 1)
+
+
+def test_attempts_count_as_one_item(alice: Api, dataset: str) -> None:
+    """An item that passes in some attempts is flaky, and counts for half."""
+    experiment = make_experiment(alice, dataset, attempts=2)
+    first, second = items(alice, dataset)
+    for item, outputs in ((first, ["Answer 0", "no"]), (second, ["Answer 1", "Answer 1"])):
+        for attempt, output in enumerate(outputs):
+            submit(alice, experiment, item, output, attempt=attempt)
+    [summary] = alice.get(experiment).body["summary"]
+    assert (summary["n"], summary["passed"], summary["flaky"]) == (2, 1, 1)
+    assert summary["passRate"] == 0.75
+
+
+def test_only_the_beginning_of_a_long_output_is_kept(alice: Api, dataset: str) -> None:
+    """32 KiB are kept, with the digest of the whole; what was scored is the whole."""
+    experiment = make_experiment(alice, dataset)
+    submit(alice, experiment, items(alice, dataset)[0], "ä" * 40_000)
+    [result] = results(alice, experiment)
+    assert (len(result["output"].encode()), result["outputCut"]) == (32 * 1024, True)
+    assert len(result["outputDigest"]) == 64
+
+
+def test_versions_are_pinned(alice: Api, dataset: str) -> None:
+    """Edits of the dataset and of a scorer change nothing of an experiment."""
+    experiment = make_experiment(alice, dataset)
+    before = alice.get(experiment).body
+    [first, _] = items(alice, dataset)
+    assert alice.patch(f"{dataset}/items/{first}", {"groundTruth": "Another"}).status == 200
+    assert alice.patch(SCORERS.url("exact"), {"config": {"value": "zzz"}}).status == 200
+    assert submit(alice, experiment, first, "Answer 0")["scores"][0]["passed"] is True
+    assert submit(alice, experiment, first, "Answer 0")["groundTruth"] == "Answer 0"
+    after = alice.get(experiment).body
+    for name in ("datasetVersion", "datasetDigest", "scorers"):
+        assert after[name] == before[name]
+
+
+def test_the_target_is_locked(alice: Api, dataset: str) -> None:
+    """An agent is pinned in the version that is selected, with the digest of its lock."""
+    made = AGENTS.make(alice, model={"provider": "echo", "name": "echo"}, scorers={"exact": {}})
+    named = {"targetType": "agent", "targetId": "writer"}
+    draft = alice.get(make_experiment(alice, dataset, **named, selector={"status": "draft"})).body
+    assert draft["agentVersion"] == made["latestVersionId"] == draft["lock"]["agents"]["writer"]["versionId"]
+    assert draft["lockDigest"] == draft["lock"]["digest"]
+    again = alice.get(make_experiment(alice, dataset, **named, lock=draft["lock"])).body
+    assert again["lockDigest"] == draft["lockDigest"]
+    sent = alice.post(f"{dataset}/experiments/{draft['id']}/results", {"itemId": items(alice, dataset)[0]})
+    assert (sent.status, sent.fields) == (400, ["itemId"])
+
+
+@pytest.mark.parametrize(
+    ("members", "fields"),
+    [
+        ({}, ["targetType"]),
+        ({"start": False, "targetType": "agent"}, ["targetId"]),
+        ({"start": False, "targetId": "writer"}, ["targetType"]),
+        ({"start": False, "scorerIds": ["exact"]}, ["scorerIds"]),
+        ({"start": False, "lock": {}, "selector": {}}, ["lock", "selector"]),
+        ({"start": False, "version": 9}, ["version"]),
+        ({"start": False, "attempts": 21}, ["attempts"]),
+        ({"start": False, "primaryScorer": "other"}, ["primaryScorer"]),
+        ({"start": False, "baseline": "nothing"}, ["baseline"]),
+        ({"start": False, "unknown": 1}, ["unknown"]),
+        ({"id": "mine"}, ["id"]),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_named(alice: Api, dataset: str, members: dict[str, Any], fields: list[str]) -> None:
+    """Each problem names its member."""
+    answer = alice.post(f"{dataset}/experiments", members)
+    assert (answer.status, answer.fields) == (400, fields), answer.body
+
+
+def test_a_dataset_without_items_has_nothing_to_run(alice: Api) -> None:
+    """There is nothing to evaluate with."""
+    answer = alice.post(f"{make_dataset(alice)}/experiments", {"start": False})
+    assert (answer.status, answer.code) == (400, "no_items")
+
+
+def test_the_id_can_be_chosen(alice: Api, dataset: str) -> None:
+    """The same again is the same experiment; another with the id is refused."""
+    given = {"start": False, "id": "nightly-7"}
+    assert [alice.post(f"{dataset}/experiments", given).status for _ in range(2)] == [201, 200]
+    other = make_dataset(alice, "Other")
+    add_item(alice, other)
+    answer = alice.post(f"{other}/experiments", given)
+    assert (answer.status, answer.code) == (409, "id_taken")
+
+
+def test_scores_are_sent_for_items_and_for_own_runs(alice: Api, dataset: str) -> None:
+    """A score of an item belongs to its result; others stand for themselves."""
+    make_scorer(alice, "people", "external")
+    alice.patch(dataset, {"scorerIds": ["people"]})
+    experiment = make_experiment(alice, dataset)
+    run, [item, _] = experiment.rpartition("/")[2], items(alice, dataset)
+    score = {"scorerId": "people", "runId": run, "entityId": item, "score": 0.8, "scorer": {}, "entity": {}}
+    early = alice.post("/scores", {"score": score})
+    assert (early.status, early.fields) == (400, ["entityId"])
+    submit(alice, experiment, item)
+    assert alice.post("/scores", {"score": score}).body["score"]["passed"] is True
+    assert results(alice, experiment)[0]["scores"][0]["score"] == 0.8
+    own = {**score, "runId": "my-run", "entityId": "writer", "entityType": "AGENT", "source": "LIVE"}
+    assert alice.post("/scores", {"score": own, "workspaceId": "acme"}).status == 201
+    for path, count in (
+        (f"/scores/run/{run}", 1),
+        ("/scores/run/my-run", 1),
+        ("/scores/scorer/people", 2),
+        ("/scores/entity/AGENT/writer", 1),
+    ):
+        assert alice.get(path).body["pagination"]["total"] == count, path
+
+
+def test_people_review_results(alice: Api, dataset: str) -> None:
+    """State, tags and comment stay with the result, and are counted."""
+    experiment = make_experiment(alice, dataset)
+    first, second = (submit(alice, experiment, item) for item in items(alice, dataset))
+    changes = {"status": "needs-review", "tags": ["tone"], "comment": "Too short"}
+    answer = alice.patch(f"{experiment}/results/{first['id']}", changes)
+    assert {name: answer.body[name] for name in changes} == changes
+    assert alice.patch(f"{experiment}/results/{second['id']}", {"status": "reviewed"}).status == 200
+    assert alice.get("/experiments/review-summary").body["counts"] == [
+        {
+            "experimentId": experiment.rpartition("/")[2],
+            "total": 2,
+            "needsReview": 1,
+            "reviewed": 1,
+            "complete": 0,
+        }
+    ]
+    assert [one["id"] for one in results(alice, experiment, tags="tone")] == [first["id"]]
+
+
+def test_experiments_outlive_their_dataset(alice: Api, dataset: str) -> None:
+    """The numbers stay; what was asked goes with the dataset."""
+    experiment = make_experiment(alice, dataset)
+    submit(alice, experiment, items(alice, dataset)[0])
+    assert alice.delete(dataset).status == 200
+    body = alice.get(f"/experiments/{experiment.rpartition('/')[2]}").body
+    assert (body["datasetId"], body["counts"]["done"]) == (None, 1)
+    assert alice.get("/experiments").body["pagination"]["total"] == 1
+
+
+def test_an_experiment_is_described_and_deleted(alice: Api, dataset: str) -> None:
+    """Name, description and metadata change; a deleted one is gone with its results."""
+    experiment = make_experiment(alice, dataset)
+    body = alice.patch(experiment, {"name": "Nightly", "metadata": {"a": 1}}).body
+    assert (body["name"], body["metadata"]) == ("Nightly", {"a": 1})
+    assert alice.delete(experiment).status == 200
+    assert alice.get(experiment).status == 404
