@@ -13,6 +13,7 @@ class EvaluationConfig(EditorApp):
     events = ("evaluation.datasets.events.EVENTS", "evaluation.experiments.events.EVENTS")
     api = "evaluation.api_urls"
     error_members = "evaluation.datasets.schemas.DatasetErrorMembers"
+    adds = {"evaluation.scoring.naming.register": "evaluation.datasets.editing.naming"}
     verbs = {
         "datasets": "evaluation.datasets.verbs.Datasets",
         "experiments": "evaluation.experiments.verbs.Experiments",

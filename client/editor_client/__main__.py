@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from editor_client import administration_commands, transfer_commands
+from editor_client import administration_commands, dataset_commands, transfer_commands
 from editor_client.administration_commands import ME
 from editor_client.command_groups import Group, add_command
 from editor_client.errors import EditorError
@@ -184,7 +184,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_server(parser, os.environ)
-    names = ["get", "pull", "push", "diff", "events", "lock", "import", ME.name]
+    names = ["get", "pull", "push", "diff", "events", "lock", "import", "datasets", ME.name]
     names += [group.name for group in GROUPS]
     commands = parser.add_subparsers(required=True, metavar=" | ".join(names))
 
@@ -222,7 +222,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
     for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
-    transfer_commands.add_to(commands, lambda command: _add_server(command, {}))
+    for module in (transfer_commands, dataset_commands):
+        module.add_to(commands, lambda command: _add_server(command, {}))
     add_command(commands, ME, lambda command: _add_server(command, {}))
     for group in GROUPS:
         group.add_to(commands, lambda command: _add_server(command, {}))

@@ -17,6 +17,7 @@ from editor_client.agents import Agent, AgentMethods
 from editor_client.cache import Scope
 from editor_client.calls import Answer, Call, Request
 from editor_client.comments import CommentMethods
+from editor_client.datasets import DatasetMethods
 from editor_client.disk import DiskCache
 from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
@@ -53,6 +54,7 @@ class BaseClient(
     ScheduleMethods,
     UsageMethods,
     CommentMethods,
+    DatasetMethods,
     WorkspaceMethods,
     KeyMethods,
     Generic[Http],
@@ -195,7 +197,7 @@ class BaseClient(
             # A proxy that compresses a stream delays parts of it.
             headers |= {"Accept": accept, "Accept-Encoding": "identity"}
         if request.body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = "application/octet-stream" if request.is_file else "application/json"
         return {
             "method": request.method,
             "url": self._root + request.path,

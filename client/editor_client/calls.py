@@ -50,6 +50,8 @@ class Request:
     body: bytes | None = None
     if_match: str | None = None
     idempotency_key: str | None = None
+    is_file: bool = False
+    """Whether the body is a file of any form, and not JSON."""
 
 
 @dataclass(frozen=True, slots=True)

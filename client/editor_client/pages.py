@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 
 from editor_client.calls import Call, Query, Source, query, reading
 from editor_client.errors import EditorError
@@ -50,6 +50,12 @@ class Page(Result, Generic[T]):
     page: int
     per_page: int
     has_more: bool
+
+    @classmethod
+    def of(cls, raw: Any, **own: Any) -> Self:
+        """Return the page in an answer, whose paging may be in an object of its own."""
+        paging = raw.get("pagination") if isinstance(raw, dict) else None
+        return super().of({**raw, **paging} if isinstance(paging, dict) else raw, **own)
 
     @property
     def entries(self) -> tuple[T, ...]:

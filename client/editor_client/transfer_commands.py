@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from editor_client.errors import EditorError
+from editor_client.command_errors import DONE, REFUSED, UNDONE, reporting_errors
 from editor_client.importing.applying import Application
 from editor_client.importing.collection import Collection, Unreadable, shown
 from editor_client.importing.documents import Documents
@@ -21,7 +21,6 @@ from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
 from editor_client.sync import Client
 
-DONE, CONFLICTS, USAGE, REFUSED = 0, 1, 2, 4
 EPILOG: Final = """\
 exit codes:
   0  it is done
@@ -48,25 +47,7 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     parser.add_argument("--apply", type=Path, metavar="FILE", help="make the drafts of a plan, and a release")
     parser.add_argument("--release", metavar="TITLE", help="the title of the release")
     add_server(parser)
-    parser.set_defaults(command=_reporting_errors(_import), usage_error=parser.error)
-
-
-def _reporting_errors(
-    command: Callable[[Client, argparse.Namespace], int],
-) -> Callable[[Client, argparse.Namespace], int]:
-    """Return the command with the exit codes for its errors."""
-
-    def run(client: Client, given: argparse.Namespace) -> int:
-        try:
-            return command(client, given)
-        except (Unreadable, MissingExtra, OSError) as error:
-            sys.stderr.write(f"error: {error}\n")
-            return USAGE
-        except EditorError as error:
-            sys.stderr.write(f"error: {error}\n")
-            return REFUSED
-
-    return run
+    parser.set_defaults(command=reporting_errors(_import, Unreadable, MissingExtra), usage_error=parser.error)
 
 
 def _import(client: Client, given: argparse.Namespace) -> int:
@@ -81,7 +62,7 @@ def _import(client: Client, given: argparse.Namespace) -> int:
     given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
     planned = [*plan["resources"], *plan["datasets"]]
-    return CONFLICTS if any(one["action"] == "conflict" for one in planned) else DONE
+    return UNDONE if any(one["action"] == "conflict" for one in planned) else DONE
 
 
 def _collected(source: str, path: str) -> Collection:
@@ -100,7 +81,7 @@ def _apply(client: Client, given: argparse.Namespace) -> int:
         sys.stderr.write(f"error: {problem}\n")
     if report.refused:
         return REFUSED
-    return CONFLICTS if report.problems else DONE
+    return UNDONE if report.problems else DONE
 
 
 def _print_plan(plan: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from evaluation.datasets.digests import EMPTY
 from evaluation.datasets.items import SCHEMAS, refuse_by_schemas, schema_problems
 from evaluation.datasets.models import MAX_NAME, Dataset, Revision
 from evaluation.scoring.kind import SCORER
+from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import uuid_of
@@ -51,6 +52,14 @@ def list_readable(
             either |= Dataset.objects.filter(target_keys__contains=f"\n{one}\n")
         found = found.filter(pk__in=either.order_by().values("pk"))
     return found
+
+
+def naming(scorer_id: str, by: Caller) -> Iterator[Dependent]:
+    """Yield the datasets whose items a scorer scores by default."""
+    text = canonical.dump(scorer_id)
+    for one in Dataset.objects.readable_by(by).filter(settings_json__contains=text).order_by("name", "pk"):
+        if scorer_id in one.settings.get("scorerIds", ()):
+            yield Dependent(str(one.pk), one.name, "dataset")
 
 
 def find(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DRAFTS) -> Dataset:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluation.scoring.naming import Dependent, naming
 from evaluation.scoring.outcomes import MISSING, Attempt
 from evaluation.scoring.schemas import ScorerDependents, ScorerOutcome, ScorerTry
 from evaluation.scoring.verbs import Scoring
@@ -19,15 +20,7 @@ from versioning.domain.selectors import Status
 _COUNTED: Final = ("inputTokens", "outputTokens")
 
 
-class Dependent(NamedTuple):
-    """What names a scorer."""
-
-    id: str
-    name: str
-    kind: str
-
-
-class Naming(NamedTuple):
+class Named(NamedTuple):
     """Those that the caller may read, and the number of others."""
 
     dependents: list[Dependent]
@@ -48,7 +41,7 @@ class ScorerViews(ResourceViewSet):
         self._depends_on(id, (AGENT.slug, None))
         agents = self.collection.dependents(id, status=status, by=self.caller)
         named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
-        return Response(self.dump(Naming(named, agents.hidden_count)))
+        return Response(self.dump(Named([*named, *naming(id, self.caller)], agents.hidden_count)))
 
     def try_out(self, request: Request, id: str) -> Response:  # noqa: A002
         """Score an answer with a version of this scorer; nothing is stored."""

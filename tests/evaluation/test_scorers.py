@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead
 from tests.support.api import AGENTS, SCORERS, Api
+from tests.support.datasets import make_dataset
 from tests.support.scorers import make_scorer
 
 ROLES = ("alice", "paula", "edgar", "vera", "charlie")
@@ -145,6 +146,22 @@ def test_its_dependents_are_the_agents_that_name_it(alice: Api, cast: Cast) -> N
     assert (refused.status, refused.code) == (409, "in_use")
     assert [one["id"] for one in refused.body["dependents"]] == ["writer"]
     assert cast.charlie.get(SCORERS.url("exact", "dependents")).status == 404
+
+
+def test_datasets_that_score_with_it_are_among_its_dependents(alice: Api, cast: Cast) -> None:
+    make_scorer(alice)
+    path = SCORERS.url("exact", "dependents")
+    assert cast.vera.get(path).status == 404
+    assert alice.get(path).body["dependents"] == []
+    make_dataset(alice, "Others", description='Not "exact"')
+    dataset = make_dataset(alice, scorerIds=["exact"])
+    SCORERS.publish(alice, "exact", alice.get(SCORERS.url("exact"), status="draft").body["latestVersionId"])
+    assert alice.get(path).body["dependents"] == [
+        {"id": dataset.removeprefix("/datasets/"), "name": "Questions", "kind": "dataset"}
+    ]
+    assert cast.vera.get(path).body["dependents"] == []
+    alice.patch(dataset, {"scorerIds": None})
+    assert alice.get(path).body["dependents"] == []
 
 
 def test_rights_on_scorers(cast: Cast, alice: Api) -> None:

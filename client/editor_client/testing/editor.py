@@ -31,6 +31,8 @@ from editor_client.testing.rollouts import SUMS, Served, end, rollout_running
 Body = Mapping[str, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """Returns the text of a run's answer, given an agent as in `GET /agents/:id` and the body of the run."""
+Score = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
+"""Returns what a scorer says, given its configuration and the body of the request."""
 SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
 NO_OPTIONS: Final[Body] = {}
 
@@ -38,10 +40,11 @@ NO_OPTIONS: Final[Body] = {}
 class Editor:
     """Resources of one workspace, the log, and one person with all rights."""
 
-    def __init__(self, workspace: str, username: str, generate: Generate) -> None:
+    def __init__(self, workspace: str, username: str, generate: Generate, score: Score) -> None:
         self.workspace = workspace
         self.username = username
         self.generate = generate
+        self.score = score
         self.key_prefix = ""
         """The prefix of the key for the next change."""
         self.secret = uuid.uuid4().hex

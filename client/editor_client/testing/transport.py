@@ -12,8 +12,8 @@ import httpx
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
-from editor_client.testing import agents, experiments, serving  # noqa: F401  register their routes
-from editor_client.testing.editor import Editor, Generate
+from editor_client.testing import agents, datasets, experiments, serving  # noqa: F401  register their routes
+from editor_client.testing.editor import Editor, Generate, Score
 from editor_client.testing.protocol import Answer, Refused, Request, find_route, not_done, refuse_unknown
 from editor_client.testing.stored import BEYOND
 
@@ -30,6 +30,8 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
     workspace, username   what records and events name
     generate              answers the runs of agents, given the agent and the body; by default the rule of
                           the echo model does
+    score                 says what a scorer says that is tried, given its configuration and the body; by
+                          default those of the type `equals` compare with the ground truth
     api_prefix            as the client's
 
     Any key is accepted, but one is required. Several clients, of threads and of event loops, can share an
@@ -42,9 +44,10 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
         workspace: str = "default",
         username: str = "tester",
         generate: Generate | None = None,
+        score: Score | None = None,
         api_prefix: str = "/api",
     ) -> None:
-        self._editor = Editor(workspace, username, generate or serving.echo)
+        self._editor = Editor(workspace, username, generate or serving.echo, score or datasets.compares)
         self._prefix = "/" + api_prefix.strip("/")
         self._lock = RLock()
 

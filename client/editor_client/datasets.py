@@ -1,0 +1,361 @@
+"""Datasets: results, arguments and methods."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+from editor_client.calls import Answer, Call, Request, query, reading, segment
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
+from editor_client.records import Object
+from editor_client.result import Result, Success, with_json_names
+
+FileFormat = Literal["jsonl", "csv", "promptfoo"]
+TargetType = Literal["agent", "workflow", "scorer", "processor"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DatasetRecord(Result):
+    """A dataset."""
+
+    id: str
+    workspace_id: str
+    name: str
+    description: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    input_schema: Mapping[str, Any] | None = None
+    ground_truth_schema: Mapping[str, Any] | None = None
+    request_context_schema: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] | None = None
+    target_type: str | None = None
+    target_ids: tuple[str, ...] | None = None
+    scorer_ids: tuple[str, ...] | None = None
+    version: int
+    """Rises by one with every call that changes items."""
+    digest: str
+    """The same for the same items."""
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemRecord(Result):
+    """An item, as it is in one version of its dataset."""
+
+    id: str
+    dataset_id: str
+    dataset_version: int
+    """That of its last change."""
+    external_id: str | None = None
+    input: Any
+    ground_truth: Any = None
+    expected_trajectory: Mapping[str, Any] | None = None
+    tool_mocks: tuple[Any, ...] | None = None
+    unmocked_tool_policy: str | None = None
+    scorer_ids: tuple[str, ...] | None = None
+    request_context: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+    source: Mapping[str, Any] | None = None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemRevision(ItemRecord):
+    """What an item was from one version of its dataset until another."""
+
+    valid_to: int | None = None
+    is_deleted: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemHistory(Result):
+    """The revisions of an item, newest first."""
+
+    history: tuple[ItemRevision, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemsAdded(Result):
+    """The items of a batch, in its order."""
+
+    item_records: tuple[ItemRecord, ...] = field(metadata={"json_name": "items"})
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemsDeleted(Result):
+    """How many items there were."""
+
+    success: bool
+    deleted_count: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DatasetVersion(Result):
+    """The state of the items after one change of them."""
+
+    id: str
+    version: int
+    digest: str
+    created_at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DatasetPage(Page[DatasetRecord]):
+    """A page of datasets."""
+
+    datasets: tuple[DatasetRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemPage(Page[ItemRecord]):
+    """A page of items."""
+
+    item_records: tuple[ItemRecord, ...] = field(metadata={"json_name": "items"})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DatasetVersionPage(Page[DatasetVersion]):
+    """A page of the versions of a dataset."""
+
+    versions: tuple[DatasetVersion, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FailedRow(Result):
+    """A row of a file that cannot be imported."""
+
+    row: int
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Imported(Result):
+    """What an import has done, or would do."""
+
+    created: int
+    unchanged: int
+    failed: tuple[FailedRow, ...]
+    version: int
+
+
+class DatasetArguments(TypedDict, total=False):
+    """The members of a dataset that can be set; None clears one."""
+
+    name: str
+    description: str | None
+    metadata: Object | None
+    input_schema: Object | None
+    ground_truth_schema: Object | None
+    request_context_schema: Object | None
+    tags: list[str] | None
+    target_type: TargetType | None
+    target_ids: list[str] | None
+    scorer_ids: list[str] | None
+
+
+class NewDataset(DatasetArguments, total=False):
+    """The members of a new dataset."""
+
+    workspace_id: str
+
+
+class ItemArguments(TypedDict, total=False):
+    """The members of an item that can be set, besides its input; None clears one."""
+
+    ground_truth: Any
+    expected_trajectory: Object | None
+    tool_mocks: list[Object] | None
+    unmocked_tool_policy: Literal["allow", "deny"] | None
+    scorer_ids: list[str] | None
+    request_context: Object | None
+    metadata: Object | None
+    source: Object | None
+
+
+class NewItem(ItemArguments, total=False):
+    """The members of a new item."""
+
+    external_id: str
+
+
+class ItemChanges(ItemArguments, total=False):
+    """The members of an item that are changed."""
+
+    input: Any
+
+
+class ItemFields(NewItem, total=False):
+    """An item of a batch, which needs an `input`."""
+
+    input: Any
+
+
+class DatasetFilters(Ordering, total=False):
+    """The filters of a list of datasets."""
+
+    target_type: TargetType
+    target_ids: str
+    """One of its targets."""
+    workspace_id: str
+
+
+class DatasetList(DatasetFilters, PageNumber, total=False):
+    """The arguments of a list of datasets."""
+
+
+class ItemFilters(Ordering, total=False):
+    """The filters of a list of items."""
+
+    version: int
+    search: str
+
+
+class ItemList(ItemFilters, PageNumber, total=False):
+    """The arguments of a list of items."""
+
+
+class DatasetItem(Handle[D_co]):
+    """An item of a dataset, by id."""
+
+    def __init__(self, client: D_co, dataset_path: str, item_id: str) -> None:
+        super().__init__(client, item_id, f"{dataset_path}/items/{segment('id', item_id)}")
+
+    @method
+    def details(self, *, version: int | None = None) -> Call[ItemRecord]:
+        """Read the item as it is now, or as of a version of the dataset."""
+        path = self._path if version is None else f"{self._path}/versions/{version}"
+        return Call.to("GET", path, reading(ItemRecord, id=self.id))
+
+    @method
+    def update(self, **changes: Unpack[ItemChanges]) -> Call[ItemRecord]:
+        """Change members, as a new version of the dataset."""
+        return Call.to("PATCH", self._path, reading(ItemRecord, id=self.id), body=with_json_names(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete the item; earlier versions keep it."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+    @method
+    def purge(self) -> Call[Success]:
+        """Remove its content from every version, for good."""
+        return Call.to("DELETE", f"{self._path}/purge", reading(Success))
+
+    @method
+    def history(self) -> Call[ItemHistory]:
+        """List its revisions, newest first."""
+        return Call.to("GET", f"{self._path}/history", reading(ItemHistory))
+
+
+class Dataset(Handle[D_co]):
+    """A dataset, by id."""
+
+    def __init__(self, client: D_co, dataset_id: str) -> None:
+        super().__init__(client, dataset_id, f"/datasets/{segment('id', dataset_id)}")
+
+    @method
+    def details(self) -> Call[DatasetRecord]:
+        """Read the dataset."""
+        return Call.to("GET", self._path, reading(DatasetRecord, id=self.id))
+
+    @method
+    def update(self, **changes: Unpack[DatasetArguments]) -> Call[DatasetRecord]:
+        """Change members; the items have to fit new schemas."""
+        return Call.to("PATCH", self._path, reading(DatasetRecord, id=self.id), body=with_json_names(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete the dataset with its items."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+    @method
+    def list_versions(self, **page: Unpack[Paging]) -> Call[DatasetVersionPage]:
+        """List its versions, newest first."""
+        return listing(f"{self._path}/versions", DatasetVersionPage, page)
+
+    @method
+    def list_items(self, **filters: Unpack[ItemList]) -> Call[ItemPage]:
+        """List its items, newest first, now or as of a `version`."""
+        return listing(f"{self._path}/items", ItemPage, filters)
+
+    @iterator
+    def iter_items(self, **filters: Unpack[ItemFilters]) -> Pages[ItemRecord]:
+        """Iterate over all items, page by page."""
+        return Pages.of(f"{self._path}/items", ItemPage, filters)
+
+    @method
+    def add_item(self, input: Any, **fields: Unpack[NewItem]) -> Call[ItemRecord]:  # noqa: A002
+        """Add an item; one whose `external_id` is there with the same content stays as it is.
+
+        Raises `Conflict` if it is there with another content.
+        """
+        body = {"input": input, **with_json_names(fields)}
+        return Call.to("POST", f"{self._path}/items", reading(ItemRecord), body=body)
+
+    @method
+    def add_items(self, items: Iterable[ItemFields]) -> Call[ItemsAdded]:
+        """Add up to 1,000 items, all or none, as one version."""
+        body = {"items": [with_json_names(item) for item in items]}
+        return Call.to("POST", f"{self._path}/items/batch", reading(ItemsAdded), body=body)
+
+    @method
+    def delete_items(self, item_ids: Iterable[str]) -> Call[ItemsDeleted]:
+        """Delete items, as one version; returns how many there were."""
+        body = {"itemIds": list(item_ids)}
+        return Call.to("DELETE", f"{self._path}/items/batch", reading(ItemsDeleted), body=body)
+
+    @method
+    def import_file(
+        self, content: str | bytes, file_format: FileFormat = "jsonl", *, dry_run: bool = False
+    ) -> Call[Imported]:
+        """Add the items of a file that are not there yet, all or none, as one version.
+
+        Raises `ValidationFailed` if rows fail: its `details["failed"]` says which. With `dry_run` nothing is
+        stored, and they are in the result.
+        """
+        body = content.encode() if isinstance(content, str) else content
+        asked = query(format=file_format, dry_run=dry_run or None)
+        path = f"{self._path}/import"
+        return Call(request=Request("POST", path, asked, body, is_file=True), read=reading(Imported))
+
+    @method
+    def export_file(self, file_format: FileFormat = "jsonl", *, version: int | None = None) -> Call[str]:
+        """Return the items as a file, now or as of a version."""
+        asked = query(format=file_format, version=version)
+        return Call.to("GET", f"{self._path}/export", _text, query=asked)
+
+    def get_item(self, item_id: str) -> DatasetItem[D_co]:
+        """Return an item; no request is sent yet."""
+        return DatasetItem(self._client, self._path, item_id)
+
+
+class DatasetMethods(Driver):
+    """The methods of a client for datasets."""
+
+    @method
+    def list_datasets(self, **filters: Unpack[DatasetList]) -> Call[DatasetPage]:
+        """List the datasets of workspaces whose drafts the key may read, newest first."""
+        return listing("/datasets", DatasetPage, filters)
+
+    @iterator
+    def iter_datasets(self, **filters: Unpack[DatasetFilters]) -> Pages[DatasetRecord]:
+        """Iterate over all datasets, page by page."""
+        return Pages.of("/datasets", DatasetPage, filters)
+
+    @method
+    def create_dataset(self, **fields: Unpack[NewDataset]) -> Call[DatasetRecord]:
+        """Create a dataset without items; raises `Conflict` with `name_taken`."""
+        return Call.to("POST", "/datasets", reading(DatasetRecord), body=with_json_names(fields))
+
+    def get_dataset(self, dataset_id: str) -> Dataset[Self]:
+        """Return a dataset; no request is sent yet."""
+        return Dataset(self, dataset_id)
+
+
+def _text(answer: Answer) -> str:
+    return answer.content.decode()
