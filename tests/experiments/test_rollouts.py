@@ -27,23 +27,6 @@ def test_a_rollout_has_the_requested_members(cast: Cast, kind: Kind) -> None:
     assert cast.vera.get("/rollouts").body["rollouts"] == [made]
 
 
-def test_rights_on_rollouts(cast: Cast, kind: Kind) -> None:
-    _, draft = with_draft(cast.alice, kind)
-    wanted = [(cast.nobody, 401), (cast.charlie, 404), (cast.vera, 403), (cast.edgar, 403)]
-    for api, status in wanted:
-        assert start(api, kind, arm(draft)).status == status
-    made = started(cast.paula, kind, arm(draft))
-    address = f"/rollouts/{made['id']}"
-    assert cast.charlie.get(address).status == 404 and cast.charlie.get("/rollouts").body["total"] == 0
-    for api, status in wanted:
-        for answer in (
-            api.patch(address, {"arms": []}),
-            api.post(f"{address}/stop", {}),
-            api.post(f"{address}/complete", {"arm": "new"}),
-        ):
-            assert answer.status == status, answer.body
-
-
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

@@ -13,7 +13,6 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.people import give_role, key_of
 from tests.support.reviews import (
-    NO_SUCH,
     REVIEWS,
     approve,
     ask,
@@ -40,8 +39,6 @@ ROUTES: dict[str, Ask] = {
     "approve": lambda api, review: say(api, review, "approve"),
     "withdraw": lambda api, review: say(api, review, "withdraw"),
 }
-LEAST = {"read": "edgar", "reassign": "edgar", "close": "edgar", "approve": "paula", "withdraw": "paula"}
-ORDER = ["vera", "edgar", "paula", "alice", "root"]
 
 
 def stored() -> list[Any]:
@@ -59,22 +56,6 @@ def review(cast: Cast, kind: Kind) -> Review_:
     kind.make(edda, autoPublish=True)
     kind.save(edda)
     return ask(edda, kind)
-
-
-@pytest.mark.parametrize("route", ROUTES)
-def test_roles_have_the_rights_in_the_table(cast: Cast, review: Review_, route: str) -> None:
-    before = stored()
-    for name in ORDER[: ORDER.index(LEAST[route])]:
-        answer = ROUTES[route](getattr(cast, name), review)
-        assert (answer.status, answer.code) == (403, "forbidden"), name
-    unknown = ROUTES[route](cast.alice, {**review, "id": NO_SUCH})
-    assert unknown.status == 404
-    assert ROUTES[route](cast.nobody, review).status == 401
-    stranger = ROUTES[route](cast.charlie, review)
-    assert (stranger.status, stranger.body) == (404, unknown.body)
-    assert stored() == before
-    for name in ORDER[ORDER.index(LEAST[route]) :]:
-        assert ROUTES[route](getattr(cast, name), review).status == 200, name
 
 
 def test_requesting_a_review_needs_the_right_to_save(cast: Cast, kind: Kind) -> None:
@@ -119,28 +100,6 @@ def test_lists_omit_unreadable_reviews(cast: Cast, review: Review_) -> None:
         assert review["id"] not in listed(cast.charlie, **query)
         assert listed(cast.vera, **query) == []
     assert cast.nobody.get(REVIEWS).status == 401
-
-
-@pytest.mark.parametrize(
-    ("limits", "reads", "judges"),
-    [
-        ({}, 200, 200),
-        ({"workspace": "acme"}, 200, 200),
-        ({"workspace": "acme", "role": "editor"}, 200, 403),
-        ({"role": "viewer"}, 403, 403),
-        ({"workspace": "elsewhere"}, 404, 404),
-    ],
-)
-def test_a_limited_key_is_limited_for_reviews_too(
-    cast: Cast, review: Review_, limits: dict[str, str], reads: int, judges: int
-) -> None:
-    give_role("paula", "elsewhere", "admin")
-    key = key_of("paula", **limits)  # type: ignore[arg-type]
-    assert key.get(path(review)).status == reads
-    answer = say(key, review, "approve")
-    assert answer.status == judges
-    if judges == 200:
-        assert [one["by"] for one in answer.body["verdicts"]] == ["paula"]
 
 
 def test_verdicts_by_different_keys_count_once_per_person(cast: Cast, review: Review_) -> None:
