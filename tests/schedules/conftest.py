@@ -1,25 +1,33 @@
-"""Helpers to schedule versions, and to let time pass by changing rows."""
+"""A live version and a draft; helpers to schedule versions, and to let time pass by changing rows."""
 
 from __future__ import annotations
 
 import datetime
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
 from schedules import running
 from schedules.models import Schedule
+from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
-from tests.support.reviews import reference as by_kind
+from tests.support.reviews import reference
 
-WORDS = {True: "agent", False: "promptBlock"}
 HOUR = datetime.timedelta(hours=1)
 _START = timezone.now().replace(second=0, microsecond=0)
 
 
-def reference(kind: Kind, resource_id: str = "writer") -> dict[str, str]:
-    """Return a reference to a resource."""
-    return by_kind(kind, resource_id)
+@pytest.fixture
+def first(cast: Cast, kind: Kind) -> str:
+    """The version that is live."""
+    return str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
+
+
+@pytest.fixture
+def draft(cast: Cast, kind: Kind, first: str) -> str:
+    """A newer version."""
+    return str(kind.save(cast.edgar)["latestVersionId"])
 
 
 def ahead(hours: float = 24) -> str:

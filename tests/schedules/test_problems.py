@@ -13,30 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from schedules.models import Schedule
 from schedules.notifications import look
 from tests.conftest import Cast
-from tests.schedules.conftest import ahead, pass_time, reference, run, scheduled
+from tests.schedules.conftest import ahead, pass_time, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role, key_of, person
+from tests.support.reviews import reference, require_approvals
 from tests.support.window import Window
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import Membership, caller_for
-
-
-@pytest.fixture
-def first(cast: Cast, kind: Kind) -> str:
-    """The version that is live."""
-    return str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
-
-
-@pytest.fixture
-def draft(cast: Cast, kind: Kind, first: str) -> str:
-    """A newer version."""
-    return str(kind.save(cast.edgar)["latestVersionId"])
-
-
-def require(cast: Cast, number: int) -> None:
-    """Let the workspace require this many approvals."""
-    assert cast.alice.put("/workspaces/acme/review-policy", {"required": number}).status == 200
 
 
 def approve(cast: Cast, kind: Kind, version: str, by: Api) -> None:
@@ -72,7 +56,7 @@ def _lose_the_version(cast: Cast, kind: Kind) -> None:
 
 
 def _require_approval(cast: Cast, kind: Kind) -> None:
-    require(cast, 1)
+    require_approvals(1)
 
 
 def _mend(cast: Cast, kind: Kind) -> None:
@@ -110,7 +94,7 @@ def test_the_predicted_problem_is_the_reason_of_the_failure(
 
 
 def test_all_problems_are_reported_from_the_beginning(cast: Cast, kind: Kind, draft: str) -> None:
-    require(cast, 1)
+    require_approvals(1)
     made = scheduled(cast.paula, kind, draft)
     assert [one["code"] for one in made["problems"]] == ["review_required"]
     cast.alice.post(kind.url("writer", "unpublish"))
@@ -121,7 +105,7 @@ def test_all_problems_are_reported_from_the_beginning(cast: Cast, kind: Kind, dr
 
 
 def test_an_approval_and_force_resolve_the_problems(cast: Cast, kind: Kind, draft: str) -> None:
-    require(cast, 1)
+    require_approvals(1)
     made = scheduled(cast.paula, kind, draft, force=True)
     approve(cast, kind, draft, by=cast.alice)
     cast.alice.post(kind.url("writer", "unpublish"))
@@ -131,7 +115,7 @@ def test_an_approval_and_force_resolve_the_problems(cast: Cast, kind: Kind, draf
 def test_the_end_of_a_pair_is_checked_in_the_state_after_its_beginning(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
-    require(cast, 1)
+    require_approvals(1)
     begin = scheduled(cast.paula, kind, draft, until=ahead(48), then={"versionId": first})
     end = {"id": begin["pairedWith"]}
     assert (codes(cast.edgar, begin), codes(cast.edgar, end)) == (["review_required"], [])
@@ -161,7 +145,7 @@ def test_scheduled_unpublishing_needs_no_approvals_but_the_expected_live_version
     cast: Cast, kind: Kind, first: str
 ) -> None:
     made = scheduled(cast.paula, kind, None, action="unpublish")
-    require(cast, 5)
+    require_approvals(5)
     assert codes(cast.edgar, made) == []
     kind.publish(cast.root, "writer", first)
     cast.root.post(kind.url("writer", "unpublish"))
@@ -206,7 +190,7 @@ def test_problems_do_not_reveal_blocks_that_the_reader_cannot_read(cast: Cast) -
 def test_a_page_of_many_schedules_takes_as_many_statements_as_of_two(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
-    require(cast, 1)
+    require_approvals(1)
     PROMPT_BLOCKS.make(cast.paula, "tone")
     counts = []
     for number in range(6):
@@ -226,7 +210,7 @@ def test_a_page_of_many_schedules_takes_as_many_statements_as_of_two(
 
 
 def test_the_author_is_notified_of_new_problems_and_failures(cast: Cast, kind: Kind, draft: str) -> None:
-    require(cast, 1)
+    require_approvals(1)
     made = scheduled(cast.paula, kind, draft)  # which says so at once
 
     def told(name: str) -> list[tuple[str, Any]]:
@@ -237,10 +221,10 @@ def test_the_author_is_notified_of_new_problems_and_failures(cast: Cast, kind: K
 
     look()
     assert told("paula") == []
-    require(cast, 0)
+    require_approvals(0)
     look()
     look()
-    require(cast, 2)
+    require_approvals(2)
     look()
     heard = [("schedule.changed", ["review_required"]), ("schedule.changed", [])]
     assert (told("paula"), told("edgar"), told("vera")) == (heard, [], [])

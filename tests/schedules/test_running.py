@@ -17,23 +17,12 @@ from schedules import running
 from schedules.jobs import follow_time_zones
 from schedules.models import Schedule, State
 from tests.conftest import Cast
-from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, reference, run, run_due, scheduled
+from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, run, run_due, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
+from tests.support.reviews import reference, require_approvals
 from versioning.domain.access import Role
 from versioning.models import Membership, Workspace
-
-
-@pytest.fixture
-def first(cast: Cast, kind: Kind) -> str:
-    """The version that is live."""
-    return str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
-
-
-@pytest.fixture
-def draft(cast: Cast, kind: Kind, first: str) -> str:
-    """A newer version."""
-    return str(kind.save(cast.edgar)["latestVersionId"])
 
 
 def events_of(cast: Cast) -> list[tuple[str, str | None, str]]:
@@ -136,7 +125,7 @@ def test_schedules_of_authors_who_lost_the_right_to_publish_fail(
 
 def test_the_policy_at_the_time_of_running_counts(cast: Cast, kind: Kind, first: str, draft: str) -> None:
     made = scheduled(cast.paula, kind, draft)
-    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    require_approvals(1)
     refused = run(made, cast.paula)
     assert (refused["state"], refused["code"], live(cast.paula, kind)) == ("failed", "review_required", first)
     made = scheduled(cast.paula, kind, draft)  # before any approval
@@ -348,5 +337,5 @@ def test_deleting_a_release_ends_its_schedules(cast: Cast, kind: Kind, draft: st
 
 
 def test_creating_a_schedule_does_not_ask_the_gate(cast: Cast, kind: Kind, draft: str) -> None:
-    cast.alice.put("/workspaces/acme/review-policy", {"required": 5})
+    require_approvals(5)
     assert ask(cast.paula, kind, draft).status == 201

@@ -15,26 +15,15 @@ from schedules.models import Schedule
 from schedules.studio.calendar import Day
 from schedules.studio.presets import presets
 from tests.conftest import Cast
-from tests.schedules.conftest import HOUR, ahead, reference, run, scheduled
+from tests.schedules.conftest import HOUR, ahead, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.reviews import reference, require_approvals
 from tests.support.studio import workspace_page
 from tests.support.window import Seen, Window, page_of
 from versioning.models import WorkerHeartbeat
 
 CALENDAR = workspace_page("calendar")
 ZONE = "Europe/Berlin"
-
-
-@pytest.fixture
-def first(cast: Cast, kind: Kind) -> str:
-    """The version that is live."""
-    return str(kind.make(cast.paula, autoPublish=True)["activeVersionId"])
-
-
-@pytest.fixture
-def draft(cast: Cast, kind: Kind, first: str) -> str:
-    """A newer version."""
-    return str(kind.save(cast.edgar)["latestVersionId"])
 
 
 def local(hours: float = 24) -> str:
@@ -113,7 +102,7 @@ def test_a_version_that_is_live_by_then_is_not_scheduled(
 def test_scheduling_what_lacks_approvals_is_no_plain_success(
     cast: Cast, kind: Kind, first: str, draft: str
 ) -> None:
-    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    require_approvals(1)
     paula = Window.of("paula")
     send(paula, kind, draft, first)
     told = paula.get(page_of(kind, "history")).markup.partition('class="messages"')[2].partition("</div>")[0]
@@ -367,7 +356,7 @@ def test_every_form_for_a_time_offers_mornings_in_its_zone(
 
 
 def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, draft: str) -> None:
-    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    require_approvals(1)
     paula = Window.of("paula")
     form = paula.get(page_of(kind, "schedule"), version=draft)
     assert "If it ran now, it would fail. Needs one more approval." in form.text
@@ -418,7 +407,7 @@ def test_a_failed_or_missed_schedule_can_be_repeated_with_the_same_values(
     cast: Cast, kind: Kind, draft: str, late: int
 ) -> None:
     made = scheduled(cast.paula, kind, draft, force=True, localTime="2027-12-24T09:00", timeZone="Asia/Tokyo")
-    cast.alice.put("/workspaces/acme/review-policy", {"required": 1})
+    require_approvals(1)
     run(made, cast.paula, late * HOUR)
     paula = Window.of("paula")
     again = f"{page_of(kind, 'schedule')}?version={draft}&amp;time_zone=Asia%2FTokyo&amp;force=on"

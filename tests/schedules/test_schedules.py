@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import Cast
-from tests.schedules.conftest import ahead, ask, reference, scheduled
+from tests.schedules.conftest import ahead, ask, scheduled
 from tests.support.api import Api, Kind
 from tests.support.people import key_of
+from tests.support.reviews import reference
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from tests.schedules.conftest import ahead, reference
+from tests.schedules.conftest import ahead
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Kind
 from tests.support.remote import RemoteApi, at_once, connected
+from tests.support.reviews import reference
 from tests.support.service import Service, running_service
 
 pytestmark = pytest.mark.database
