@@ -22,7 +22,7 @@ def _of_reviews(caller: Caller) -> Q:
 
     Requests concern the named reviewers, or everyone who may publish if none are named. Verdicts and closing
     concern the requester and the reviewers. Comments concern the requester of the open review, people who
-    have commented on the resource themselves, and whoever saved its newest version.
+    have commented on the resource themselves, and the author of its newest version.
     """
     known: Any = Review.objects.filter(
         kind=OuterRef("resource_kind"),

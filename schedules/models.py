@@ -278,7 +278,7 @@ class Schedule(models.Model):
     def end(self, state: State, **changes: Any) -> None:
         """Store that it ended; raises `NotWaiting` if it already ended, or has another time or author now.
 
-        In the same transaction as its action, this makes it run once, whatever other workers try.
+        In the same transaction as its action, this makes it run once, even if several workers try.
         """
         self.state, self.due_at, self.executed_at = state, None, timezone.now()
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}

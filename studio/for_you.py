@@ -21,7 +21,7 @@ class Urgency(IntEnum):
     """The order of the groups, most urgent first."""
 
     RETURNED = 10
-    """The person's own work, which somebody has given back."""
+    """The person's own work, which a reviewer has returned."""
     ASKED = 20
     """Work of others, who wait for the person."""
     STARTED = 30
@@ -42,7 +42,7 @@ class Task:
     chip: tuple[str | Promise, str] | None = None
     """The state in a word, with the class of its chip."""
     said: str = ""
-    """What somebody wrote about it."""
+    """What the other person wrote about it."""
     about: str | SafeString = ""
     """Who did or wants what, as part of a sentence; before the time."""
     at: datetime.datetime | None = None

@@ -29,7 +29,7 @@ def _link(page: MainPage, caller: Caller, here: str) -> Link:
 
 
 def _waiting(page: MainPage, caller: Caller) -> int:
-    """Return how much waits for the caller, cached until a resource or somebody's rights change.
+    """Return how much waits for the caller, cached until a resource or a person's rights change.
 
     Every page shows it. Changes without a resource, such as of a policy, make all cached answers outdated.
     """

@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
 
 class Mention(Hashable, Protocol):
-    """Somebody or something that a page names in a place."""
+    """A person or a thing that a page names in a place."""
 
     @property
     def otherwise(self) -> str:
@@ -50,7 +50,7 @@ class _Page:
 
     def __init__(self) -> None:
         self.token: Final = str(secrets.randbits(64))
-        """Part of every mark: nobody can write a text that becomes a name."""
+        """Part of every mark: no text that people write becomes a name."""
         self.mark: Final = re.compile(f"\ue000{self.token}:([0-9]+)\ue001")
         self.mentions: dict[Mention, int] = {}
 

@@ -153,7 +153,7 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
     """Queries for open edit pages."""
 
     def of_others(self, user_id: Any, **resource: Any) -> Self:
-        """Filter by resource, without this person, whoever came first at the front, with the accounts.
+        """Filter by resource, without this person, the first to arrive at the front, with the accounts.
 
         People who may not save there any more do not count.
         """

@@ -79,7 +79,7 @@ class PersonMention:
 
 
 def person(whom: Whom, place: str = Place.ALONE, *, is_account: bool = True) -> SafeString:
-    """Return a person with their face, or the application itself if nobody is given.
+    """Return a person with their face, or the application itself if the name is empty.
 
     `is_account` is False for the author of a commit, who need not be the account with this name.
     """
@@ -174,7 +174,7 @@ def _comparable(name: str) -> str:
 
 
 def _is_like_another(name: str, username: str) -> bool:
-    """Return whether a display name could be taken for the user name of somebody else: it is one word."""
+    """Return whether a display name could be taken for the user name of another person: it is one word."""
     return " " not in name and _comparable(name) != _comparable(username)
 
 

@@ -114,7 +114,7 @@ def _is_down(outcome: Answer | NoAnswer) -> bool:
 def _is_busy(outcome: Answer | NoAnswer) -> bool:
     if not isinstance(outcome, Answer):
         return False
-    # The first attempt is in progress, and nobody has heard its answer.
+    # The first attempt is in progress, and its answer has not arrived.
     return outcome.status == TOO_MANY or (outcome.status == CONFLICT and IN_PROGRESS in outcome.content)
 
 

@@ -98,7 +98,7 @@ class Feed:
         return (yield from self._ask())
 
     def start_at(self, position: After) -> None:
-        """Continue at another position, in whatever epoch the log has now."""
+        """Continue at another position, in the current epoch of the log."""
         self.position, self.epoch = position, ""
         self._is_connected = self._has_caught_up = False
         self._reset(0)

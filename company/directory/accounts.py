@@ -200,7 +200,7 @@ def _report(user: User, by: Caller, what: str) -> None:
 
 
 def _warn_of_missing_admins(user: User) -> None:
-    """Report the workspaces that nobody administers any more."""
+    """Report the workspaces that have lost their last admin."""
     for membership in Membership.objects.filter(user=user, role=Role.ADMIN):
         admins = Membership.objects.filter(workspace=membership.workspace_id, role=Role.ADMIN)
         if not admins.filter(user__is_active=True, is_service=False).exists():

@@ -45,7 +45,7 @@ class ScimParser(ExactJSONParser):
 
 
 class OneFormat(BaseContentNegotiation):
-    """Answers in SCIM's media type, whatever is asked for."""
+    """Answers in SCIM's media type, without regard to `Accept`."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         """Return the parser for the body; None for another media type."""

@@ -101,7 +101,7 @@ def located(config: Config, name: str, quote: str) -> tuple[str, int | None] | N
 
 
 def has_words(text: str, quote: str) -> bool:
-    """Return whether a text has the quoted words, whatever white space is between them."""
+    """Return whether a text has the quoted words, with any white space between them."""
     return _plain(quote) in _plain(text)
 
 

@@ -46,7 +46,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 
 
 def _returned(line: ReviewLine) -> Task:
-    """Return a review in which somebody requested changes, with what they said."""
+    """Return a review in which a reviewer requested changes, with the comment."""
     requests = [
         one for one in line.record.verdicts if one.counts and one.verdict == VerdictValue.REQUEST_CHANGES
     ]

@@ -30,7 +30,7 @@ class Waiting:
     """The open reviews that wait for a person, newest first."""
 
     returned: Sequence[ReviewRecord] = ()
-    """Reviews of what they asked for or wrote, in which somebody requested changes."""
+    """Reviews that they requested, or of their versions, in which a reviewer requested changes."""
     asked: Sequence[ReviewRecord] = ()
     """Reviews for which they are asked to look, and those that lack an approval that they may give."""
 
@@ -43,7 +43,7 @@ class Waiting:
 def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
     """Return the open reviews that wait for a person, in one workspace or all.
 
-    Nobody is asked to look at their own changes. The number of queries is constant.
+    Authors are not asked to review their own changes. The number of queries is constant.
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
         return Waiting()

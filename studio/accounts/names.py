@@ -26,7 +26,7 @@ _FIELDS: Final = {
 }
 """The label of each field, and what browsers fill in."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
-"""The categories of characters that nobody sees, or that change the direction of the text behind them."""
+"""The categories of characters that are invisible, or that change the direction of the text behind them."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Those of them with which names in some scripts are spelt."""
 MAX_NAME: Final = 60

@@ -35,7 +35,7 @@ class Line:
     comparison: str
     """The address of the comparison with the version before; empty if there is none for the caller."""
     key_prefix: str = ""
-    """How the key begins that did it, for the admins of the workspace and for whoever used it."""
+    """How the key begins that did it, for the admins of the workspace and for the owner of the key."""
     together: Fragment | None = None
     """The release that the event belongs to, if there is one that the caller may see."""
 

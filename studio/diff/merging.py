@@ -20,7 +20,7 @@ from versioning.domain.config import Config
 T = TypeVar("T")
 _MISSING: Final = object()
 _WHOLE: Final = frozenset({"model", "rules"})
-"""Members that are not divided: one person's provider with another's model is what nobody wrote."""
+"""Members that are not divided: one person's provider with another's model is what neither wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ def refused(request: HttpRequest, controls: Input, unplaced: Sequence[Issue]) ->
 
 
 def conflict() -> JsonResponse:
-    """Answer a form that somebody was faster than: the page that shows both is for the browser."""
+    """Answer a form after another person's save: the browser loads the page that shows both."""
     return JsonResponse({"conflict": True}, status=409)
 
 

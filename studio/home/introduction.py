@@ -33,7 +33,7 @@ class Introduction:
 
 
 def introduction_of(caller: Caller) -> Introduction | None:
-    """Return what the introduction says of the caller; None for somebody without a role."""
+    """Return what the introduction says of the caller; None for a person without a role."""
     if caller.everywhere is not None:
         return Introduction(role=caller.everywhere, by_workspace=[], more=0, differs=False)
     if not caller.roles:

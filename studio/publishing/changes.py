@@ -67,7 +67,7 @@ class Texts:
         self._configs |= {one.version_id: found.get(one.pk) for one in in_rows}
         for one in in_rows:
             if one.pk in found:
-                one.config = found[one.pk]  # so that nobody reads it again
+                one.config = found[one.pk]  # so that it is not read again
 
 
 def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:

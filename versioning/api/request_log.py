@@ -87,7 +87,7 @@ class RequestLogMiddleware:
 
 
 def _name_request(response: HttpResponse, request_id: str) -> None:
-    """Add the id to the body of an answer after a failure, for whoever reports it."""
+    """Add the id to the body of an answer after a failure, for the person who reports it."""
     if response.get("Content-Type", "").startswith("application/json"):
         response.content = json.dumps({**json.loads(response.content), "requestId": request_id})
         if response.has_header("Content-Length"):

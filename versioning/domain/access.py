@@ -63,7 +63,7 @@ LEAST_ROLE: Mapping[Right, Role] = {
 
 
 class Action(StrEnum):
-    """Something that an API key can be limited to, whatever the role of its owner."""
+    """Something that an API key can be limited to, in addition to the role of its owner."""
 
     READ = "read"
     """What is published, and what the role may read."""

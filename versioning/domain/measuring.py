@@ -1,4 +1,4 @@
-"""Measurements for whoever watches the service.
+"""Measurements for monitoring the service.
 
 The code says what happens; a process that has a `Meter` counts it (`editor_project.metrics`). Without one, a
 measurement is a call that returns at once.

@@ -54,7 +54,7 @@ class PendingInvitation:
 
     @property
     def inviter(self) -> str | None:
-        """The username of whoever made the link; None for the application."""
+        """The username of the person who made the link; None for the application."""
         by = self.invitation.invited_by
         return None if by is None else by.get_username()
 

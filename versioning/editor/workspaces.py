@@ -43,7 +43,7 @@ MAX_NAME: Final = 200
 
 
 class LastAdmin(Conflict):
-    """Nobody would administer the workspace any more."""
+    """The workspace would have no admin any more."""
 
     code = "last_admin"
 

@@ -41,7 +41,7 @@ class _Compiled(Generic[M]):
         compiler: Any = rows.query.get_compiler(using=rows.db)
         try:
             self._sql, params = compiler.as_sql()
-        except EmptyResultSet:  # no row is readable, whatever the key
+        except EmptyResultSet:  # no row is readable, for any key
             self._sql = None
             return
         self._params: Final[tuple[Any, ...]] = tuple(params)

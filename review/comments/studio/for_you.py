@@ -25,7 +25,7 @@ _EXCERPT: Final = 300
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
-    """Yield the open threads in which somebody else has had the last word."""
+    """Yield the open threads whose last comment is another person's."""
     last = waiting_for(caller)
     names = names_of([(one.kind, one.resource_id) for one in last[:SHOWN]], caller)
     yield TaskGroup(
