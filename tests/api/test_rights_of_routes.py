@@ -43,7 +43,7 @@ LISTS = [
     *["GET /keys", "GET /service-accounts", "GET /experiments", "GET /experiments/review-summary"],
     *["GET /scores/run/{}", "GET /scores/scorer/{}", "GET /scores/entity/{}/{}"],
 ]
-"""Whoever asks gets a page, with what he may read."""
+"""Every caller gets a page, with what the caller may read."""
 
 # All routes but those of `calm` and `shared` concern unpublished resources, which a viewer may not read.
 WEAKEST = {

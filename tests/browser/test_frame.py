@@ -14,7 +14,7 @@ from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi
 
 STOPS = 120
-"""How often somebody presses Tab before they give up."""
+"""How often a person presses Tab before giving up."""
 
 # The focused element is visible: it has a ring, and nothing covers it.
 CAN_BE_SEEN = """() => {

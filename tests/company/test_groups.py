@@ -1,4 +1,4 @@
-"""Groups of a provider give roles: at every sign-in, and to nobody whom an admin looks after."""
+"""Groups of a provider give roles: at every sign-in, except to members whom an admin looks after."""
 
 from __future__ import annotations
 

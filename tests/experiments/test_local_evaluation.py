@@ -1,4 +1,4 @@
-"""A client that evaluates locally gives the answers of the server: in any context, whatever is on a share."""
+"""A client that evaluates locally gives the same answers as the server, with and without rollouts."""
 
 from __future__ import annotations
 

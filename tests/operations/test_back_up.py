@@ -40,9 +40,9 @@ class Restored:
     acknowledged: list[Record]
     """What the server had said is saved when the back-up began."""
     cookies: dict[str, str]
-    """Of somebody who was signed in."""
+    """Of a person who was signed in."""
     invitation: str
-    """A link that nobody had followed."""
+    """A link that was not followed."""
     epoch: str
     """Of the log that was backed up."""
 

@@ -61,7 +61,7 @@ def flip(file: Path) -> None:
 
 
 def exchange(file: Path) -> None:
-    """Put another database into it, as nobody does by accident."""
+    """Put another database into it, which does not happen by accident."""
     with zipfile.ZipFile(file) as archived:
         manifest = archived.read("manifest.json")
     with zipfile.ZipFile(file, "w") as archived:

@@ -1,4 +1,4 @@
-"""The API reads from a streaming replica, and nobody reads anything older than on the primary."""
+"""The API reads from a streaming replica, and no answer is older than on the primary."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Resolving a host or connecting to it fails the test, even if the code would ignore the error."""
 
     def refused(*arguments: Any) -> Any:
-        raise BaseException(f"the network was asked: {arguments}")  # noqa: TRY002  nobody handles this one
+        raise BaseException(f"the network was asked: {arguments}")  # noqa: TRY002  no code handles this one
 
     monkeypatch.setattr("socket.getaddrinfo", refused)
     monkeypatch.setattr("socket.socket.connect", refused)

@@ -1,4 +1,4 @@
-"""The studio with overrides as files: the same pages, whoever wrote the file."""
+"""The studio with overrides as files: the same pages, whether the studio or a person wrote the file."""
 
 from __future__ import annotations
 

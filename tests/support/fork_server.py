@@ -259,7 +259,7 @@ def _supervise(request: dict[str, Any], files: list[int]) -> NoReturn:
     news.send(str(program).encode())
     if hasattr(os, "pidfd_open"):
         ended = os.pidfd_open(program)
-        if ended not in select.select([ended, news], [], [])[0]:  # nobody waits for the program any more
+        if ended not in select.select([ended, news], [], [])[0]:  # no process waits for the program any more
             os.killpg(program, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
     with suppress(OSError):

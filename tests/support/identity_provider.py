@@ -1,6 +1,6 @@
 """A provider of identities that speaks OpenID Connect, on a port of this machine.
 
-It signs in whoever comes, as the person that a test says, and does wrong what a test asks for.
+It signs in every browser as the person that a test names, and makes the faults that a test asks for.
 """
 
 from __future__ import annotations
