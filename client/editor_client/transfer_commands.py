@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from editor_client.command_errors import DONE, REFUSED, UNDONE, reporting_errors
 from editor_client.importing.applying import Application
-from editor_client.importing.collection import Collection, Unreadable, shown
-from editor_client.importing.documents import Documents
-from editor_client.importing.formats.table import FILES
+from editor_client.importing.collection import Unreadable, shown
+from editor_client.importing.formats.table import SOURCES, collected
 from editor_client.importing.planning import checked, make_plan
 from editor_client.importing.yaml_text import MissingExtra
 from editor_client.shared import canonical
@@ -39,8 +38,12 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", nargs="?", metavar="SOURCE", choices=[*FILES, None], help=", ".join(FILES))
-    parser.add_argument("path", nargs="?", metavar="PATH", help="a file or a folder")
+    parser.add_argument(
+        "source", nargs="?", metavar="SOURCE", choices=[*SOURCES, None], help=", ".join(SOURCES)
+    )
+    parser.add_argument(
+        "path", nargs="?", metavar="PATH", help="a file, a folder, or the address of a server"
+    )
     parser.add_argument("--plan", type=Path, metavar="FILE", help="write what would be made; change nothing")
     parser.add_argument("--workspace", metavar="ID", help="where it is made; the key's only one by default")
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before all ids, such as team/")
@@ -57,16 +60,12 @@ def _import(client: Client, given: argparse.Namespace) -> int:
         given.usage_error("give SOURCE PATH --plan FILE, or --apply FILE")
     if applies:
         return _apply(client, given)
-    collection = _collected(given.source, given.path)
+    collection = collected(given.source, given.path)
     plan = make_plan(client, collection, path=given.path, workspace=given.workspace, prefix=given.prefix)
     given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
     planned = [*plan["resources"], *plan["datasets"]]
     return UNDONE if any(one["action"] == "conflict" for one in planned) else DONE
-
-
-def _collected(source: str, path: str) -> Collection:
-    return FILES[source](Documents(Path(path)))
 
 
 def _apply(client: Client, given: argparse.Namespace) -> int:

@@ -84,7 +84,7 @@ class AgentReader:
 
     def add(self, messages: Sequence[Message], **about: Unpack[About]) -> None:
         """Add a version, unless there is no text in it."""
-        number = about.get("number")
+        number = about.get("number") or None
         where = self.name if number is None else f"{self.name} v{number}"
         texts = texts_of(messages)
         translator = Translator.of(self.collection, self.language, texts, self.more_names, where=where)
@@ -105,7 +105,7 @@ class AgentReader:
             config["description"] = self.description
         if about.get("live"):
             self._published = len(self._snapshots)
-        number = about.get("number")
+        number = about.get("number") or None
         self._snapshots.append(
             Snapshot(
                 config=models.with_model(config, about.get("model"), about.get("settings", {})),

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
 
-from editor_client.importing.collection import Collection
+from editor_client.importing.collection import Collection, Unreadable
 from editor_client.importing.documents import Documents
-from editor_client.importing.formats import langfuse, openai, prompt_yml, promptfoo
+from editor_client.importing.fetching import is_address
+from editor_client.importing.formats import (
+    dotprompt,
+    langfuse,
+    langfuse_server,
+    langsmith,
+    mlflow,
+    openai,
+    openai_evals,
+    prompt_yml,
+    promptfoo,
+    prompty,
+)
 
 FILES: Final[Mapping[str, Callable[[Documents], Collection]]] = {
-    openai.SYSTEM: openai.read,
-    promptfoo.SYSTEM: promptfoo.read,
-    langfuse.SYSTEM: langfuse.read,
-    prompt_yml.SYSTEM: prompt_yml.read,
+    module.SYSTEM: module.read
+    for module in (openai, openai_evals, promptfoo, langfuse, prompt_yml, prompty, dotprompt)
 }
 """The readers of files and folders."""
+SERVERS: Final[Mapping[str, Callable[[str], Collection]]] = {
+    langfuse.SYSTEM: langfuse_server.read,
+    mlflow.SYSTEM: mlflow.read,
+    langsmith.SYSTEM: langsmith.read,
+}
+"""The readers of servers, by their address."""
+SOURCES: Final = (*FILES, *(name for name in SERVERS if name not in FILES))
+
+
+def collected(source: str, path: str) -> Collection:
+    """Return what is at a path, or at the address of a server; raises `Unreadable`."""
+    if is_address(path) or source not in FILES:
+        read = SERVERS.get(source)
+        if read is None:
+            raise Unreadable(f"{source} is read from files; addresses are not followed.")
+        return read(path)
+    return FILES[source](Documents(Path(path)))

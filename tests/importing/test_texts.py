@@ -1,0 +1,169 @@
+"""Files that are a text with a head: `.prompty` and `.prompt`; and the evals of OpenAI."""
+
+from __future__ import annotations
+
+from tests.importing.conftest import Desk, actions, losses
+
+PROMPTY = """\
+---
+name: Basic
+displayName: Basic Prompt
+description: A chat
+authors: [somebody]
+tags: [chat]
+model:
+  id: gpt-4o
+  provider: azure
+  apiType: chat
+  connection: {kind: key, endpoint: 'https://x', apiKey: '${env:KEY}'}
+  options: {temperature: 0.7, maxOutputTokens: 100, additionalProperties: {x: 1}}
+inputs:
+  - {name: firstName, kind: string, required: true, description: The name, example: Ann}
+  - {name: history, kind: thread}
+tools:
+  - {name: search, kind: function}
+---
+system:
+You help {{firstName}}.
+{% for item in history %}
+{{ item.text | trim }}
+{% endfor %}
+
+# Rules
+Use ${file:rules.txt}
+
+user:
+{{question}}
+"""
+OLD_PROMPTY = """\
+---
+model:
+  api: chat
+  configuration: {type: azure_openai, azure_deployment: gpt-35, api_key: secret-value}
+  parameters: {max_tokens: 5}
+sample: {question: Why}
+---
+Be kind.
+"""
+DOTPROMPT = """\
+---
+model: googleai/gemini-1.5-flash
+config: {temperature: 0.9, apiKey: abc}
+input:
+  schema: {type: object, properties: {lang: {type: string}}}
+output: {format: json}
+---
+{{role "system"}}
+{{>tone}}
+
+Answer in {{lang}}. {{#if formal}}Be formal.{{/if}}
+{{history}}
+{{role "user"}}
+{{question}} {{media url=photo}}
+"""
+
+
+def test_prompty(desk: Desk) -> None:
+    plan = desk.imports("prompty", desk.write("basic.prompty", PROMPTY))
+    logic = [(one["line"], one["message"]) for one in plan["losses"] if one["code"] == "template_logic"]
+    assert [line for line, _ in logic] == [21, 22, 23] and "{% for item in history %}" in logic[0][1]
+    assert losses(plan) == {"template_logic", "credential", "input", "not_resolved", "input_message"}
+    assert "https://x" not in str(plan)
+    agent = desk.client.get_stored_agent("basic").details(status="draft")
+    assert (agent.name, agent.model) == ("Basic Prompt", {"provider": "azure", "name": "gpt-4o"})
+    [block] = agent.instructions
+    assert block["content"].startswith(
+        "You help {{firstName}}.\n{% for item in history %}\n{{ item.text | trim }}"
+    )
+    assert agent.request_context_schema == {
+        "type": "object",
+        "properties": {"firstName": {"type": "string", "description": "The name", "examples": ["Ann"]}},
+        "required": ["firstName"],
+    }
+    assert set(agent.metadata["import"]) == {"options", "authors", "tools"}
+    assert agent.metadata["tags"] == ["chat"]
+
+
+def test_prompty_of_the_first_version(desk: Desk) -> None:
+    plan = desk.imports("prompty", desk.write("old.prompty", OLD_PROMPTY))
+    assert losses(plan) == {"credential"} and "secret-value" not in str(plan)
+    agent = desk.client.get_stored_agent("old").details(status="draft")
+    assert (agent.instructions, agent.model) == ("Be kind.", {"provider": "azure", "name": "gpt-35"})
+
+
+def test_dotprompt_with_a_partial(desk: Desk) -> None:
+    desk.write("_tone.prompt", "Be {{how}}.\n")
+    desk.write("greet.casual.prompt", DOTPROMPT)
+    plan = desk.imports("dotprompt", desk.folder)
+    assert actions(plan) == {
+        "promptBlock tone": "create",
+        "agent greet.casual": "create",
+        "promptBlock greet.casual/messages/3-user": "create",
+    }
+    assert losses(plan) == {"credential", "placeholder", "template_logic", "message_as_block"}
+    agent = desk.client.get_stored_agent("greet.casual").details(status="draft")
+    assert agent.instructions == [
+        {"type": "prompt_block_ref", "id": "tone"},
+        {"type": "text", "content": "Answer in {{lang}}. {{#if formal}}Be formal.{{/if}}"},
+    ]
+    assert agent.model == {"provider": "googleai", "name": "gemini-1.5-flash"}
+    assert set(desk.imports("dotprompt", desk.folder)["resources"][0]["action"]) == set("unchanged")
+
+
+def test_a_dump_of_an_eval(desk: Desk) -> None:
+    rows = [
+        {"item": {"q": "1+1", "a": "2"}},
+        {"item": {"q": "2+2", "a": "4"}, "sample": {"output_text": "4"}},
+    ]
+    template = [
+        {"role": "developer", "content": "Answer {{item.q}}"},
+        {"role": "user", "content": "{{item.q}}"},
+    ]
+    source = {
+        "type": "completions",
+        "model": "gpt-4o",
+        "sampling_params": {"temperature": 0},
+        "input_messages": {"type": "template", "template": template},
+        "source": {"type": "file_content", "content": rows},
+    }
+    check = {"type": "string_check", "input": "{{ sample.output_text }}", "reference": "{{item.a}}"}
+    criteria = [
+        {**check, "name": "exact", "operation": "eq"},
+        {**check, "name": "not", "operation": "ne"},
+        {
+            "type": "label_model",
+            "name": "tone",
+            "model": "gpt-4o",
+            "labels": ["kind", "rude"],
+            "passing_labels": ["kind"],
+            "input": [{"role": "user", "content": "Is it kind?"}],
+        },
+        {"type": "python", "name": "code", "source": "import os"},
+    ]
+    dump = {"id": "eval_1", "name": "Sums", "testing_criteria": criteria, "runs": [{"data_source": source}]}
+    plan = desk.imports("openai-evals", desk.write("sums.json", dump))
+    assert actions(plan) == {
+        "scorer sums/scorers/exact": "create",
+        "scorer sums/scorers/not": "create",
+        "scorer sums/scorers/tone": "create",
+        "scorer sums/scorers/code": "create",
+        "agent sums/run-1": "create",
+    }
+    assert losses(plan) == {"scorer_to_be_filled_in", "input_message", "sample"}
+    [dataset] = plan["datasets"]
+    assert (len(dataset["items"]), len(dataset["settings"]["scorerIds"])) == (2, 4)
+    item = dataset["items"][0]
+    tried = desk.client.get_stored_scorer("sums/scorers/exact").try_out(item["input"], "2")
+    assert tried.passed is True
+
+
+def test_samples_of_the_repository(desk: Desk) -> None:
+    lines = '{"input": [{"role": "user", "content": "Hi"}], "ideal": ["a", "b"]}\n\n'
+    lines += '{"input": "x", "ideal": "y"}\n'
+    plan = desk.imports("openai-evals", desk.write("samples.jsonl", lines))
+    assert losses(plan) == {"ideal"}
+    items = plan["datasets"][0]["items"]
+    assert [(one["input"], one["groundTruth"]) for one in items] == [
+        ({"messages": [{"role": "user", "content": "Hi"}]}, ["a", "b"]),
+        ("x", "y"),
+    ]
