@@ -84,8 +84,8 @@ format: .venv/.dev ## Repair what ruff can repair
 
 # The tools' file comes first: what the server runs on is then what was tested.
 lock: $(UV) ## Choose the newest allowed versions anew
-	$(COMPILE) --extra dev --extra sso --output-file requirements-dev.txt
-	$(COMPILE) --extra sso --constraint requirements-dev.txt --output-file requirements.txt
+	$(COMPILE) --extra dev --extra sso --extra otel --output-file requirements-dev.txt
+	$(COMPILE) --extra sso --extra otel --constraint requirements-dev.txt --output-file requirements.txt
 
 # gettext's own programs do it: on Debian, apt-get install gettext.
 translations: .venv/.dev ## Collect the texts of the studio for translators, and compile what they wrote

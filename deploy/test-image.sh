@@ -10,9 +10,11 @@ trap 'rm -rf "$work"' EXIT
 base=docker.io/library/debian:bookworm-slim
 
 if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
-    # From the packages of this machine's own mirror, tagged as what the file names.
-    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-        mmdebstrap --quiet --variant=minbase bookworm "$work/base.tar" -
+    # From the packages of this machine's own mirrors, tagged as what the file names.
+    shopt -s nullglob
+    sources=(/etc/apt/sources.list.d/*.{list,sources})
+    [[ ! -s /etc/apt/sources.list ]] || sources+=(/etc/apt/sources.list)
+    mmdebstrap --quiet --variant=minbase bookworm "$work/base.tar" "${sources[@]}"
     made=$(buildah from scratch)
     buildah add --quiet "$made" "$work/base.tar" / >/dev/null
     buildah commit --quiet --rm "$made" "$base" >/dev/null

@@ -12,4 +12,4 @@ class ProjectConfig(EditorApp):
     verbose_name = "Deployment"
     settings = "editor_project.conf.SETTINGS"
     runs = "editor_project.metrics.observe_run"
-    system_checks = "editor_project.environment.check_names"
+    system_checks = ["editor_project.environment.check_names", "editor_project.traces.check"]

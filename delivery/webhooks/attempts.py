@@ -26,7 +26,7 @@ from delivery.webhooks.models import (
 )
 from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
 from delivery.webhooks.signing import secret_of, signed_headers
-from versioning.domain import measuring
+from versioning.domain import measuring, tracing
 from versioning.models import connections, events
 
 HOUR: Final = 3600.0
@@ -82,7 +82,11 @@ def attempt(delivery: Delivery) -> None:
         "User-Agent": "editor-webhooks/1",
         **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
     }
-    outcome = sending.send(webhook.url, headers, body)
+    with tracing.span("POST webhook", {"http.request.method": "POST"}, kind="client") as span:
+        outcome = sending.send(webhook.url, {**headers, **tracing.headers()}, body)
+        span.set({"http.response.status_code": outcome.status_code})
+        if not outcome.is_success:
+            span.fail(str(outcome.status_code or "unreachable"))
     with events.transaction():
         _record(delivery, outcome)
 

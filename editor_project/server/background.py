@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from django.db import connections
 
-from editor_project import metrics
+from editor_project import metrics, traces
 from versioning.worker.running import END_SECONDS, Worker
 
 LONGEST_PAUSE: Final = 30.0
@@ -82,12 +82,14 @@ def _work(parent: int) -> None:
     _leave_sockets()
     connections.close_all()
     metrics.enable()
+    traces.enable()
     worker = Worker()
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
     # Ctrl-C reaches all processes; the parent decides when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     ended = worker.run(lambda: os.getppid() == parent)
+    traces.flush()
     os._exit(0 if ended else 1)
 
 

@@ -23,9 +23,9 @@ from django.db import Error, close_old_connections
 
 from versioning.api import cached_answers
 from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
-from versioning.api.request_log import RequestLine, log_requests, request_id_for
+from versioning.api.request_log import TRACE_HEADERS, RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
-from versioning.domain import measuring
+from versioning.domain import measuring, tracing
 from versioning.serving.followed_log import Moment, TimedKey, log
 
 logger = logging.getLogger(__name__)
@@ -44,6 +44,8 @@ class Read(NamedTuple):
     key: TimedKey
     request_id: str
     begun: float
+    trace: dict[str, str]
+    """The headers by which the caller says what the request is a part of."""
 
 
 Waiting = tuple[Read, CacheEntry]
@@ -105,7 +107,8 @@ class CachedReads:
         others = scope["scheme"].encode(), b"", scope["query_string"]
         asked = Asked.of(others, map(headers.get, self._headers), path)
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
-        return Read(watcher, scope, asked, key, request_id, begun)
+        trace = _trace_of(headers) if tracing.is_on() else {}
+        return Read(watcher, scope, asked, key, request_id, begun, trace)
 
     def _answer_all(self) -> None:
         """Answer the waiting requests, until there are none."""
@@ -199,6 +202,14 @@ def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
             for read, found in answers
         ]
     )
+    if tracing.is_on():
+        for read, found in answers:
+            tracing.answered("GET", found.path, found.status, now - read.begun, read.trace)
+
+
+def _trace_of(headers: dict[bytes, bytes]) -> dict[str, str]:
+    found = {name: headers.get(name.encode()) for name in TRACE_HEADERS}
+    return {name: value.decode("latin-1") for name, value in found.items() if value is not None}
 
 
 def _send(read: Read, found: CachedResponse) -> None:

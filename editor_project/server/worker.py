@@ -17,7 +17,7 @@ from granian._granian import CallbackScheduler, WorkerSignal
 from granian._signals import set_loop_signals
 from granian.server import mp
 
-from editor_project import metrics
+from editor_project import metrics, traces
 from editor_project.server import connections
 from editor_project.server.gateway import Application, Gateway
 from editor_project.server.processors import Processors
@@ -76,6 +76,7 @@ def work(
 
     def hand_over(loop: asyncio.AbstractEventLoop, *_given: Any, **_options: Any) -> HandOver:
         metrics.enable()
+        traces.enable()
         gateway = Gateway(served.application(), loop, served.threads, served.streams)
         gateways.append(gateway)
         _collect_seldom()
@@ -99,6 +100,7 @@ def work(
     name, application, sockets, *others = arguments
     spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  what granian starts by itself
     spawn(worker, name, application, connections.that_ends(sockets), *others)
+    traces.flush()
 
 
 def _collect_seldom() -> None:

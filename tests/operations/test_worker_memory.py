@@ -20,7 +20,10 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 from django.test import Client
 
 def loaded():
-    return sorted({"cryptography", "httpcore", "httpx", "pydantic_ai"} & sys.modules.keys())
+    return sorted(
+        {"cryptography", "httpcore", "httpx", "opentelemetry", "opentelemetry.sdk", "prometheus_client", "pydantic_ai"}
+        & sys.modules.keys()
+    )
 
 def ask(method, path, **body):
     answer = client.generic(method, "/api" + path, json.dumps(body), "application/json")
@@ -61,3 +64,5 @@ def test_modules_for_runs_and_webhooks_are_loaded_on_first_use(tmp_path: Path) -
     assert after_saves == []
     assert "pydantic_ai" in after_run and "cryptography" not in after_run
     assert "cryptography" in after_webhook
+    # Metrics and traces are off. The agent library brings OpenTelemetry's interface, which does nothing.
+    assert not {"opentelemetry.sdk", "prometheus_client"} & set(after_webhook)

@@ -63,6 +63,8 @@ class ModelServer:
     model: Model = lambda request: Says("Hello there.")
     requests: list[Request] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    traces: list[str] = field(default_factory=list)
+    """The `traceparent` of each request that had one."""
     asked: threading.Event = field(default_factory=threading.Event)
     client_left: threading.Event = field(default_factory=threading.Event)
     url: str = ""
@@ -83,6 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.state.requests.append(request)
         self.server.state.keys.append(self.headers["Authorization"])
+        self.server.state.traces += filter(None, [self.headers["traceparent"]])
         assert self.path == "/v1/chat/completions", self.path
         self.server.state.asked.set()
         reply = self.server.state.model(request)

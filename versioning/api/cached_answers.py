@@ -23,10 +23,10 @@ from django.http import HttpRequest, HttpResponse
 from versioning.api import similar_answers
 from versioning.api.authentication import bearer_key
 from versioning.api.middleware import GetResponse
-from versioning.api.request_log import log_request, request_id_for
+from versioning.api.request_log import log_request, request_id_for, trace_of
 from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
-from versioning.domain import measuring
+from versioning.domain import measuring, tracing
 from versioning.domain.access import Caller
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
@@ -153,6 +153,9 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
         cached = entry.response(cache, now) if entry else None
         if cached is not None:
             measuring.count("editor_answer_cache_total", result="hit")
+            if tracing.is_on():
+                seconds = time.perf_counter() - started
+                tracing.answered("GET", cached.path, cached.status, seconds, trace_of(request))
             return _response(request, cached, started)
         measuring.count("editor_answer_cache_total", result="miss")
         miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from versioning.domain import measuring
+from versioning.domain import measuring, tracing
 
 # API keys, invitation links and the secrets of webhooks, distinguished by the prefix.
 _SECRET = re.compile(r"(e[ik]_|whsec_)[A-Za-z0-9_+/-]{16,}=*")
@@ -33,6 +33,7 @@ _ALIKE: Final = vars(logger.makeRecord(logger.name, logging.INFO, "(unknown file
 """The attributes that the log records of all requests share; threads are not logged."""
 
 FAILED: Final = 500
+TRACE_HEADERS: Final = ("traceparent", "tracestate")
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -78,12 +79,23 @@ class RequestLogMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=request_id)
         started = time.perf_counter()
-        response = self.get_response(request)
+        response = self._traced(request) if tracing.is_on() else self.get_response(request)
         log_request(str(request.method), request.path, response.status_code, started)
         response["X-Request-ID"] = request_id
         if response.status_code >= FAILED and not response.streaming:
             _name_request(response, request_id)
         return response
+
+    def _traced(self, request: HttpRequest) -> HttpResponse:
+        with tracing.request(str(request.method), request.path, trace_of(request)) as span:
+            response = self.get_response(request)
+            span.set({"http.response.status_code": response.status_code})
+        return response
+
+
+def trace_of(request: HttpRequest) -> dict[str, str]:
+    """Return the headers by which a caller says what the request is a part of."""
+    return {name: request.headers[name] for name in TRACE_HEADERS if name in request.headers}
 
 
 def _name_request(response: HttpResponse, request_id: str) -> None:

@@ -59,6 +59,7 @@ class ResolvedAgent:
     """The outcome of the choice of its version (`versioning.serving.choice`); None without a chooser."""
     block_outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The same for the prompt blocks that it refers to, by id."""
+    resolved_version_number: int | None = None
     depends_on: tuple[tuple[str, str | None], ...] = ()
     """Its dependencies besides the agent and its blocks, because an application chooses their versions."""
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from editor_client.shared.evaluation import Evaluation
 
+from versioning.domain import tracing
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
@@ -61,9 +62,12 @@ def serve(
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
-    if isinstance(context, Evaluation):  # shared by a caller that reads several agents, and ensures it
-        return read()
-    return consistently(read, dependencies_of)
+    with tracing.span("resolve agent", {"gen_ai.agent.id": agent_id}) as span:
+        # An evaluation is shared by a caller that reads several agents, and ensures it.
+        found = read() if isinstance(context, Evaluation) else consistently(read, dependencies_of)
+        if tracing.is_on():
+            span.set(tracing.attributes_of(found))
+    return found
 
 
 def parts(

@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.usage import RunUsage
 from pydantic_graph import End
 
+from versioning.domain import tracing
 from versioning.domain.errors import VersioningError
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
@@ -110,6 +111,18 @@ class _Run:
     ) -> list[ModelMessage]:
         """Run one agent until it is done or out of steps; return the messages of this run."""
         ready = self._prepared.agents[agent_id]
+        with tracing.running(ready.served):
+            return await self._ask_ready(ready, prompt, history, chain, reporter)
+
+    async def _ask_ready(
+        self,
+        ready: ReadyAgent,
+        prompt: str,
+        history: Sequence[ModelMessage],
+        chain: Chain,
+        reporter: Reporter | None,
+    ) -> list[ModelMessage]:
+        agent_id = ready.served.id
         delegations = [
             self._delegation(agent_id, sub_agent_id, usage.get("description"), chain)
             for sub_agent_id, usage in ready.served.agents.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import suppress
+from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar, cast
 
@@ -27,10 +28,16 @@ def consume(
     """Yield what the producer emits on a loop of another thread; it starts with the first `next()`.
 
     Yields None after `heartbeat` seconds without an event. Closing the generator cancels the producer at
-    once.
+    once. The producer belongs to the request that calls this, even if that is answered by the first `next()`.
     """
+    return _consume(loop, produce, heartbeat, copy_context())
+
+
+def _consume(
+    loop: asyncio.AbstractEventLoop, produce: Producer, heartbeat: float | None, context: Context
+) -> Generator[Event | None]:
     inbox: SimpleQueue[Event | None] = SimpleQueue()
-    future = asyncio.run_coroutine_threadsafe(produce(inbox.put), loop)
+    future = context.run(asyncio.run_coroutine_threadsafe, produce(inbox.put), loop)
     future.add_done_callback(lambda _: inbox.put(None))
     try:
         while True:

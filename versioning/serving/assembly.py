@@ -151,6 +151,7 @@ def _built(
         status=candidate.status,
         metadata=candidate.metadata,
         resolved_version_id=candidate.version_id,
+        resolved_version_number=candidate.version_number,
         active_version_id=candidate.active_version_id,
         is_live=candidate.is_live,
         selector=candidate.selector,

@@ -41,6 +41,7 @@ class Candidate:
     status: Status
     metadata: Mapping[str, Any]
     version_id: str | None
+    version_number: int | None
     granted_to: str | None
     """The version whose grants count."""
     active_version_id: str | None
@@ -71,6 +72,7 @@ class Candidate:
             status=Status.PUBLISHED if agent.active_id else Status.DRAFT,
             metadata=agent.metadata,
             version_id=resolved.version.version_id,
+            version_number=resolved.version.number,
             granted_to=resolved.version.version_id,
             active_version_id=agent.active_id,
             selector=resolved.selector,
@@ -104,6 +106,7 @@ class Candidate:
             status=Status.PUBLISHED,
             metadata={**agent.metadata, **(row.metadata if row else {})},
             version_id=override.version.version_id if override else None,
+            version_number=override.version.number if override else None,
             granted_to=_published_as(agent, override) if override else None,
             active_version_id=row.active_id if row else None,
             selector=selector,

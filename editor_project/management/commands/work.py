@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from editor_project import metrics
+from editor_project import metrics, traces
 from editor_project.server import exporter
 from versioning.management.commands import work
 
@@ -19,4 +19,5 @@ class Command(work.Command):
             return
         with exporter.exported():
             metrics.enable()
+            traces.enable()
             super().handle(*args, once=once, **options)

@@ -1,0 +1,130 @@
+"""Traces for whoever follows a request through several programs.
+
+The code says where a piece of work begins and ends; a process that has a `Tracer` reports it as a span
+(`editor_project.traces`). Without one, a span is a call that returns at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+if TYPE_CHECKING:
+    from versioning.domain.resolved_agent import ResolvedAgent
+
+Attributes = Mapping[str, Any]
+"""The attributes of a span by OpenTelemetry's names; those that are None are left out."""
+Headers = Mapping[str, str]
+"""The headers of HTTP by lower-case names."""
+
+
+class Span(Protocol):
+    """A piece of work that is under way."""
+
+    def set(self, attributes: Attributes) -> None:
+        """Add attributes."""
+
+    def fail(self, kind: str) -> None:
+        """Say that the work has failed, and by which kind of error."""
+
+
+class Tracer(Protocol):
+    """Reports spans of this process."""
+
+    def span(
+        self, name: str, attributes: Attributes, *, kind: str, caller: Headers | None
+    ) -> AbstractContextManager[Span]:
+        """Return a span; `caller` are the headers of a request that it answers, which may name its parent."""
+
+    def answered(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
+        """Report a request that has just been answered, without anything in it."""
+
+    def route(self, path: str) -> str:
+        """Return the template of an address."""
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that pass the current span on to another program."""
+
+    def describing(self, attributes: Attributes) -> AbstractContextManager[None]:
+        """Add attributes to all spans about models and tools within a block."""
+
+    def load_runs(self) -> None:
+        """Prepare this process for runs of agents; called before each."""
+
+
+class _NoSpan:
+    def set(self, attributes: Attributes) -> None:
+        pass
+
+    def fail(self, kind: str) -> None:
+        pass
+
+
+_tracers: Final[list[Tracer]] = []
+_NO_SPAN: Final = nullcontext[Span](_NoSpan())
+
+
+def use(*tracers: Tracer) -> None:
+    """Let a tracer report what happens in this process from now on, or none."""
+    _tracers[:] = tracers
+
+
+def is_on() -> bool:
+    """Return whether anything is reported."""
+    return bool(_tracers)
+
+
+def span(
+    name: str, attributes: Attributes | None = None, *, kind: str = "internal", caller: Headers | None = None
+) -> AbstractContextManager[Span]:
+    """Return a span for a block of work; `kind` is `internal`, `server` or `client`."""
+    for tracer in _tracers:
+        return tracer.span(name, attributes or {}, kind=kind, caller=caller)
+    return _NO_SPAN
+
+
+@contextmanager
+def request(method: str, path: str, caller: Headers) -> Iterator[Span]:
+    """Open the span of a request; only if `is_on`."""
+    [tracer] = _tracers
+    route = tracer.route(path)
+    attributes = {"http.request.method": method, "http.route": route}
+    with tracer.span(f"{method} {route}", attributes, kind="server", caller=caller) as opened:
+        yield opened
+
+
+def answered(method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
+    """Report a request that was answered from memory."""
+    for tracer in _tracers:
+        tracer.answered(method, path, status, seconds, caller)
+
+
+def headers() -> dict[str, str]:
+    """Return the headers that pass the current span on to another program; none without a tracer."""
+    return _tracers[0].headers() if _tracers else {}
+
+
+@contextmanager
+def running(agent: ResolvedAgent) -> Iterator[None]:
+    """Name an agent, its version and its arm in all spans about models and tools within this block."""
+    if not _tracers:
+        yield
+        return
+    [tracer] = _tracers
+    tracer.load_runs()
+    with tracer.describing(attributes_of(agent)):
+        yield
+
+
+def attributes_of(agent: ResolvedAgent) -> Attributes:
+    """Return what spans say about an agent: nothing that anybody has written into it."""
+    number, outcome = agent.resolved_version_number, agent.outcome or {}
+    return {
+        "gen_ai.agent.id": agent.id,
+        "gen_ai.agent.version": None if number is None else str(number),
+        "editor.version.id": agent.resolved_version_id,
+        "editor.version.number": number,
+        "editor.rollout.id": outcome.get("id"),
+        "editor.rollout.arm": outcome.get("arm"),
+    }
