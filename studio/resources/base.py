@@ -131,9 +131,16 @@ class ResourcePage(StudioPage):
         """The object of permission checks; an agent that only code defines belongs to a workspace, too."""
         return self.resource or self.kind.model(id=self.resource_id, workspace_id=self.workspace_id)
 
+    @cached_property
+    def _allowed(self) -> dict[Right, bool]:
+        """What has been asked so far: a page keeps the rights with which it began."""
+        return {}
+
     def may(self, right: Right) -> bool:
         """Return whether the caller has the permission for a right on this resource."""
-        return self.kind.admin.may(self.request, right, self._subject)
+        if right not in self._allowed:
+            self._allowed[right] = self.kind.admin.may(self.request, right, self._subject)
+        return self._allowed[right]
 
     def require(self, right: Right) -> None:
         """Raise `Forbidden` unless the caller has the permission."""

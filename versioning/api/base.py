@@ -122,7 +122,8 @@ class EditorViewSet(ViewSet):
             self._read_from_replica()
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
-        idempotency.begin(request, self.caller)
+        if request.method == "POST":
+            idempotency.begin(request, self.caller)
 
     def _read_from_replica(self) -> None:
         """Let the handler of a read use the replica; the rights of the caller have been read by now."""
@@ -132,6 +133,8 @@ class EditorViewSet(ViewSet):
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer a request; a POST with an `Idempotency-Key` as the first time."""
+        if request.method != "POST":
+            return super().dispatch(request, *args, **kwargs)
         try:
             answer = super().dispatch(request, *args, **kwargs)
         except idempotency.Repeated as repeated:

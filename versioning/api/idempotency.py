@@ -59,7 +59,7 @@ def begin(request: Request, caller: Caller) -> None:
     Raises `Invalid` for a key that cannot be used, `IdempotencyMismatch`, and `IdempotencyInProgress`.
     """
     key = request.headers.get(HEADER)
-    if key is None or request.method != "POST":
+    if key is None:
         return
     if not _KEY.fullmatch(key):
         raise Invalid.field(HEADER, f"must be 1 to {MAX_LENGTH} visible ASCII characters")
