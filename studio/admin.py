@@ -25,7 +25,6 @@ from studio.accounts.admin import AccountAdmin
 from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import SincePage
 from studio.activity.views import ResourceActivityPage, WorkspaceActivityPage
-from studio.auth import caller_of
 from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage
 from studio.editing.convert import ConvertPage
@@ -33,11 +32,10 @@ from studio.editing.names import NamesPage
 from studio.editing.presence import PresencePage
 from studio.editing.references import ReferencePage
 from studio.editing.views import EditPage
-from studio.history.detail import DeleteVersionPage, LabelsPage, RestorePage, VersionPage
-from studio.history.download import DownloadPage
+from studio.history.detail import DeleteVersionPage, DownloadPage, LabelsPage, RestorePage, VersionPage
 from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
-from studio.permissions import EditorAdmin
+from studio.permissions import EditorAdmin, caller_of
 from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage
 from studio.preview.views import PreviewPage
@@ -47,8 +45,7 @@ from studio.publishing.views import PublishPage
 from studio.resources.create import CreatePage
 from studio.resources.duplicate import DuplicatePage
 from studio.resources.saved_filters import FiltersPage
-from studio.resources.star_page import StarPage
-from studio.resources.views import ListPage
+from studio.resources.views import ListPage, StarPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage

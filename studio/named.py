@@ -12,10 +12,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from studio.auth import caller_of
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import shortened
 from studio.marks import Shown, marked
+from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import Catalog
 from versioning.editor.memberships import workspaces_with

@@ -1,4 +1,4 @@
-"""Permissions in the studio: Django's `has_…_permission()`, answered by roles in workspaces.
+"""The signed-in person, and Django's `has_…_permission()`, answered by roles in workspaces.
 
 Pages call them to decide what to show and whether to open. The editor's verbs, which pages call, check again.
 """
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from django.contrib import admin
 from django.http import HttpRequest
 
-from studio.auth import caller_of, may_enter
-from versioning.domain.access import Right
-from versioning.models import VersionedResource, Workspace
+from versioning.domain.access import Caller, Right, Via
+from versioning.models import VersionedResource, Workspace, caller_for
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -25,6 +24,24 @@ _PERMISSIONS: Final[Mapping[Right, str]] = {
     Right.PUBLISH: "publish",
     Right.ADMINISTER: "administer",
 }
+
+
+def caller_of(request: HttpRequest) -> Caller:
+    """Return the signed-in person as a caller, with their current roles.
+
+    Computed once per request, so that every part of a page uses the same rights.
+    """
+    caller: Caller | None = getattr(request, "studio_caller", None)
+    if caller is None:
+        user = request.user
+        caller = caller_for(user, Via.STUDIO) if user.is_authenticated and user.is_active else Caller()
+        request.studio_caller = caller  # type: ignore[attr-defined]
+    return caller
+
+
+def may_enter(caller: Caller) -> bool:
+    """Return whether the caller may use the studio: members of any workspace may, and superusers."""
+    return caller.everywhere is not None or bool(caller.roles)
 
 
 class EditorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class takes none at runtime

@@ -29,10 +29,10 @@ from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.login_page import LoginPage
 from studio.accounts.names import name_fields
 from studio.activity.notifications import MOST, unread
-from studio.auth import caller_of, may_enter
 from studio.error_pages import error_page
 from studio.main_pages import main_links
 from studio.navigation import MAX_MAIN, Link, Row
+from studio.permissions import caller_of, may_enter
 from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage

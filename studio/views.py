@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.views import View
 
 from studio import sign_in, site
-from studio.auth import caller_of
 from studio.error_pages import error_page, framed, own_address
 from studio.marks import as_text
+from studio.permissions import caller_of
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor

@@ -26,9 +26,9 @@ from company.sign_in.refusals import refusal_page
 from studio import sign_in
 from studio.accounts.attempts import client_address
 from studio.accounts.views import is_invited
-from studio.auth import may_enter
 from studio.error_pages import own_address
 from studio.navigation import Link
+from studio.permissions import may_enter
 from versioning.models import SignInAttempts, caller_for
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
 

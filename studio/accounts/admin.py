@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from studio import sign_in
-from studio.auth import caller_of
 from studio.dates import moment_in_words, time_element
+from studio.permissions import caller_of
 from versioning.domain.access import Role
 
 _ACCOUNT: Final = get_user_model()

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from studio.accounts.attempts import client_address, subjects_of
 from studio.accounts.views import is_invited
-from studio.auth import may_enter
+from studio.permissions import may_enter
 from versioning.models import SignInAttempts, caller_for
 from versioning.models.accounts import account
 from versioning.models.sign_in_attempts import TooManyAttempts, subject

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from studio import additions
 from studio.activity.lines import lines_of
-from studio.auth import caller_of
 from studio.models import Preferences
+from studio.permissions import caller_of
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
 from studio.workspaces.names import names_of_several

@@ -15,7 +15,6 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.publishing.by_workspace import OfWorkspace, by_workspace, workspace_names
 from studio.publishing.changes import Changes
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
@@ -23,6 +22,7 @@ from studio.resources import matching
 from studio.resources.chosen import chosen, value_of
 from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
+from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.editor.bulk import Choice, Outcome, Result
 from versioning.editor.catalog import Wanted

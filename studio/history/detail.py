@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from editor_client.shared import ids
+from editor_client.shared import canonical, ids
 
 from studio import additions
 from studio.forms.wording import in_reading_order, titles, words_of
@@ -20,11 +20,13 @@ from studio.history.live import LiveWords, live_in_words
 from studio.history.reading import pieces_of
 from studio.limits import PageBudget
 from studio.publishing.obstacles import obstacle_to, reasons
+from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
 from studio.translation import translated
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
+from versioning.domain.selectors import Selector
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.live_periods import live_periods
 from versioning.editor.timeline import Entry, entry_of, labels_of, previous_of
@@ -226,3 +228,17 @@ class DeleteVersionPage(OneVersionPage):
             message = _("%(version)s %(reason)s.") % reason
             return self.go(self.address("version", version), message, level=messages.ERROR)
         return self.back("history", _("%(version)s is deleted.") % {"version": title})
+
+
+class DownloadPage(ResourcePage):
+    """Sends the exact bytes that an export, or a pull request, would contain."""
+
+    def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
+        """Send the file of one version."""
+        selected = Selector(version_id=version)
+        config = self.collection.export(self.resource_id, selector=selected, by=self.caller)
+        return HttpResponse(
+            canonical.file_text(config),
+            content_type="application/json",
+            headers={"Content-Disposition": f'attachment; filename="{ids.encode(self.resource_id)}.json"'},
+        )

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from studio import additions
 from studio.extensions import ChosenOn
 from studio.kinds import KINDS
-from studio.publishing.by_workspace import by_workspace, workspace_names
 from studio.publishing.drafts import Draft, drafts_of
 from studio.views import StudioPage
+from studio.workspaces.names import by_workspace, workspace_names
 from versioning.domain.access import Right
 from versioning.domain.errors import Forbidden
 from versioning.editor.catalog import Waiting, Waits, Whose

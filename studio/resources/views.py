@@ -1,4 +1,4 @@
-"""The lists of agents and of prompt blocks."""
+"""The lists of agents and of prompt blocks; setting a star."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio import additions
+from studio.error_pages import came_from
 from studio.extensions import ChosenOn
 from studio.kinds import AGENT, StudioKind
 from studio.models import SavedFilter
+from studio.resources.base import ResourcePage
 from studio.resources.filters import OLD_STATES, FilterForm, heads, quick_chips, tag_chip
 from studio.resources.folders import tree
 from studio.resources.matching import value_of_matching
@@ -123,3 +125,21 @@ class ListPage(StudioPage):
             "matching_title": more % {"count": count, "most": MAX_CHOSEN},
             "offers_matching": count > len(rows),
         }
+
+
+class StarPage(ResourcePage):
+    """Sets or removes a star: a form without its own page."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Redirect to the resource, for people who come here after signing in."""
+        return self.go(self.address("change"))
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Set it with `starred=yes`, otherwise remove it; answer a script, or redirect to the page."""
+        change = (
+            self.collection.favorite if request.POST.get("starred") == "yes" else self.collection.unfavorite
+        )
+        _, favorited = change(self.resource_id, by=self.caller)
+        if request.headers.get("Accept") == "application/json":
+            return JsonResponse({"starred": favorited.by_caller})
+        return self.go(came_from(request) or self.address("change"))

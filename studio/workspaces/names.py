@@ -1,8 +1,10 @@
-"""The names of workspaces, for lists about several of them."""
+"""Lists about several workspaces: their names, and the part of each by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from versioning.domain.access import Caller, Right
 from versioning.editor.memberships import workspaces_with
@@ -13,5 +15,32 @@ def names_of_several(caller: Caller, right: Right = Right.READ) -> Mapping[str, 
     scope = caller.scope(right)
     if scope is not None and len(scope) < 2:  # noqa: PLR2004  then there are not several
         return {}
-    found = dict(workspaces_with(right, by=caller).values_list("pk", "name"))
+    found = workspace_names(caller, right)
     return found if len(found) > 1 else {}
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfWorkspace(Generic[T]):
+    """The part of a list that belongs to one workspace."""
+
+    id: str
+    name: str
+    items: Sequence[T]
+
+
+def workspace_names(caller: Caller, right: Right = Right.READ) -> dict[str, str]:
+    """Return the names of the workspaces in which the caller has the right, by id; one query."""
+    return dict(workspaces_with(right, by=caller).values_list("pk", "name"))
+
+
+def by_workspace(
+    items: Iterable[T], workspace_of: Callable[[T], str], names: dict[str, str]
+) -> list[OfWorkspace[T]]:
+    """Return the items by workspace; workspaces and items keep the order in which they come."""
+    found: dict[str, list[T]] = {}
+    for item in items:
+        found.setdefault(workspace_of(item), []).append(item)
+    return [OfWorkspace(id=one, name=names.get(one, one), items=own) for one, own in found.items()]
