@@ -80,7 +80,7 @@ class SessionsPage(StudioPage):
             count = sessions.end_all(own, but=here)
         else:
             ended = self._chosen(request.POST.get("session", ""))
-            sessions.end([ended], by=own)
+            sessions.end([ended], of=own)
             count = 1
         message = ngettext("%(count)s session is signed out.", "%(count)s sessions are signed out.", count)
         return self.go(request.path, message % {"count": count})

@@ -53,7 +53,14 @@ def _sign_in(event: Event, names: Names) -> Sentence:
 
 
 def _session(event: Event, names: Names) -> Sentence:
-    return Sentence(_("{who} ended {count} sessions"), {"count": str(event.detail.get("count") or 1)})
+    count = str(event.detail.get("count") or 1)
+    if event.actor == event.detail.get("username"):
+        return Sentence(_("{who} ended {count} sessions"), {"count": count})
+    name = people_in([str(event.detail.get("username"))], Place.NAMED)
+    return Sentence(
+        _("{count} sessions of {name} ended, because the account was switched off"),
+        {"count": count, "name": name},
+    )
 
 
 SIGN_IN: Final = EventSubject(

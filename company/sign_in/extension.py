@@ -9,12 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from company.sign_in import confirming, single_sign_on
 from company.sign_in.conf import takes_passwords
 from company.sign_in.factors.second_step import further_step
-from studio.extensions import Extension
+from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
 from studio.ways_in import SignInExtension
 
 STUDIO: Final = Extension(
     own_urls="company.sign_in.urls",
+    urls="company.administration.urls",
+    tabs=[WorkspaceTab(page="service_accounts", title=_("Service accounts"), place=10, is_setting=True)],
     account_pages=[MainPage(page="account", title=_("Your account"))],
     sign_in=SignInExtension(
         takes_passwords=takes_passwords,

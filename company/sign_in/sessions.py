@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db.models.signals import post_save
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
@@ -44,19 +46,19 @@ def sessions_of(user: User) -> list[OpenSession]:
     return [row for row in rows if store.exists(row.session_key)]
 
 
-def end(sessions: list[OpenSession], *, by: User) -> None:
+def end(sessions: list[OpenSession], *, of: User, by_themselves: bool = True) -> None:
     """End sessions of a person at once."""
     for one in sessions:
         session_store()(one.session_key).delete()
         one.delete()
     if sessions:
-        record("session.ended", by, count=len(sessions))
+        record("session.ended", of, by_themselves=by_themselves, count=len(sessions))
 
 
 def end_all(user: User, *, but: str | None = None) -> int:
     """End all sessions of a person, but for one, and return how many there were."""
     ended = [one for one in sessions_of(user) if one.session_key != but]
-    end(ended, by=user)
+    end(ended, of=user)
     return len(ended)
 
 
@@ -118,8 +120,15 @@ def _note_failure(request: HttpRequest | None, credentials: dict[str, Any], **_s
         record("signIn.failed", user, by_themselves=False, method="password", reason="password")
 
 
+def _note_account(instance: User, **_signal: Any) -> None:
+    """End the sessions of an account that is switched off: they do not come back with it."""
+    if not instance.is_active:
+        end(list(OpenSession.objects.filter(user=instance)), of=instance, by_themselves=False)
+
+
 def watch() -> None:
-    """Follow what Django says about signing in and out."""
+    """Follow what Django says about signing in and out, and about accounts."""
+    post_save.connect(_note_account, sender=get_user_model(), dispatch_uid=__name__)
     user_logged_in.connect(_note_sign_in, dispatch_uid=__name__)
     user_logged_out.connect(_note_sign_out, dispatch_uid=__name__)
     user_login_failed.connect(_note_failure, dispatch_uid=__name__)

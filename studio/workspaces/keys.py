@@ -159,7 +159,8 @@ class KeysPage(WorkspacePage):
 
     def _form(self, *args: Any) -> KeyForm:
         robots = self.verbs.service_accounts(by=self.caller).filter(workspace=self.workspace_id)
-        return KeyForm(*args, service_accounts=[one.user.get_username() for one in robots])
+        initial = {"owner": self.request.GET.get("owner", "")}
+        return KeyForm(*args, initial=initial, service_accounts=[one.user.get_username() for one in robots])
 
     @property
     def _waiting(self) -> str:

@@ -93,6 +93,7 @@ class Library:
             "members": f"{acme}/members/",
             "remove-member": f"{acme}/members/edgar/remove/",
             "keys": f"{acme}/keys/",
+            "service-accounts": f"{acme}/service-accounts/",
             "every-key": "versioning/workspace/keys/",
             "revoke-key": f"{acme}/keys/{self.key}/revoke/",
             "activity": f"{agent}/activity/",

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 
+from company.sign_in.models import OpenSession
 from tests.conftest import Cast
 from tests.support.people import give_role, key_of
 from versioning.domain.access import Action
@@ -133,6 +135,9 @@ def test_who_is_switched_off_has_no_session_and_no_key_at_once(cast: Cast, direc
     assert browser.get("/api/me").status_code == cast.edgar.get("/me").status == 200
     assert directory.patch(id_of("edgar"), replaces("active", "False"))[1]["active"] is False
     assert browser.get("/api/me").status_code == cast.edgar.get("/me").status == 401
+    assert not Session.objects.exists() and not OpenSession.objects.exists()
+    directory.patch(id_of("edgar"), replaces("active", "True"))
+    assert (browser.get("/api/me").status_code, cast.edgar.get("/me").status) == (401, 200)
 
 
 def test_the_last_superuser_stays_and_a_last_admin_goes(

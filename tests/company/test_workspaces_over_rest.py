@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection, connections
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.people import give_role, key_of
 from tests.support.unchanged import is_refusal
 from tests.support.webhooks import WebhookFactory
-from versioning.models import Event, Workspace
+from versioning.editor import creating
+from versioning.models import Event, PromptBlock, Workspace
+from versioning.models.event_transaction import OpenTransaction
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +84,33 @@ def test_with_an_empty_workspace_go_members_and_keys(cast: Cast) -> None:
     assert Event.objects.filter(type="member.removed", actor="root").count() == 4
     assert key.get("/me").status == 401
     assert cast.alice.get("/workspaces/acme").status == cast.root.get("/workspaces/acme").status == 404
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_what_is_made_in_a_workspace_that_is_being_deleted_is_refused(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workspace goes after the right was checked; on PostgreSQL that is also after the insertion."""
+    on_sqlite = connection.vendor == "sqlite"
+    owner, name = (creating, "_insert") if on_sqlite else (OpenTransaction, "write")
+    assert cast.root.post("/workspaces", {"id": "going", "name": "Going"}).status == 201
+    original = getattr(owner, name)
+
+    def interrupted(*args: Any, **named: Any) -> Any:
+        monkeypatch.setattr(owner, name, original)
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(delete_and_close).result()
+        return original(*args, **named)
+
+    def delete_and_close() -> None:
+        assert cast.root.delete("/workspaces/going").status == 200
+        connections.close_all()
+
+    monkeypatch.setattr(owner, name, interrupted)
+    answer = cast.root.post(PROMPT_BLOCKS.path, {"name": "Tone", "content": "Plain.", "workspaceId": "going"})
+    assert is_refusal(answer, *((403, "forbidden") if on_sqlite else (409, "workspace_deleted")))
+    assert not PromptBlock.objects.exists() and not Workspace.objects.filter(pk="going").exists()
 
 
 def test_members_see_members_and_only_admins_when_they_signed_in(cast: Cast) -> None:

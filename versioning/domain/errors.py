@@ -142,6 +142,15 @@ class IdTaken(Conflict):
     code = "id_taken"
 
 
+class WorkspaceDeleted(Conflict):
+    """The workspace was deleted while something was made in it."""
+
+    code = "workspace_deleted"
+
+    def __init__(self) -> None:
+        super().__init__("The workspace was deleted in the meantime.")
+
+
 class InUse(Conflict):
     """The resource cannot be deleted because a published agent refers to it."""
 

@@ -188,7 +188,8 @@ class Invitations:
         """
         with events.transaction():
             opened = self.find(digest)
-            Workspace.objects.locked().get(pk=opened.workspace_id)
+            if not Workspace.objects.locked().filter(pk=opened.workspace_id):
+                raise NotFound
             alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")
             list(alike.select_for_update())  # always in the same order, to prevent deadlocks
             invitation = Invitation.objects.acceptable().filter(digest=digest).first()

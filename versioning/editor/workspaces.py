@@ -107,7 +107,9 @@ class Workspaces:
             if by.everywhere is not Role.ADMIN:
                 raise Forbidden("Only superusers may delete workspaces.")
             require_whole(by)
-            workspace = Workspace.objects.select_for_update().get(pk=workspace_id)
+            workspace = Workspace.objects.select_for_update().filter(pk=workspace_id).first()
+            if workspace is None:
+                raise NotFound
             owned = _what_belongs_to(workspace)
             if owned:
                 message = Message("This workspace is not empty, it has {owned}.", owned=", ".join(owned))
@@ -229,7 +231,9 @@ class Workspaces:
         with events.transaction():
             self.find(workspace_id, by=by)
             require_whole(by)
-            workspace = Workspace.objects.locked().get(pk=workspace_id)
+            workspace = Workspace.objects.locked().filter(pk=workspace_id).first()
+            if workspace is None:  # deleted in the meantime
+                raise NotFound
             if by.read_again is not None:
                 # The check before the commit exempts admins who change their own rights.
                 self.find(workspace_id, by=by.read_again())

@@ -23,11 +23,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from django.db import models
+from django.apps import apps
+from django.db import IntegrityError, models
 from django.db import transaction as database
 from django.db.models import Min
 
 from versioning.domain.access import Caller
+from versioning.domain.errors import WorkspaceDeleted
 from versioning.domain.events import Audience, Target, VersionName, audience_of
 from versioning.domain.registering import require_callable
 from versioning.models.event_transaction import (
@@ -66,7 +68,8 @@ def transaction() -> Iterator[None]:
     """Open a transaction whose recorded entries are written to the log, or join the open one.
 
     If a joined transaction fails, its entries are dropped together with its changes. Use this for savepoints:
-    a bare `atomic()` inside rolls back rows but not entries.
+    a bare `atomic()` inside rolls back rows but not entries. Raises `WorkspaceDeleted` if the workspace of an
+    entry was deleted by another transaction.
     """
     opened = _open.transaction
     if opened is not None:
@@ -87,8 +90,18 @@ def transaction() -> Iterator[None]:
         with database.atomic():
             yield
             begun.write()
+    except IntegrityError:
+        _refuse_lost_workspaces(begun)
+        raise
     finally:
         _open.transaction = None
+
+
+def _refuse_lost_workspaces(failed: OpenTransaction) -> None:
+    """Raise `WorkspaceDeleted` if that is why a transaction has failed: nothing can refer to it any more."""
+    wanted = {entry["workspace_id"] for entry in failed.entries} - {""}
+    if apps.get_model("versioning.Workspace")._default_manager.filter(pk__in=wanted).count() < len(wanted):
+        raise WorkspaceDeleted from None
 
 
 def record(

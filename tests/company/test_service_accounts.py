@@ -1,0 +1,59 @@
+"""The pages about service accounts; the rules of the accounts are in tests/api and test_keys_over_rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import Api
+from tests.support.studio import Visitor, shown_once, words_of, workspace_page
+from versioning.models import ApiKey, Membership
+
+PAGE = workspace_page("service-accounts")
+
+
+@pytest.fixture
+def alice(cast: Cast) -> Visitor:
+    """The admin of acme."""
+    return Visitor("alice")
+
+
+def test_an_admin_makes_a_service_account_and_a_key_for_it(alice: Visitor) -> None:
+    assert "The service account deploy-bot is created." in words_of(
+        alice.post(PAGE, username="deploy-bot", role="editor")
+    )
+    member = Membership.objects.get(user__username="deploy-bot")
+    assert member.is_service and member.role == "editor" and not member.user.has_usable_password()
+    keys = alice.get(workspace_page("keys"), owner="deploy-bot")
+    assert '<option value="deploy-bot" selected>' in keys.content.decode()
+    made = alice.post(workspace_page("keys"), name="CI", role="viewer", owner="deploy-bot")
+    assert Api(shown_once(made)).get("/me").body["username"] == "deploy-bot"
+    assert "deploy-bot Editor 1" in words_of(alice.get(PAGE))
+
+
+@pytest.mark.parametrize("taken", ["vera", "x" * 151, "Vera", ""])
+def test_a_name_that_is_taken_or_none_is_refused_at_its_field(alice: Visitor, taken: str) -> None:
+    answer = alice.post(PAGE, username=taken, role="viewer")
+    assert answer.status_code in {400, 409} and answer.context["form"].errors.keys() == {"username"}
+
+
+def test_a_service_account_goes_with_its_keys(alice: Visitor) -> None:
+    alice.post(PAGE, username="deploy-bot", role="editor")
+    key = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer", owner="deploy-bot"))
+    delete = workspace_page("service-accounts/deploy-bot/delete")
+    assert "All its keys stop working" in words_of(alice.get(delete))
+    assert "deploy-bot is deleted" in words_of(alice.post(delete))
+    assert Api(key).get("/me").status == 401 and not ApiKey.objects.filter(revoked_at=None, name="CI")
+    assert alice.get(delete).status_code == alice.post(delete).status_code == 404
+    assert alice.post(PAGE, username="deploy-bot", role="editor").status_code == 409
+
+
+def test_people_and_accounts_of_other_workspaces_are_no_service_accounts(alice: Visitor) -> None:
+    Visitor("charlie").post(
+        workspace_page("service-accounts", "elsewhere"), username="other-bot", role="viewer"
+    )
+    for name in ("vera", "other-bot", "nobody"):
+        assert alice.post(workspace_page(f"service-accounts/{name}/delete")).status_code == 404
+    assert Membership.objects.filter(user__username="other-bot").exists()
+    assert Visitor("edgar").get(PAGE).status_code == 403
+    assert Visitor("charlie").get(PAGE).status_code == 404
