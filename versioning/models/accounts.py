@@ -82,7 +82,8 @@ def _check_password(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise Invalid.field("password", " ".join(error.messages)) from None
+        problem = " ".join(error.messages)
+        raise Invalid.field("password", problem) from None
 
 
 def unsaved_account(username: str) -> User:
