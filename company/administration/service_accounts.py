@@ -111,9 +111,9 @@ class DeleteServiceAccountPage(ServiceAccountsPage):
     def setup(self, request: HttpRequest, *args: str, **kwargs: str) -> None:
         """Take the name from the address."""
         super().setup(request, *args, **kwargs)
-        self.username = unquote(kwargs["username"])
+        self.username = unquote(kwargs["member"])
 
-    def get(self, request: HttpRequest, workspace: str, username: str = "") -> HttpResponse:
+    def get(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
         """Ask for confirmation."""
         self._require()
         return self.page(
@@ -123,7 +123,7 @@ class DeleteServiceAccountPage(ServiceAccountsPage):
             list_of_accounts=self.address(self.tab),
         )
 
-    def post(self, request: HttpRequest, workspace: str, username: str = "") -> HttpResponse:
+    def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
         """Switch it off with its keys, and show the list."""
         self._require()
         self.verbs.delete_service_account(self.username, by=self.caller)

@@ -13,7 +13,7 @@ urlpatterns = [
         name="versioning_workspace_service_accounts",
     ),
     path(
-        "service-accounts/<str:username>/delete/",
+        "service-accounts/<str:member>/delete/",
         DeleteServiceAccountPage.as_view(),
         name="versioning_workspace_service_account_delete",
     ),

@@ -16,7 +16,7 @@ from studio.ways_in import SignInExtension
 STUDIO: Final = Extension(
     own_urls="company.sign_in.urls",
     urls="company.administration.urls",
-    tabs=[WorkspaceTab(page="service_accounts", title=_("Service accounts"), place=10, is_setting=True)],
+    tabs=[WorkspaceTab(page="service_accounts", title=_("Service accounts"), place=1, is_setting=True)],
     account_pages=[MainPage(page="account", title=_("Your account"))],
     sign_in=SignInExtension(
         takes_passwords=takes_passwords,

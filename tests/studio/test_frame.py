@@ -201,7 +201,7 @@ def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(c
 
 def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None:
     work = ["Reviews", "Releases", "Calendar", "Activity"]
-    settings = ["Members", "API keys", "Review policy", "Webhooks"]
+    settings = ["Members", "API keys", "Service accounts", "Review policy", "Webhooks"]
     for name, own, below in (
         ("alice", [*work, "Settings"], settings),
         ("edgar", [*work, "Settings"], ["Review policy"]),
