@@ -12,6 +12,7 @@ class EvaluationConfig(EditorApp):
     verbose_name = "Evaluation"
     events = ("evaluation.datasets.events.EVENTS", "evaluation.experiments.events.EVENTS")
     api = "evaluation.api_urls"
+    studio = "evaluation.studio.extension.STUDIO"
     error_members = "evaluation.datasets.schemas.DatasetErrorMembers"
     adds = {"evaluation.scoring.naming.register": "evaluation.datasets.editing.naming"}
     verbs = {

@@ -131,29 +131,77 @@ def add(
     `places` are what issues about each item begin with. Raises `Invalid`, `ItemTooLarge`, `SchemaRefusal` and
     `ItemConflict`.
     """
-    caller = caller_of(by)
+    with changing_items(dataset_id, caller_of(by)) as batch:
+        return _add_to(batch, given, places)
+
+
+def _add_to(batch: Batch, given: Sequence[Mapping[str, Any]], places: Sequence[str]) -> Added:
     read = [_read(one, place) for one, place in zip(given, places, strict=True)]
-    with changing_items(dataset_id, caller) as batch:
-        refuse_by_schemas(batch.dataset.settings, [one.payload for one in read], places)
-        known = by_external_id(batch.dataset, (one.get("externalId") for one in given))
-        conflicts, revisions, created = [], [], 0
-        for index, (one, content) in enumerate(zip(given, read, strict=True)):
-            external_id = one.get("externalId")
-            there = known.get(external_id)
-            if there is None:
-                item = Item(dataset=batch.dataset, external_id=external_id)
-                there = batch.add(item, content)
-                created += 1
-                if external_id is not None:
-                    known[external_id] = there
-            elif there.is_deleted or there.digest != content.digest:
-                reason = "deleted" if there.is_deleted else "payload_mismatch"
-                about = {"externalId": external_id, "existingItemId": str(there.item_id), "reason": reason}
-                conflicts.append({"index": index, **about})
-            revisions.append(there)
-        if conflicts:
-            raise ItemConflict(conflicts)
+    refuse_by_schemas(batch.dataset.settings, [one.payload for one in read], places)
+    known = by_external_id(batch.dataset, (one.get("externalId") for one in given))
+    conflicts, revisions, created = [], [], 0
+    for index, (one, content) in enumerate(zip(given, read, strict=True)):
+        external_id = one.get("externalId")
+        there = known.get(external_id)
+        if there is None:
+            item = Item(dataset=batch.dataset, external_id=external_id)
+            there = batch.add(item, content)
+            created += 1
+            if external_id is not None:
+                known[external_id] = there
+        elif there.is_deleted or there.digest != content.digest:
+            reason = "deleted" if there.is_deleted else "payload_mismatch"
+            about = {"externalId": external_id, "existingItemId": str(there.item_id), "reason": reason}
+            conflicts.append({"index": index, **about})
+        revisions.append(there)
+    if conflicts:
+        raise ItemConflict(conflicts)
     return Added(revisions, created, batch.dataset)
+
+
+class DatasetChanged(Conflict):
+    """Items have changed since the version that an edit is based on."""
+
+    def __init__(self, dataset: Dataset, base: int) -> None:
+        super().__init__(
+            Message("This dataset has changed: it has version {now} by now.", now=dataset.version),
+            code="dataset_changed",
+        )
+        self.base = base
+
+
+@retry_on_conflict
+def save(
+    dataset_id: str,
+    *,
+    base: int,
+    changed: Mapping[str, Mapping[str, Any]],
+    removed: Iterable[str] = (),
+    added: Mapping[str, Mapping[str, Any]],
+    by: Who = APPLICATION,
+) -> Dataset:
+    """Change, delete and add items, as one version, if the dataset still has the version `base`.
+
+    `changed` has the changes of each item by its id; the keys of `added` are what issues about new items
+    begin with. Raises `DatasetChanged`, and the errors of `add`.
+    """
+    gone = set(removed)
+    with changing_items(dataset_id, caller_of(by)) as batch:
+        if batch.dataset.version != base:
+            raise DatasetChanged(batch.dataset, base)
+        found = Revision.objects.of_version(batch.dataset).filter(item__in=uuids({*changed, *gone}))
+        for before in found:
+            item_id = str(before.item_id)
+            if item_id in gone:
+                batch.remove(before)
+                continue
+            content = _read({**before.payload, **changed[item_id]}, f"{item_id}.")
+            refuse_by_schemas(batch.dataset.settings, [content.payload], [f"{item_id}."])
+            if before.digest != content.digest and not before.payload.get("metadata", {}).get(PURGED):
+                batch.put(before.item, content, before)
+        if added:
+            _add_to(batch, list(added.values()), [f"{place}." for place in added])
+    return batch.dataset
 
 
 @retry_on_conflict
@@ -175,7 +223,7 @@ def change(dataset_id: str, item_id: str, changes: Mapping[str, Any], *, by: Who
 def remove(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -> int:
     """Delete items from the next version on; returns how many there were."""
     caller = caller_of(by)
-    wanted = set(_uuids(item_ids))
+    wanted = set(uuids(item_ids))
     with changing_items(dataset_id, caller) as batch:
         found = Revision.objects.of_version(batch.dataset).filter(item__in=wanted)
         for before in found:
@@ -194,7 +242,8 @@ def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
         dataset.record("updated", caller, purged=item_id)
 
 
-def _uuids(ids: Iterable[str]) -> Iterator[UUID]:
+def uuids(ids: Iterable[str]) -> Iterator[UUID]:
+    """Yield those of the ids that can be one of an item."""
     for one in ids:
         with suppress(NotFound):  # it is no id of anything
             yield uuid_of(one)

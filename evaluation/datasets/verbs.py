@@ -16,6 +16,7 @@ class Datasets(Verbs):
     delete = staticmethod(editing.delete)
     add = staticmethod(changing_items.add)
     change_item = staticmethod(changing_items.change)
+    save_items = staticmethod(changing_items.save)
     remove = staticmethod(changing_items.remove)
     purge = staticmethod(changing_items.purge)
     import_items = staticmethod(importing.import_items)

@@ -18,14 +18,24 @@ _ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
 
 def write(value: Any) -> str:
     """Return the text of a cell; an empty one is no value."""
-    is_itself = isinstance(value, str) and value and not _reads_as_json(value)
-    text: str = value if is_itself else canonical.dump(value)
+    text = shown(value)
     return f"'{text}" if text.startswith(_ESCAPED) else text
 
 
 def read(cell: str) -> Any:
     """Return the value of a cell."""
-    text = cell.removeprefix("'")
+    return typed(cell.removeprefix("'"))
+
+
+def shown(value: Any) -> str:
+    """Return a value as people read and write it: a text is itself, unless it reads as JSON."""
+    is_itself = isinstance(value, str) and value and not _reads_as_json(value)
+    text: str = value if is_itself else canonical.dump(value)
+    return text
+
+
+def typed(text: str) -> Any:
+    """Return the value that a person has written: JSON, or else the text itself."""
     try:
         return canonical.parse(text)
     except Invalid:

@@ -43,6 +43,17 @@ def _read(text: str) -> Iterator[Row]:
         raise Invalid.field("body", message) from None
 
 
+def from_spreadsheet(text: str) -> str:
+    """Return cells that were copied from a spreadsheet, which have tabs between them, as CSV."""
+    if "\t" not in text.partition("\n")[0]:
+        return text
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\r\n").writerows(
+        csv.reader(io.StringIO(text, newline=""), delimiter="\t")
+    )
+    return out.getvalue()
+
+
 def _rows(lines: Iterable[list[str]]) -> Iterator[Row]:
     rows = iter(lines)
     header = next((line for line in rows if any(line)), [])

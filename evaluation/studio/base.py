@@ -1,0 +1,53 @@
+"""The base class of the pages about a dataset."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.template.response import TemplateResponse
+
+from evaluation.datasets.models import Dataset
+from evaluation.datasets.verbs import Datasets
+from studio.workspaces.base import WorkspacePage
+from versioning.domain.access import Right
+from versioning.domain.errors import NotFound
+
+
+class DatasetPage(WorkspacePage):
+    """A page about the dataset in the address."""
+
+    tab = "datasets"
+    right = Right.READ_DRAFTS
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The dataset; raises `NotFound` if it belongs to another workspace."""
+        found = Datasets.find(self.kwargs["dataset"], right=self.right, by=self.caller)
+        if found.workspace_id != self.workspace.pk:
+            raise NotFound
+        return found
+
+    @property
+    def dataset_id(self) -> str:
+        """Its id, once access is checked."""
+        return str(self.dataset.pk)
+
+    def own_address(self, page: str = "dataset", *rest: str) -> str:
+        """Return the address of another page about this dataset."""
+        return self.address(page, self.kwargs["dataset"], *rest)
+
+    def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        """Return a page about the dataset."""
+        own = {
+            "dataset": self.dataset,
+            "may_save": self.may(Right.SAVE),
+            "table_address": self.own_address(),
+            "datasets_address": self.address("datasets"),
+            "settings_address": self.own_address("dataset_settings"),
+            "versions_address": self.own_address("dataset_versions"),
+            "import_address": self.own_address("dataset_import"),
+            "export_address": self.own_address("dataset_export"),
+            "delete_address": self.own_address("dataset_delete"),
+        }
+        return super().page(template, title=title, status=status, **{**own, **context})

@@ -1,0 +1,28 @@
+"""The URLs of the pages about datasets, below that of a workspace."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from evaluation.studio import datasets, files, items, listing, table
+from studio.views import StudioPage
+
+
+def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+    """Return a route with the name that `WorkspacePage.address` expects."""
+    return path(route, view.as_view(), name=f"versioning_workspace_{name}")
+
+
+_ONE = "datasets/<str:dataset>/"
+urlpatterns = [
+    page("datasets/", listing.DatasetsPage, "datasets"),
+    page("datasets/add/", datasets.NewDatasetPage, "new_dataset"),
+    page(_ONE, table.TablePage, "dataset"),
+    page(f"{_ONE}settings/", datasets.SettingsPage, "dataset_settings"),
+    page(f"{_ONE}delete/", datasets.DeletePage, "dataset_delete"),
+    page(f"{_ONE}versions/", datasets.VersionsPage, "dataset_versions"),
+    page(f"{_ONE}import/", files.ImportPage, "dataset_import"),
+    page(f"{_ONE}export/", files.ExportPage, "dataset_export"),
+    page(f"{_ONE}items/<str:item>/", items.ItemPage, "dataset_item"),
+    page(f"{_ONE}items/<str:item>/purge/", items.PurgePage, "dataset_item_purge"),
+]

@@ -1,0 +1,184 @@
+"""Datasets in the studio: a table that is edited in place, files, history, and who sees them."""
+
+from __future__ import annotations
+
+import re
+import time
+from html import unescape
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from evaluation.datasets.changing_items import Batch
+from evaluation.datasets.items import content_of
+from evaluation.datasets.models import Dataset, Item
+from tests.conftest import Cast
+from tests.support.api import Api
+from tests.support.datasets import add_item, inputs, make_dataset
+from tests.support.scorers import make_scorer
+from tests.support.studio import Visitor, words_of, workspace_page
+from versioning.domain.access import APPLICATION
+from versioning.models import events
+
+
+@pytest.fixture
+def edgar(cast: Cast) -> Visitor:
+    """An editor at the studio."""
+    del cast
+    return Visitor("edgar")
+
+
+def page_of(dataset: str, *rest: str) -> str:
+    """Return the address of a page about a dataset."""
+    return workspace_page("/".join(["datasets", dataset.removeprefix("/datasets/"), *rest]))
+
+
+def typed(visitor: Visitor, address: str, **changes: str) -> dict[str, Any]:
+    """Return what the form of a table sends, with changes by the names of its cells."""
+    page = visitor.get(address).content.decode()
+    form = page[page.index('name="base"') - 200 :]
+    fields: dict[str, Any] = {"base": re.findall(r'name="base" value="(\d+)"', form)[0]}
+    for name in ("item", "new"):
+        fields[name] = re.findall(rf'name="{name}" value="([^"]+)"', form)
+    for name, text in re.findall(r'(?s)<textarea[^>]* name="([^"]+)"[^>]*>\n(.*?)</textarea>', form):
+        fields[name] = unescape(text)
+    for tag in re.findall(r"<input[^>]*>", form):
+        found = re.search(r'name="((?:tags|externalId)-[^"]+)" value="([^"]*)"', tag)
+        if found:
+            fields[found[1]] = unescape(found[2])
+    return {**fields, **changes}
+
+
+def test_a_dataset_is_made_and_its_table_edited_as_one_version(edgar: Visitor, alice: Api) -> None:
+    made = edgar.post(workspace_page("datasets/add"), name="Questions", description="What people ask.")
+    assert "Questions" in words_of(made) and "new" in words_of(made)
+    [found] = alice.get("/datasets").body["datasets"]
+    dataset, address = f"/datasets/{found['id']}", page_of(f"/datasets/{found['id']}")
+    cells = {
+        "input-new-0": "Where?",
+        "groundTruth-new-0": "here",
+        "tags-new-0": "must, b",
+        "input-new-2": '{"a": 1}',
+    }
+    saved = edgar.post(address, **typed(edgar, address, **cells))
+    assert "Saved as version 1." in words_of(saved)
+    first, second = alice.get(f"{dataset}/items", **{"orderBy[direction]": "ASC"}).body["items"]
+    assert (first["input"], first["groundTruth"], first["metadata"]) == (
+        "Where?",
+        "here",
+        {"tags": ["must", "b"]},
+    )
+    assert second["input"] == {"a": 1}
+    alice.patch(f"{dataset}/items/{second['id']}", {"input": "a\r\nb", "metadata": {"n": 1}})
+    third = add_item(alice, dataset, input="12")["id"]
+    assert "Nothing has changed." in words_of(edgar.post(address, **typed(edgar, address)))
+    changes = {f"groundTruth-{third}": "7", f"remove-{first['id']}": "on", f"tags-{second['id']}": "x"}
+    assert "Saved as version 4." in words_of(edgar.post(address, **typed(edgar, address, **changes)))
+    assert inputs(alice, dataset) == ["a\r\nb", "12"]
+    items = {one["id"]: one for one in alice.get(f"{dataset}/items").body["items"]}
+    assert items[third]["groundTruth"] == 7 and items[second["id"]]["metadata"] == {"n": 1, "tags": ["x"]}
+    old = words_of(edgar.get(address, version="1"))
+    assert "as they were in version 1" in old and "Where?" in old and "Save" not in old.split("Export")[1]
+    assert "Version 4" in words_of(edgar.get(page_of(dataset, "versions")))
+    assert "Where?" not in words_of(edgar.get(address, q="12"))
+
+
+def test_a_refused_save_keeps_what_was_typed(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice, inputSchema={"type": "string"})
+    item = add_item(alice, dataset)["id"]
+    address = page_of(dataset)
+    mine = typed(edgar, address, **{f"input-{item}": "mine", "input-new-0": "5"})
+    add_item(alice, dataset, input="theirs")
+    refused = edgar.client.post(address, mine)
+    assert refused.status_code == 409 and ">\nmine</textarea>" in refused.content.decode()
+    assert "not saved" in words_of(refused) and 'name="base" value="2"' in refused.content.decode()
+    wrong = edgar.client.post(address, {**mine, "base": "2"})
+    assert wrong.status_code == 400 and "input: " in words_of(wrong)
+    empty = edgar.client.post(address, {**mine, "base": "2", f"input-{item}": "", "input-new-0": ""})
+    assert empty.status_code == 400
+    assert inputs(alice, dataset) == ["Hi", "theirs"]
+
+
+def test_a_file_is_looked_at_and_then_imported(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice)
+    address, content = page_of(dataset, "import"), b"input,groundTruth\r\na,1\r\n"
+    looked = edgar.client.post(address, {"file": SimpleUploadedFile("q.csv", content), "do": "look"})
+    assert "1 item is new. 0 are there already." in words_of(looked)
+    assert alice.get(dataset).body["version"] == 0
+    fields = dict(re.findall(r'name="(content|format)" value="([^"]+)"', looked.content.decode()))
+    assert "1 items are new" in words_of(edgar.post(address, **fields, do="import"))
+    pasted = edgar.post(address, pasted="input\tgroundTruth\r\na\t1\r\nb, c\t2\r\n", do="look")
+    assert "1 item is new. 1 is there already." in words_of(pasted)
+    for typed_text, word in (("input,input\n", "twice"), ("groundTruth\n1", "Row 1"), ("", "Choose a file")):
+        assert word in words_of(edgar.post(address, pasted=typed_text, do="import"))
+    exported = edgar.client.get(page_of(dataset, "export"), {"format": "csv"})
+    assert b"groundTruth\r\n" in exported.getvalue()
+    assert edgar.get(page_of(dataset, "export"), format="xls").status_code == 404
+
+
+def test_all_of_an_item_is_edited_and_purged(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice)
+    item = add_item(alice, dataset, input="SECRET", metadata={"n": 1})["id"]
+    address = page_of(dataset, "items", item)
+    assert "SECRET" in words_of(edgar.get(address))
+    edgar.post(address, payload='{"input": "SECRET 2", "requestContext": {"tier": "gold"}}')
+    changed = alice.get(f"{dataset}/items/{item}").body
+    assert (changed["input"], changed["metadata"], changed["requestContext"]) == (
+        "SECRET 2",
+        None,
+        {"tier": "gold"},
+    )
+    for wrong in ("{", "[]", '{"colour": 1}'):
+        assert edgar.client.post(address, {"payload": wrong}).status_code == 400
+    assert "Since version 1" in words_of(edgar.get(address))
+    assert "cannot be undone" in words_of(edgar.get(f"{address}purge/"))
+    after = words_of(edgar.post(f"{address}purge/"))
+    assert "SECRET" not in after and "The content is removed." in after
+    assert "SECRET" not in words_of(edgar.get(page_of(dataset)))
+
+
+def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
+    make_scorer(alice)
+    dataset = make_dataset(alice)
+    make_dataset(alice, "Other")
+    address = page_of(dataset, "settings")
+    assert "Exact" in words_of(edgar.get(address))
+    edgar.post(address, name="New", description="", scorers="exact", input_schema='{"type": "string"}')
+    held = alice.get(dataset).body
+    assert (held["name"], held["scorerIds"], held["inputSchema"]) == ("New", ["exact"], {"type": "string"})
+    for wrong in ({"name": "Other"}, {"name": ""}, {"name": "New", "input_schema": "{"}):
+        assert edgar.client.post(address, wrong).status_code == 400
+    assert "“New” is deleted" in words_of(edgar.post(page_of(dataset, "delete")))
+    assert alice.get(dataset).status == 404
+
+
+def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice, "Hidden")
+    item = add_item(alice, dataset)["id"]
+    pages = ["", "versions", "settings", "delete", "import", "export", f"items/{item}", f"items/{item}/purge"]
+    for name in ("vera", "charlie"):
+        visitor = Visitor(name)
+        for page in pages:
+            assert visitor.get(page_of(dataset, *([page] if page else []))).status_code in {403, 404}
+        assert "Hidden" not in words_of(visitor.get("/studio/datasets/"))
+    assert "Hidden" in words_of(edgar.get("/studio/datasets/"))
+    assert "Hidden" in words_of(edgar.get(workspace_page("datasets")))
+
+
+def test_a_page_of_ten_thousand_items_is_fast(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice)
+    row = Dataset.objects.get()
+    batch = Batch(row, 1)
+    for number in range(10_000):
+        batch.add(Item(dataset=row), content_of({"input": f"Question {number} " + "x" * 500}))
+    with events.transaction():
+        batch.store(APPLICATION)
+    address = page_of(dataset)
+    edgar.get(address)
+    took = []
+    for page in ("1", "100", "200"):
+        before = time.process_time()
+        assert f"Question {int(page) * 50 - 1} " in edgar.get(address, page=page).content.decode()
+        took.append(time.process_time() - before)
+    assert min(took) < 0.1  # seconds of this process, whatever else the machine does
