@@ -74,6 +74,8 @@ class KindWords:
     first_choice: FirstChoice | None = None
     fields: Mapping[str, FieldWords] = field(default_factory=dict)
     """The words of the fields that only this kind has, or calls otherwise, in reading order."""
+    needs: Callable[[str, Config], bool] = lambda _name, _config: True
+    """Returns whether a field is offered for a configuration; one that has a value always is."""
 
     @classmethod
     def plain(cls, kind: ResourceKind, fields: Mapping[str, FieldWords] | None = None) -> KindWords:

@@ -6,13 +6,20 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from studio.extensions import Extension, WorkspaceTab
+from evaluation.scoring.kind import SCORER
+from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
 
 STUDIO: Final = Extension(
     urls="evaluation.studio.urls",
     own_urls="evaluation.studio.own_urls",
+    resource_urls="evaluation.studio.trying.resource_urls",
+    resource_tabs=[
+        ResourceTab(
+            page="try_scorer", title=_("Try"), right=Right.SAVE, kinds=lambda kind: kind.slug == SCORER.slug
+        )
+    ],
     pages=[MainPage(page="datasets", title=_("Datasets"), place=60)],
     tabs=[WorkspaceTab(page="datasets", title=_("Datasets"), right=Right.READ_DRAFTS, place=60)],
 )

@@ -129,7 +129,7 @@ def _sentences(failed: FailedRow) -> list[str]:
 class ExportPage(DatasetPage):
     """The items as a file."""
 
-    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponseBase:  # type: ignore[override]
+    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponseBase:
         """Send it."""
         name, version = request.GET.get("format", "csv"), request.GET.get("version", "")
         is_number = version.isascii() and version.isdecimal() and len(version) < 10  # noqa: PLR2004

@@ -132,7 +132,7 @@ class TablePage(DatasetPage):
         )
 
     @cached_property
-    def _page(self) -> Page[int]:
+    def _page(self) -> Page[Any]:
         """The page of items: first their keys, in the order in which they were added."""
         version = self._version()
         found = Revision.objects.of_version(self.dataset, version)
@@ -146,7 +146,7 @@ class TablePage(DatasetPage):
             one.pk: one
             for one in Revision.objects.filter(pk__in=list(page.object_list)).select_related("item")
         }
-        page.object_list = [rows[key] for key in page.object_list]  # type: ignore[assignment]
+        page.object_list = [rows[key] for key in page.object_list]
         return page
 
     def _version(self) -> int | None:
@@ -181,7 +181,7 @@ class _Counted(Paginator):  # type: ignore[type-arg]
     def __init__(self, found: QuerySet[Any, Any], size: int, known: int | None) -> None:
         super().__init__(found, size)
         if known is not None:
-            self.count = known  # type: ignore[misc]
+            self.count = known
 
 
 class _Given:

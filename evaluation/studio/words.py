@@ -29,6 +29,8 @@ TYPES: Final = {
     "code": _("code: a function of the application"),
     "external": _("external: an application sends the score"),
 }
+OF_JUDGES: Final = frozenset({"instructions", "model"})
+"""The fields that only a model that judges needs."""
 _BEGINNINGS: Final[Mapping[str, Config]] = {
     "contains": {"values": ["{{groundTruth}}"]},
     "startsWith": {"value": "{{groundTruth}}"},
@@ -65,6 +67,7 @@ SCORER: Final = KindWords(
     delete=_("Delete this scorer"),
     has_changed=_("This scorer has changed since you opened it."),
     beginning=_("A scorer says whether an answer is good: by a rule, or by a model that judges it."),
+    needs=lambda name, config: name not in OF_JUDGES or config.get("type") == "llm-judge",
     first_choice=FirstChoice(field="type", begins=_begins),
     fields={
         "instructions": FieldWords(

@@ -38,6 +38,12 @@ class EditablePage(ResourcePage):
         """The schema of the resource's versions."""
         return self.collection.schema_of(self.resource_id)
 
+    @property
+    def names(self) -> list[str]:
+        """The fields of the form: those that this configuration has or needs."""
+        needs, config = self.kind.words.needs, self.config
+        return [name for name in self.schema.names if name in config or needs(name, config)]
+
     def config_of(self, version_id: str) -> Config | None:
         """Return the configuration of a version: empty without an id, None if the version is gone."""
         if not version_id:

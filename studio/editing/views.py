@@ -52,7 +52,7 @@ class EditPage(EditablePage):
         if not self.may(Right.SAVE):
             return self._to_read()
         metadata = self.resource.metadata if self.resource else {}
-        return self._form(form_controls(self.config, self.schema.names, metadata), **self._saves_on())
+        return self._form(form_controls(self.config, self.names, metadata), **self._saves_on())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Save a draft, and continue to the page for publishing if requested."""
@@ -244,9 +244,7 @@ class EditPage(EditablePage):
             "studio/editing/edit.html",
             title=self.summary.name,
             status=status,
-            form=EditForm.of(
-                self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields
-            ),
+            form=EditForm.of(self.names, controls, self.config, self.code_agent, self.kind.words.fields),
             controls=controls,
             version=self.base,
             panels=self.panels("edit", self.base, self.schema.names),

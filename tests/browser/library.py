@@ -50,6 +50,10 @@ class Library:
     """The id of a schedule of the agent."""
     rollout: str = ""
     """The id of a rollout of the block `tone`."""
+    dataset: str = ""
+    """The id of a dataset of acme."""
+    item: str = ""
+    """The id of one of its items."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -126,6 +130,17 @@ class Library:
             "nothing-on-a-share": f"{agent}/rollouts/",
             "rollout": f"versioning/promptblock/tone/rollouts/{self.rollout}/",
             "make-live": f"versioning/promptblock/tone/rollouts/{self.rollout}/complete/new/",
+            "try-scorer": f"evaluation/scorer/polite/try-scorer/?dataset={self.dataset}",
+            "datasets": f"{acme}/datasets/",
+            "datasets-of-all": "datasets/",
+            "new-dataset": f"{acme}/datasets/add/",
+            "dataset": f"{acme}/datasets/{self.dataset}/",
+            "settings-of-dataset": f"{acme}/datasets/{self.dataset}/settings/",
+            "delete-dataset": f"{acme}/datasets/{self.dataset}/delete/",
+            "versions-of-dataset": f"{acme}/datasets/{self.dataset}/versions/",
+            "import-into-dataset": f"{acme}/datasets/{self.dataset}/import/",
+            "item": f"{acme}/datasets/{self.dataset}/items/{self.item}/",
+            "purge-item": f"{acme}/datasets/{self.dataset}/items/{self.item}/purge/",
             "account": "account/",
             "confirm": "account/confirm/",
             "sessions": "account/sessions/",
@@ -188,6 +203,14 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     _comment(edgar, {**about, "versionId": live["latestVersionId"], **last, "body": "Who will?"})
     done = _comment(edgar, {**about, "body": "Done."})
     assert paula.patch(f"/comments/{done}", {"resolved": True}).status == 200
+    dataset = edgar.post("/datasets", {"name": "Questions", "workspaceId": "acme", "description": SCRIPT})
+    assert dataset.status == 201, dataset.body
+    questions = [
+        {"input": "Where is it?", "groundTruth": "Ask for the number.", "metadata": {"tags": ["must"]}},
+        {"input": {"question": SCRIPT}, "externalId": "faq-" + "1" * 60, "requestContext": {"tier": "gold"}},
+    ]
+    items = edgar.post(f"/datasets/{dataset.body['id']}/items/batch", {"items": questions})
+    assert items.status == 201, items.body
     return Library(
         agent="front-desk",
         block="policies/refunds",
@@ -195,6 +218,8 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
         live=live["latestVersionId"],
         draft=draft["latestVersionId"],
         comment=comment,
+        dataset=dataset.body["id"],
+        item=items.body["items"][1]["id"],
     )
 
 

@@ -27,7 +27,7 @@ NO_PAGES = (
     *("live/", "since/", "choices/", "convert/", "context/", "reference/", "names/", "suggestions/"),
     *("run/", "download/", "audit/", "star/", "stop/", "weights/", ".js", "<path:token>", "<str:resource>/"),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
-    "/studio/releases/publish/",
+    *("/studio/releases/publish/", "/export/"),
     "/studio/session/",
     *("/studio/login/local/", "/studio/sso/<str:provider>/", "/callback/"),
     *("/studio/people/", "/studio/reviews/ask/"),

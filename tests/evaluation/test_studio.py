@@ -1,13 +1,17 @@
-"""Scorers in the studio: made by choosing a type, then edited with settings of that type."""
+"""Scorers in the studio: made by choosing a type, edited with settings of that type, and tried."""
 
 from __future__ import annotations
 
 from html import unescape
 
+import pytest
+
 from evaluation.scoring.configs import TYPES as EVERY_TYPE
 from tests.conftest import Cast
 from tests.support.api import SCORERS, Api
-from tests.support.studio import Visitor
+from tests.support.datasets import add_item, make_dataset
+from tests.support.scorers import make_scorer
+from tests.support.studio import Visitor, words_of
 
 
 def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None:
@@ -18,7 +22,44 @@ def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None
     made = {"name": "Polite", "id": "polite", "workspace": "acme", "choice": "regex"}
     page = unescape(visitor.post(new, **made).content.decode())
     assert alice.get(SCORERS.url("polite"), status="draft").body["config"] == {"pattern": "."}
-    assert "What the type needs" in page and "Instructions of the judge" in page
+    assert "What the type needs" in page and "Instructions of the judge" not in page
     assert visitor.post(new, **{**made, "id": "other", "choice": "guess"}).status_code == 400
+    judge = {**made, "name": "Judge", "id": "judge", "choice": "llm-judge"}
+    assert "Instructions of the judge" in unescape(visitor.post(new, **judge).content.decode())
     for kind in EVERY_TYPE:
         assert visitor.post(new, **{**made, "id": kind.lower(), "choice": kind}).status_code == 200
+
+
+TRY = "/studio/evaluation/scorer/exact/try-scorer/"
+
+
+def test_a_scorer_is_tried_on_an_item(cast: Cast, alice: Api) -> None:
+    del cast
+    make_scorer(alice)
+    item = add_item(alice, make_dataset(alice), input="Where?", groundTruth={"a": 1}, metadata={"n": 1})
+    visitor = Visitor("edgar")
+    assert "Questions" in words_of(visitor.get(TRY))
+    chosen = {"dataset": item["datasetId"]}
+    assert "Where?" in words_of(visitor.get(TRY, **chosen))
+    page = unescape(visitor.get(TRY, **chosen, item=item["id"]).content.decode())
+    assert '{"a":1}</textarea>' in page and '"n": 1' in page
+    scored = words_of(visitor.post(TRY, input="Where?", output='{"a": 1.0}', ground_truth='{"a":1}'))
+    assert "Score 1.0" in scored and " passed " in scored
+    assert "not passed" in words_of(visitor.post(TRY, output="b", ground_truth="c"))
+    assert "This cannot be scored." in words_of(visitor.post(TRY, output="b"))
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_metadata_that_is_no_object_is_refused(cast: Cast, alice: Api, text: str) -> None:
+    del cast
+    make_scorer(alice)
+    assert Visitor("edgar").client.post(TRY, {"output": "a", "metadata": text}).status_code == 400
+
+
+def test_viewers_and_strangers_try_no_scorer(cast: Cast, alice: Api) -> None:
+    del cast
+    scorer = make_scorer(alice)
+    SCORERS.publish(alice, "exact", scorer["latestVersionId"])
+    assert Visitor("vera").get(TRY).status_code == 403
+    assert Visitor("charlie").get(TRY).status_code == 404
+    assert "Try" not in words_of(Visitor("vera").get("/studio/evaluation/scorer/exact/change/"))

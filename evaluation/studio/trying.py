@@ -1,0 +1,130 @@
+"""Trying a scorer on an answer, or on an item of a dataset; nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from editor_client.shared import canonical
+
+from evaluation.datasets.formats import cells
+from evaluation.datasets.models import Dataset, Revision
+from evaluation.datasets.verbs import Datasets
+from evaluation.scoring.kind import SCORER
+from evaluation.scoring.outcomes import MISSING, Attempt
+from evaluation.scoring.verbs import Scoring
+from studio.kinds import StudioKind
+from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.uuids import uuid_of
+
+MAX_ITEMS: Final = 50
+"""How many items of a dataset are offered."""
+_LONG: Final = forms.Textarea
+
+
+class TryForm(forms.Form):
+    """An answer, and what it is an answer to."""
+
+    input = forms.CharField(label=gettext_lazy("Input"), required=False, strip=False, widget=_LONG)
+    output = forms.CharField(label=gettext_lazy("Answer"), required=False, strip=False, widget=_LONG)
+    ground_truth = forms.CharField(
+        label=gettext_lazy("A good answer"), required=False, strip=False, widget=_LONG
+    )
+    metadata = forms.CharField(label=gettext_lazy("Metadata, as JSON"), required=False, widget=_LONG)
+
+    def clean_metadata(self) -> dict[str, Any]:
+        """Return the metadata; raises `ValidationError` unless it is a JSON object."""
+        text = self.cleaned_data["metadata"]
+        try:
+            value = canonical.parse(text) if text.strip() else {}
+        except Invalid as error:
+            raise forms.ValidationError(str(error.issues[0].message)) from None
+        if not isinstance(value, dict):
+            raise forms.ValidationError(_("must be a JSON object"))
+        return value
+
+    @property
+    def attempt(self) -> Attempt:
+        """What is scored."""
+        given = self.cleaned_data
+        truth = given["ground_truth"].replace("\r\n", "\n")
+        return Attempt(
+            input=cells.typed(given["input"].replace("\r\n", "\n")),
+            output=given["output"].replace("\r\n", "\n"),
+            ground_truth=cells.typed(truth) if truth else MISSING,
+            metadata=given["metadata"],
+        )
+
+
+class TryScorerPage(ResourcePage):
+    """Scores an answer with the latest version of a scorer."""
+
+    tab = "try_scorer"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show the form, with an item of a dataset if one is chosen."""
+        self.require(Right.SAVE)
+        return self.show(TryForm(initial=self._of_item()))
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show what the scorer says."""
+        self.require(Right.SAVE)
+        form = TryForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        outcome = Scoring.current().try_out(self.resource_id, form.attempt, by=self.caller)
+        return self.show(form, outcome=outcome)
+
+    def show(self, form: TryForm, *, status: int = 200, **more: Any) -> HttpResponse:
+        """Return the page."""
+        chosen = self._chosen()
+        found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by("name")
+        return self.page(
+            "evaluation/try.html",
+            title=_("Try"),
+            status=status,
+            form=form,
+            datasets=[(str(pk), name) for pk, name in found.values_list("pk", "name")],
+            chosen=None if chosen is None else str(chosen.pk),
+            items=[] if chosen is None else list(self._items(chosen)),
+            **more,
+        )
+
+    def _chosen(self) -> Dataset | None:
+        """The dataset from which an item is taken, if there is one."""
+        text = self.request.GET.get("dataset", "")
+        return Datasets.find(text, by=self.caller) if text else None
+
+    def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
+        rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
+        for one in rows:
+            yield str(one.item_id), cells.shown(one.payload.get("input"))[:80]
+
+    def _of_item(self) -> dict[str, str]:
+        chosen, item = self._chosen(), self.request.GET.get("item", "")
+        if chosen is None or not item:
+            return {}
+        found = Revision.objects.of_version(chosen).filter(item=uuid_of(item)).first()
+        if found is None:
+            raise NotFound
+        payload = found.payload
+        metadata = payload.get("metadata")
+        return {
+            "input": cells.shown(payload.get("input")),
+            "ground_truth": cells.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+            "metadata": canonical.file_text(metadata) if metadata else "",
+        }
+
+
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the URL of the page, which only scorers have."""
+    if kind.slug == SCORER.slug:
+        name = kind.url_name("try_scorer")
+        yield path("<str:resource>/try-scorer/", TryScorerPage.as_view(kind=kind), name=name)
