@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, update_wrapper
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.exceptions import NotRegistered
@@ -30,13 +30,18 @@ from studio.accounts.login_page import LoginPage
 from studio.accounts.names import name_fields
 from studio.activity.notifications import MOST, unread
 from studio.error_pages import error_page
-from studio.main_pages import main_links
-from studio.navigation import MAX_MAIN, Link, Row
+from studio.navigation import MAX_MAIN, Link, MainPage, Row
 from studio.permissions import caller_of, may_enter
 from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.kinds import KINDS
 from versioning.models import VersionedResource
+from versioning.serving.followed_log import RIGHTS, Dependency
+
+_CHANGES: Final[tuple[Dependency, ...]] = tuple((kind.slug, None) for kind in KINDS)
 
 
 class StudioSite(AdminSite):
@@ -175,7 +180,7 @@ class StudioSite(AdminSite):
             ]
 
         first = Link(title=_("Home"), address=home, is_current=here == home)
-        pages = main_links(caller_of(request), here)
+        pages = _main_links(caller_of(request), here)
         return Row.of([first, *links(of_kinds=True), *pages, *links(of_kinds=False)], MAX_MAIN)
 
 
@@ -199,3 +204,25 @@ def _templates() -> DjangoTemplates:
     return DjangoTemplates(
         {"NAME": "studio", "DIRS": settings["DIRS"], "APP_DIRS": False, "OPTIONS": options}
     )
+
+
+def _main_links(caller: Caller, here: str) -> list[Link]:
+    """Return the links that the caller may open; `here` is the path of the page that shows them."""
+    pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
+    return [_link(page, caller, here) for page in pages]
+
+
+def _link(page: MainPage, caller: Caller, here: str) -> Link:
+    address, count = reverse(page.route), _waiting(page, caller)
+    query = f"?{page.waiting_query}" if count and page.waiting_query else ""
+    return Link(title=page.title, address=address + query, is_current=here.startswith(address), count=count)
+
+
+def _waiting(page: MainPage, caller: Caller) -> int:
+    """Return how much waits for the caller, cached until a resource or a person's rights change.
+
+    Every page shows it. Changes without a resource, such as of a policy, make all cached answers outdated.
+    """
+    key = ("waiting", page.page, caller.user_id, caller.username, caller.rights)
+    count: int = get_editor().cache.remembered(key, RIGHTS, lambda: page.waiting(caller), *_CHANGES)
+    return count

@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from studio import extensions, site
 from studio.accounts.names import NamePage
-from studio.accounts.session import SessionPage
+from studio.accounts.views import SessionPage
 from studio.activity.live import LivePage
 from studio.activity.notifications import NotificationsPage
 from studio.activity.views import ActivityPage

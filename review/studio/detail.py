@@ -15,7 +15,6 @@ from review.models import VerdictValue
 from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.values import MAX_TEXT
 from review.reviews.verbs import Reviews
-from review.studio.assembled import assembled
 from review.studio.panels import OWN_PAGE
 from review.studio.presenters import people_of
 from review.studio.requesting import people_to_ask, reviewers_in
@@ -24,11 +23,15 @@ from review.studio.wording import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.forms.typed import typed_text
+from studio.preview.explained import Preview
 from studio.publishing.obstacles import obstacle_to
+from studio.resources.base import ResourcePage
+from studio.resources.blocks import blocks_on_page
 from studio.translation import translated
 from studio.versions import reference_to, title_of
 from versioning.domain.access import Right
-from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, NotFound
+from versioning.domain.selectors import Selector
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import target_of
@@ -250,3 +253,19 @@ class ChangePage(ReviewPage):
                 _("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR
             )
         return self.again(done[do])
+
+
+def assembled(page: ResourcePage, version: Snapshot) -> tuple[Preview | None, Sequence[Issue]]:
+    """Return the prompt that publishing the version would serve, or its errors."""
+    try:
+        if page.kind.is_shown:
+            config = version.config
+            block = {"type": "prompt_block", "content": config["content"], "rules": config.get("rules")}
+            return Preview.of(page.editor.prompt.explain([block], {}, by=page.caller)), []
+        selector = Selector(version_id=version.version_id)
+        explanation = page.editor.agent.explain(page.resource_id, selector, context={}, by=page.caller)
+    except Invalid as error:
+        return None, error.issues
+    except NotFound:  # code leaves the instructions to the editor, and the version has none
+        return None, []
+    return Preview.of(explanation, blocks_on_page(page.effective(version), page.caller)), []

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.forms import SetPasswordForm
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.middleware.csrf import get_token
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import urlencode
@@ -18,6 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from studio import sign_in
 from studio.error_pages import framed
 from studio.translation import translated
+from studio.views import StudioPage
 from studio.workspaces.roles import role_name
 from versioning.conf import get_editor
 from versioning.domain.access import Via
@@ -141,3 +143,14 @@ class AcceptPage(View):
 
 def _invitations() -> Invitations:
     return get_editor().invitation
+
+
+class SessionPage(StudioPage):
+    """The signed-in account, its name, and the CSRF token for its forms."""
+
+    http_method_names = ["get"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Answer in JSON: `{"person": 7, "name": "…", "token": "…"}`; without a session, redirect."""
+        person = {"person": request.user.pk, "name": request.user.get_username()}
+        return JsonResponse({**person, "token": get_token(request)})

@@ -6,13 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
+from django.conf import settings
 from django.utils.text import capfirst
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from editor_client.shared import ids
 from pydantic import BaseModel
 
-from versioning.api.openapi import components, security  # noqa: F401  registers their extensions
+from versioning.api.openapi import components  # noqa: F401  registers its extensions
 from versioning.api.schemas.common import ErrorAnswer, Nothing
 from versioning.domain.access import Action
 
@@ -201,3 +203,30 @@ class EditorSchema(AutoSchema):
         if self.action in _RUNS and self.editor_view.subject == "agent":
             errors |= {422, 424, 502}
         return errors
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes the API key."""
+
+    target_class = "versioning.api.authentication.ApiKeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """Return the scheme."""
+        return {"type": "http", "scheme": "bearer", "description": "An API key, `ek_…`."}
+
+
+class PersonScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes the session of the studio."""
+
+    target_class = "versioning.api.authentication.PersonAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """Return the scheme."""
+        return {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": settings.SESSION_COOKIE_NAME,
+            "description": "Signed in to the studio.",
+        }
