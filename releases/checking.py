@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from releases import rules
 from releases.editing import find
-from releases.items import ItemNow, moves_of_blocks, now
+from releases.items import ItemNow, moves_of, now
 from releases.models import Release
 from releases.models.releases import Action
 from releases.rules import Problem, in_order
@@ -95,7 +95,7 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
 
 def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.PublishRequest]]:
     """Yield the requests to the gate: for all items that publish a version."""
-    blocks = moves_of_blocks(one.item for one in attempt.items)
+    together = moves_of(one.item for one in attempt.items)
     for one in attempt.items:
         if one.resource is not None and one.version is not None and not one.is_file:
             yield (
@@ -104,7 +104,7 @@ def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.PublishRequest]]
                     resource=one.resource,
                     version=one.version,
                     caller=attempt.by,
-                    blocks=blocks,
+                    together=together,
                     options=attempt.options,
                 ),
             )

@@ -9,11 +9,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from releases.models import ReleaseItem
-from releases.models.releases import Action
 from releases.rules import in_order
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
 from versioning.editor import Collection, Editor
 from versioning.models import AgentVersion, Version, VersionedResource
+from versioning.serving.overlays import OverlaidVersion
 
 AT_ONCE: Final = 500
 """The maximum number of rows that one statement reads by key."""
@@ -138,10 +138,13 @@ def collection_of(editor: Editor, slug: str) -> Collection[Any]:
     return editor.collection(KINDS_BY_SLUG[slug])
 
 
-def moves_of_blocks(items: Iterable[ReleaseItem]) -> dict[str, bool]:
-    """Return the prompt blocks that the items publish (True) or unpublish (False), by id."""
+def moves_of(items: Iterable[ReleaseItem]) -> dict[tuple[str, str], OverlaidVersion]:
+    """Return what the items publish or unpublish, by kind and id."""
     return {
-        item.resource_id: item.action == Action.PUBLISH for item in items if KINDS_BY_SLUG[item.kind].is_shown
+        (item.kind, item.resource_id): OverlaidVersion(
+            identity=item.identity, version_id=None if item.version_id is None else str(item.version_id)
+        )
+        for item in items
     }
 
 

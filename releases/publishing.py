@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from releases.checking import problems_of
 from releases.editing import changing, find
-from releases.items import ItemNow, Versions, collection_of, locked, moves_of_blocks, read_ahead
+from releases.items import ItemNow, Versions, collection_of, locked, moves_of, read_ahead
 from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
@@ -65,13 +65,13 @@ def publish(
 def _publish_items(
     editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: gate.Options
 ) -> None:
-    blocks, about = moves_of_blocks(one.item for one in items), {"releaseId": str(release.pk)}
+    together, about = moves_of(one.item for one in items), {"releaseId": str(release.pk)}
     for one in items:
         collection, resource = collection_of(editor, one.kind), one.resource
         with locking.changing_locked(collection, resource, Right.PUBLISH, by):
             one.item.active_before = resource.active_version_id
             if one.item.action == Action.PUBLISH:
-                activate(collection, resource, one.version, by, blocks=blocks, options=options, **about)
+                activate(collection, resource, one.version, by, together=together, options=options, **about)
             else:
                 deactivate(collection, resource, by, options=options, **about)
     for one in items:

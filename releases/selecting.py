@@ -7,6 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from releases.editing import find
+from releases.items import moves_of
 from releases.models import ReleaseItem
 from releases.models.releases import State
 from versioning.domain.access import Caller
@@ -14,7 +15,7 @@ from versioning.domain.errors import NotFound
 from versioning.domain.resolved_agent import Notice
 from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
-from versioning.serving.overlays import OverlaidVersion, Overlay, OverlaySelector
+from versioning.serving.overlays import Overlay, OverlaySelector
 
 _UNPUBLISHED: Final = Notice(
     code="no_published_version", message="The release unpublishes it; this is the latest version instead."
@@ -29,13 +30,7 @@ def open_release(release_id: str, caller: Caller) -> Overlay:
     return Overlay(
         selector=SELECTOR.name,
         unpublished=_UNPUBLISHED,
-        versions={
-            (item.kind, item.resource_id): OverlaidVersion(
-                identity=item.identity,
-                version_id=None if item.version_id is None else str(item.version_id),
-            )
-            for item in release.items.all()
-        },
+        versions=moves_of(release.items.all()),
     )
 
 

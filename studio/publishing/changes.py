@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from versioning.domain.access import Caller
 from versioning.domain.config import Config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.serving.overlays import OverlaidVersion, Versions
 
 MAX_READ: Final = 8_000_000
 """The maximum total length of the configurations that are read for one page."""
@@ -100,14 +101,18 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
     """
     judged = [one for one in drafts if texts.of(one.newest) is not None]
     blocks = [one for one in judged if one.kind.is_shown]
-    refused = _refused(blocks, {}, caller)
-    moving = {one.resource.pk: True for one in blocks if (one.kind.slug, one.resource.pk) not in refused}
+    refused = _refused(blocks, gate.ALONE, caller)
+    moving = {
+        key: OverlaidVersion(identity=one.resource.uuid, version_id=one.newest.version_id)
+        for one in blocks
+        if (key := (one.kind.slug, one.resource.pk)) not in refused
+    }
     return refused | _refused([one for one in judged if not one.kind.is_shown], moving, caller)
 
 
-def _refused(drafts: Sequence[Draft], moving: Mapping[str, bool], caller: Caller) -> dict[Key, str]:
+def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
     requests = [
-        gate.PublishRequest(resource=one.resource, version=one.newest, caller=caller, blocks=moving)
+        gate.PublishRequest(resource=one.resource, version=one.newest, caller=caller, together=moving)
         for one in drafts
     ]
     errors = gate.refusals(requests, get_editor().code) if requests else []

@@ -20,15 +20,19 @@ from typing import Any, Final
 from versioning.domain.access import Caller
 from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, VersioningError
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
-from versioning.serving.reference_checks import NO_BLOCKS, refuse_unpublished_blocks, unpublished_blocks
+from versioning.serving.overlays import Versions
+from versioning.serving.reference_checks import refuse_unpublished_blocks, unpublished_blocks
 
 Options = Mapping[str, Any]
 """Values of options, by their argument names in Python."""
 NO_OPTIONS: Final[Options] = MappingProxyType({})
+ALONE: Final[Versions] = MappingProxyType({})
+"""Nothing else goes live in the same transaction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +49,17 @@ class PublishRequest:
     """Whether the active version stays, because only a part of the requests gets this one."""
     options: Options = field(default_factory=lambda: NO_OPTIONS)
     """The options that the caller has sent, by name; each check reads its own."""
-    blocks: Mapping[str, bool] = field(default_factory=lambda: NO_BLOCKS)
-    """Prompt blocks that are published (True) or unpublished (False) in the same transaction, by id."""
+    together: Versions = field(default_factory=lambda: ALONE)
+    """What goes live in the same transaction, or is taken down."""
+
+    @property
+    def blocks(self) -> Mapping[str, bool]:
+        """The prompt blocks that are published (True) or unpublished (False) in the same transaction."""
+        return {
+            resource_id: one.version_id is not None
+            for (slug, resource_id), one in self.together.items()
+            if KINDS_BY_SLUG[slug].is_shown
+        }
 
     @cached_property
     def targets(self) -> Targets:

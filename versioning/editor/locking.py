@@ -29,7 +29,7 @@ from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.serving.dependents import agents_that_show
 from versioning.serving.grants import target_of
-from versioning.serving.reference_checks import NO_BLOCKS
+from versioning.serving.overlays import Versions
 from versioning.sources.files import OverrideChanged
 
 R = TypeVar("R", bound=VersionedResource)
@@ -252,18 +252,18 @@ def activate(
     version: Snapshot,
     by: Caller,
     *,
-    blocks: Mapping[str, bool] = NO_BLOCKS,
+    together: Versions = gate.ALONE,
     options: gate.Options = gate.NO_OPTIONS,
     **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
-    `blocks` and `options` are as in `gate.PublishRequest`; `detail` goes into the entry of the log.
+    `together` and `options` are as in `gate.PublishRequest`; `detail` goes into the entry of the log.
     Publishing the active version again has an effect if the caller may read something that it was not
     granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
     """
     request = gate.PublishRequest(
-        resource=resource, version=version, caller=by, blocks=blocks, options=options
+        resource=resource, version=version, caller=by, together=together, options=options
     )
     if not gate.check(request, resources.code):
         return

@@ -6,9 +6,12 @@ An application declares the selector of an overlay (`EditorApp.selectors`), in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from uuid import UUID
+from typing import Final
+from uuid import UUID, uuid4
 
 from versioning.domain import selectors
 from versioning.domain.access import Caller
@@ -21,12 +24,16 @@ from versioning.models import VersionedResource
 
 @dataclass(frozen=True, kw_only=True)
 class OverlaidVersion:
-    """The effect of an overlay on a resource."""
+    """The effect of an overlay, or of a transaction, on a resource."""
 
     identity: UUID
     """The identity of the resource, which a later one with the same id does not share."""
     version_id: str | None
     """The version that counts as live, if any."""
+
+
+Versions = Mapping[tuple[str, str], OverlaidVersion]
+"""By the slug of the kind and the id of the resource."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +42,7 @@ class Overlay:
 
     selector: str
     """The name of the selector, for errors."""
-    versions: Mapping[tuple[str, str], OverlaidVersion]
-    """By the slug of the kind and the id of the resource."""
+    versions: Versions
     unpublished: Notice
     """The warning with the latest version of a resource that would have no live version."""
 
@@ -69,6 +75,15 @@ class OverlaySelector:
 _registered: dict[str, OverlaySelector] = {}
 
 
+class _Unnamed(threading.local):
+    def __init__(self) -> None:
+        self.overlays: dict[OverlayName, Overlay] = {}
+
+
+_unnamed: Final = _Unnamed()
+"""The overlays of this thread that no application's selector names."""
+
+
 def register(selector: OverlaySelector) -> None:
     """Add a selector; raises `ValueError` if the name is taken."""
     require_instance(selector, OverlaySelector, by="selectors")
@@ -82,6 +97,19 @@ def registered() -> list[OverlaySelector]:
     return list(_registered.values())
 
 
+@contextmanager
+def counted_as_live(overlay: Overlay) -> Iterator[OverlayName]:
+    """Give an overlay a name for selectors, which only this thread knows and only within the block."""
+    name = OverlayName(overlay.selector, str(uuid4()))
+    _unnamed.overlays[name] = overlay
+    try:
+        yield name
+    finally:
+        del _unnamed.overlays[name]
+
+
 def read_overlay(name: OverlayName, caller: Caller) -> Overlay:
     """Return the overlay that a selector names; raises the same errors as `OverlaySelector.read`."""
+    if name in _unnamed.overlays:
+        return _unnamed.overlays[name]
     return _registered[name.selector].read(name.id, caller)

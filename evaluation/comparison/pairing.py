@@ -1,0 +1,259 @@
+"""Compare two runs item by item. Pure: what was read of them is passed in.
+
+Only what both runs were asked in the same words counts: a comparison of different questions says nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import fmean
+from typing import Final
+
+from evaluation.comparison import statistics
+from evaluation.comparison.statistics import Verdict
+
+CONTEMPORARY: Final = datetime.timedelta(days=1)
+"""Runs further apart may differ because of the provider, and not because of the prompt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yardstick:
+    """A scorer as a run used it."""
+
+    scorer_id: str
+    is_primary: bool
+    is_graded: bool
+    """Whether its scores are more than pass or fail."""
+    tie: float
+    """The difference up to which two values count as equal."""
+    configuration: Hashable
+    """What decides its scores: values by different yardsticks are not compared."""
+
+
+@dataclass(kw_only=True)
+class Scored:
+    """What a scorer says of an item, in all attempts."""
+
+    values: list[float] = field(default_factory=list)
+    passed: list[bool] = field(default_factory=list)
+    errors: int = 0
+    """How many attempts failed, or could not be judged."""
+
+    @property
+    def value(self) -> float:
+        """The mean over the attempts."""
+        return fmean(self.values)
+
+    @property
+    def pass_share(self) -> float:
+        """The share of the attempts that passed, which need not be the value of a graded scorer."""
+        return fmean(self.passed)
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether it passed in some attempts, and not in all."""
+        return len(set(self.passed)) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run, with what is known of each of its items."""
+
+    id: str
+    started_at: datetime.datetime | None
+    models: frozenset[str]
+    """The models that the provider reported."""
+    attempts: int
+    yardsticks: Mapping[str, Yardstick]
+    """By the ids of the scorers, in their order."""
+    contents: Mapping[str, Hashable]
+    """What was asked and what a good answer is, by the id of the item."""
+    scores: Mapping[str, Mapping[str, Scored]]
+    """By scorer and item; an item that cannot be scored is missing."""
+    tokens: Mapping[str, float] = field(default_factory=dict)
+    """The tokens of each item, as the mean over its attempts."""
+    tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def primary(self) -> str | None:
+        """The id of the primary scorer; None without scorers."""
+        primary = (one.scorer_id for one in self.yardsticks.values() if one.is_primary)
+        return next(primary, next(iter(self.yardsticks), None))
+
+
+class ItemOutcome(StrEnum):
+    """How an item of a pair is here, beside the baseline."""
+
+    WIN = "win"
+    LOSS = "loss"
+    TIE = "tie"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedItem:
+    """An item that both runs scored."""
+
+    item_id: str
+    outcome: ItemOutcome
+    difference: float
+    here: float
+    baseline: float
+
+
+@dataclass(kw_only=True)
+class LeftOut:
+    """How many items are in no pair, by the reason."""
+
+    only_here: int = 0
+    only_baseline: int = 0
+    changed_items: int = 0
+    errors: int = 0
+    not_scorable: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedScorer:
+    """What the pairs say together, by one scorer."""
+
+    scorer_id: str
+    primary: bool
+    items: Sequence[ComparedItem]
+    """Worst first."""
+    wins: int
+    losses: int
+    ties: int
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    verdict: Verdict
+    detectable: int | None
+
+    @property
+    def pairs(self) -> int:
+        """How many items both runs scored."""
+        return len(self.items)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a run says beside its baseline."""
+
+    pairs: int
+    """Those of the primary scorer."""
+    left_out: LeftOut
+    not_contemporary: bool
+    scorers: Sequence[ComparedScorer]
+
+    @property
+    def primary(self) -> ComparedScorer | None:
+        """What the primary scorer says."""
+        return next((one for one in self.scorers if one.primary), None)
+
+    @property
+    def items(self) -> Sequence[ComparedItem]:
+        """The items of the primary scorer, worst first."""
+        return () if self.primary is None else self.primary.items
+
+
+def compare(here: Run, baseline: Run) -> Comparison:
+    """Return what a run says beside its baseline, by each scorer that both used."""
+    left_out = LeftOut()
+    common = _common_items(here, baseline, left_out)
+    primary = here.primary
+    scorers = []
+    for scorer_id, yardstick in here.yardsticks.items():
+        if scorer_id in baseline.yardsticks:
+            counted = left_out if scorer_id == primary else LeftOut()
+            ids = list(_scored_in_both(scorer_id, common, here, baseline, counted))
+            scorers.append(_by_scorer(yardstick, ids, here, baseline, is_primary=scorer_id == primary))
+    if primary is not None and primary not in baseline.yardsticks:
+        left_out.not_scorable = len(common)
+    return Comparison(
+        pairs=next((one.pairs for one in scorers if one.primary), 0),
+        left_out=left_out,
+        not_contemporary=_are_apart(here, baseline),
+        scorers=scorers,
+    )
+
+
+def _common_items(here: Run, baseline: Run, left_out: LeftOut) -> list[str]:
+    """Return the items that both runs were asked in the same words."""
+    left_out.only_here = len(here.contents.keys() - baseline.contents.keys())
+    left_out.only_baseline = len(baseline.contents.keys() - here.contents.keys())
+    both = [item_id for item_id in here.contents if item_id in baseline.contents]
+    common = [item_id for item_id in both if here.contents[item_id] == baseline.contents[item_id]]
+    left_out.changed_items = len(both) - len(common)
+    return common
+
+
+def _scored_in_both(
+    scorer_id: str, items: Iterable[str], here: Run, baseline: Run, left_out: LeftOut
+) -> Iterable[str]:
+    """Yield the items that a scorer gave a value in both runs; an error is no value, and no zero."""
+    is_same = here.yardsticks[scorer_id].configuration == baseline.yardsticks[scorer_id].configuration
+    for item_id in items:
+        both = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
+        if is_same and all(one is not None and one.values for one in both):
+            yield item_id
+        elif any(one is not None and not one.values and one.errors for one in both):
+            left_out.errors += 1
+        else:
+            left_out.not_scorable += 1
+
+
+def _by_scorer(
+    yardstick: Yardstick, ids: Sequence[str], here: Run, baseline: Run, *, is_primary: bool
+) -> ComparedScorer:
+    scorer_id = yardstick.scorer_id
+    is_single = here.attempts == baseline.attempts == 1 and not yardstick.is_graded
+    tie = 0.0 if is_single else yardstick.tie
+    items = []
+    for item_id in ids:
+        one, other = (run.scores[scorer_id][item_id] for run in (here, baseline))
+        a, b = (float(each.passed[0]) if is_single else each.value for each in (one, other))
+        items.append(
+            ComparedItem(item_id=item_id, outcome=_outcome(a - b, tie), difference=a - b, here=a, baseline=b)
+        )
+    items.sort(key=lambda item: (item.difference, item.item_id))
+    counts = {outcome: sum(1 for item in items if item.outcome is outcome) for outcome in ItemOutcome}
+    wins, losses = counts[ItemOutcome.WIN], counts[ItemOutcome.LOSS]
+    differences = [item.difference for item in items]
+    difference = fmean(differences) if differences else 0.0
+    if is_single:
+        p = statistics.sign_test(wins, losses)
+        interval = statistics.interval(wins, losses, len(items)) if items else None
+    else:
+        p = statistics.sign_flips(differences, f"{baseline.id}\n{here.id}")
+        interval = statistics.t_interval(differences)
+    return ComparedScorer(
+        scorer_id=scorer_id,
+        primary=is_primary,
+        items=items,
+        wins=wins,
+        losses=losses,
+        ties=counts[ItemOutcome.TIE],
+        difference=difference,
+        interval=interval,
+        p=p,
+        verdict=statistics.verdict(len(items), difference, p),
+        detectable=statistics.detectable(len(items)),
+    )
+
+
+def _outcome(difference: float, tie: float) -> ItemOutcome:
+    # Means of the same values in another order differ in their last digits.
+    if abs(difference) <= tie + 1e-9:
+        return ItemOutcome.TIE
+    return ItemOutcome.WIN if difference > 0 else ItemOutcome.LOSS
+
+
+def _are_apart(here: Run, baseline: Run) -> bool:
+    """Return whether a day lies between two runs, or the provider reported another model."""
+    if here.models and baseline.models and here.models != baseline.models:
+        return True
+    if here.started_at is None or baseline.started_at is None:
+        return False
+    return abs(here.started_at - baseline.started_at) >= CONTEMPORARY
