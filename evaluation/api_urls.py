@@ -9,6 +9,8 @@ from django.urls import URLPattern, re_path
 from evaluation.datasets.api import DatasetViewSet, ItemViewSet
 from evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
 from evaluation.experiments.api import ExperimentViewSet, ResultViewSet, ScoreViewSet
+from evaluation.experiments.comparison_api import ComparisonViewSet
+from evaluation.gates.api import GateViewSet
 
 _DATASET: Final = "datasets/(?P<id>[^/]+)"
 _ITEM: Final = f"{_DATASET}/items/(?P<item>[^/]+)"
@@ -52,11 +54,20 @@ _SCORES: Final[dict[str, dict[str, Any]]] = {
     "scores/scorer/(?P<id>[^/]+)": {"get": "of_scorer"},
     "scores/entity/(?P<type>[^/]+)/(?P<id>[^/]+)": {"get": "of_entity"},
 }
+_COMPARISON: Final = rf"^{_EXPERIMENT}/compare\Z"
+_GATES: Final[dict[str, dict[str, Any]]] = {
+    "gates": {"get": "list", "post": "create"},
+    "gates/check": {"get": "check"},
+    "gates/run": {"post": "run"},
+    "gates/(?P<id>[^/]+)": {"get": "retrieve", "patch": "update", "delete": "destroy"},
+}
 
 urlpatterns: list[URLPattern] = [
     *(re_path(rf"^{route}\Z", ModelWorkViewSet.as_view(verbs)) for route, verbs in _MODEL_WORK.items()),
     *(re_path(rf"^{route}\Z", DatasetFileViewSet.as_view(verbs)) for route, verbs in _FILES.items()),
     *(re_path(rf"^{route}\Z", DatasetViewSet.as_view(verbs)) for route, verbs in _DATASETS.items()),
+    re_path(_COMPARISON, ComparisonViewSet.as_view({"get": "retrieve"})),
+    *(re_path(rf"^{route}\Z", GateViewSet.as_view(verbs)) for route, verbs in _GATES.items()),
     *(re_path(rf"^{route}\Z", ItemViewSet.as_view(verbs)) for route, verbs in _ITEMS.items()),
     *(re_path(rf"^{route}\Z", ExperimentViewSet.as_view(verbs)) for route, verbs in _EXPERIMENTS.items()),
     *(re_path(rf"^{route}\Z", ResultViewSet.as_view(verbs)) for route, verbs in _RESULTS.items()),

@@ -10,13 +10,28 @@ class EvaluationConfig(EditorApp):
 
     name = "evaluation"
     verbose_name = "Evaluation"
-    events = ("evaluation.datasets.events.EVENTS", "evaluation.experiments.events.EVENTS")
+    events = (
+        "evaluation.datasets.events.EVENTS",
+        "evaluation.experiments.events.EVENTS",
+        "evaluation.gates.events.EVENTS",
+    )
+    checks = "evaluation.gates.check.EVIDENCE"
+    follows = ("evaluation.gates.editing.FOLLOWERS",)
     api = "evaluation.api_urls"
     studio = "evaluation.studio.extension.STUDIO"
-    error_members = "evaluation.datasets.schemas.DatasetErrorMembers"
-    adds = {"evaluation.scoring.naming.register": "evaluation.datasets.editing.naming"}
+    error_members = (
+        "evaluation.datasets.schemas.DatasetErrorMembers",
+        "evaluation.gates.schemas.EvaluationErrorMembers",
+    )
+    adds = {
+        "evaluation.scoring.naming.register": (
+            "evaluation.datasets.editing.naming",
+            "evaluation.gates.editing.naming",
+        )
+    }
     verbs = {
         "datasets": "evaluation.datasets.verbs.Datasets",
         "experiments": "evaluation.experiments.verbs.Experiments",
+        "gates": "evaluation.gates.verbs.Gates",
         "scoring": "evaluation.scoring.verbs.Scoring",
     }

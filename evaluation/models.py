@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Label, Score
+from evaluation.gates.models import Gate
 from evaluation.scoring.models import (
     Scorer,
     ScorerDocument,
@@ -19,6 +20,7 @@ __all__ = [
     "DatasetVersion",
     "Experiment",
     "ExperimentScorer",
+    "Gate",
     "Item",
     "Label",
     "Revision",

@@ -23,6 +23,7 @@ from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
 from editor_client.feed import LogMethods
 from editor_client.flows import Flows
+from editor_client.gates import GateMethods
 from editor_client.keys import KeyMethods
 from editor_client.kinds import StoredMethods
 from editor_client.reads import Policy, Updates
@@ -53,6 +54,7 @@ class BaseClient(
     RolloutMethods,
     ScheduleMethods,
     UsageMethods,
+    GateMethods,
     CommentMethods,
     DatasetMethods,
     WorkspaceMethods,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
 from editor_client.pages import Ordering
-from editor_client.result import CachedResult, Notice, Result, Success, members
+from editor_client.result import CachedResult, Notice, Reasons, Result, Success, members
 
 Status = Literal["published", "draft"]
 ResourceKind = Literal["agent", "promptBlock", "scorer"]
@@ -166,14 +166,12 @@ class LabelList(Result):
     labels: tuple[Label, ...]
 
 
-class Saved(TypedDict, total=False):
+class Saved(Reasons, total=False):
     """The arguments of every save, in addition to the fields of the snapshot."""
 
     metadata: Object | None
     change_message: str | None
     auto_publish: bool
-    bypass_review: str
-    """An admin's reason to publish without the required approvals."""
 
 
 class Created(TypedDict, total=False):

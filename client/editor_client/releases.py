@@ -12,7 +12,7 @@ from editor_client.log import Reference
 from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
-from editor_client.result import CachedResult, Result, Success, bypassing, with_json_names
+from editor_client.result import CachedResult, Reasons, Result, Success, bypassing, with_json_names
 
 ReleaseState = Literal["draft", "published", "reverted"]
 Action = Literal["publish", "unpublish"]
@@ -156,13 +156,13 @@ class Release(Handle[D_co]):
         return Call.to("GET", f"{self._path}/check", reading(ReleaseCheck))
 
     @method
-    def publish(self, *, base: Base = None, bypass_review: str | None = None) -> Call[ReleaseRecord]:
+    def publish(self, *, base: Base = None, **reasons: Unpack[Reasons]) -> Call[ReleaseRecord]:
         """Publish all of it, or nothing.
 
         Raises `Conflict` with the code `release_blocked` and the reasons in `details["problems"]`. An admin
-        may bypass approvals with a reason.
+        may bypass approvals and evidence with a reason.
         """
-        body = bypassing(bypass_review)
+        body = bypassing(reasons)
         return Call.to("POST", f"{self._path}/publish", self._record, body=body, base=base, changes=True)
 
     @method

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, NoReturn, Self, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, NoReturn, Self, TypedDict, get_args, get_origin, get_type_hints
 
 from editor_client.errors import malformed
 
@@ -215,12 +215,22 @@ def camel(name: str) -> str:
 def with_json_names(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same fields under their JSON names, with unchanged values.
 
-    A reason to bypass approvals becomes an object with the reason.
+    A reason to bypass approvals or evidence becomes an object with the reason.
     """
     named = {camel(name): value for name, value in fields.items()}
-    return named | bypassing(fields.get("bypass_review"))
+    return named | bypassing(fields)
 
 
-def bypassing(reason: str | None) -> dict[str, Any]:
-    """Return the body's member for bypassing a review; empty without a reason."""
-    return {} if reason is None else {"bypassReview": {"reason": reason}}
+class Reasons(TypedDict, total=False):
+    """An admin's reasons to publish all the same."""
+
+    bypass_review: str | None
+    """Without the required approvals."""
+    bypass_evaluation: str | None
+    """Without the evidence that gates ask for."""
+
+
+def bypassing(given: Mapping[str, Any] | Reasons) -> dict[str, Any]:
+    """Return the body's members for the reasons among some arguments; empty without any."""
+    reasons = {name: given.get(name) for name in Reasons.__annotations__}
+    return {camel(name): {"reason": one} for name, one in reasons.items() if one is not None}

@@ -12,7 +12,7 @@ from editor_client.log import Reference
 from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
-from editor_client.result import Result, bypassing, with_json_names
+from editor_client.result import Reasons, Result, bypassing, with_json_names
 
 RolloutState = Literal["running", "stopped", "completed"]
 
@@ -98,9 +98,9 @@ class Rollout(Handle[D_co]):
         return Call.to("POST", f"{self._path}/stop", reading(RolloutRecord, id=self.id), body=body)
 
     @method
-    def complete(self, arm: str, *, bypass_review: str | None = None) -> Call[RolloutRecord]:
+    def complete(self, arm: str, **reasons: Unpack[Reasons]) -> Call[RolloutRecord]:
         """Make the version of an arm the active one; raises as `update` does, and like publishing."""
-        body = {"arm": arm, **bypassing(bypass_review)}
+        body = {"arm": arm, **bypassing(reasons)}
         return Call.to("POST", f"{self._path}/complete", reading(RolloutRecord, id=self.id), body=body)
 
 
@@ -125,7 +125,7 @@ class RolloutMethods(Driver):
         *,
         bucket_by: str,
         arms: Iterable[NewArm],
-        bypass_review: str | None = None,
+        **reasons: Unpack[Reasons],
     ) -> Call[RolloutRecord]:
         """Serve the versions of the arms to a share of the requests.
 
@@ -135,7 +135,7 @@ class RolloutMethods(Driver):
             "resource": {"kind": kind, "id": resource_id},
             "bucketBy": bucket_by,
             "arms": [with_json_names(arm) for arm in arms],
-            **bypassing(bypass_review),
+            **bypassing(reasons),
         }
         return Call.to("POST", "/rollouts", reading(RolloutRecord), body=body)
 

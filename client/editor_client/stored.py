@@ -34,7 +34,7 @@ from editor_client.records import (
     Version,
     snapshot_names,
 )
-from editor_client.result import Result, Success, bypassing, members, with_json_names
+from editor_client.result import Reasons, Result, Success, bypassing, members, with_json_names
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -183,17 +183,15 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
 
     @method
     def activate_version(
-        self, version_id: str, *, bypass_review: str | None = None, base: Base = None
+        self, version_id: str, *, base: Base = None, **reasons: Unpack[Reasons]
     ) -> Call[Activated]:
         """Publish exactly this version.
 
-        Raises `Forbidden` with the code `review_required` if approvals are missing. An admin may bypass them
-        with a reason.
+        Raises `Forbidden` with the code `review_required` if approvals are missing, and `evaluation_required`
+        if evidence is. An admin may bypass both, with a reason.
         """
         path = f"{self._version(version_id)}/activate"
-        return self._change(
-            "POST", reading(Activated), path, body=bypassing(bypass_review) or None, base=base
-        )
+        return self._change("POST", reading(Activated), path, body=bypassing(reasons) or None, base=base)
 
     @method
     def restore_version(
@@ -234,8 +232,8 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         version_id: str,
         *,
         released: bool | None = None,
-        bypass_review: str | None = None,
         base: Base = None,
+        **reasons: Unpack[Reasons],
     ) -> Call[Label]:
         """Set a label on a version, or move it there.
 
@@ -243,7 +241,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         name; None leaves that unchanged. Releasing requires the same approvals as publishing.
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
-        body |= bypassing(bypass_review)
+        body |= bypassing(reasons)
         withdrawn = (
             released is False
         )  # callers without the right to read drafts read the version by this name

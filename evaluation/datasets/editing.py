@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.db.models.deletion import RestrictedError
 from django.utils import timezone
 from editor_client.shared import canonical
 
@@ -21,7 +22,7 @@ from evaluation.datasets.models import MAX_NAME, Dataset, Revision
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
+from versioning.domain.errors import Conflict, InUse, Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import uuid_of
 from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
@@ -122,11 +123,21 @@ def _same(before: Any, after: Any) -> bool:
 
 @retry_on_conflict
 def delete(dataset_id: str, *, by: Who = APPLICATION) -> None:
-    """Delete a dataset with its items."""
+    """Delete a dataset with its items; raises `InUse` while something rests on it, such as a gate."""
     caller = caller_of(by)
     with changing(dataset_id, caller) as dataset:
         dataset.record("deleted", caller)
-        dataset.delete()
+        try:
+            dataset.delete()
+        except RestrictedError as error:
+            resting = [
+                {"id": str(one.pk), "name": str(one), "kind": str(one._meta.model_name)}
+                for one in error.restricted_objects
+            ]
+            message = Message(
+                "The dataset is in use: {names}.", names=", ".join(one["name"] for one in resting)
+            )
+            raise InUse(message, dependents=resting, hidden_count=0) from None
 
 
 @contextmanager

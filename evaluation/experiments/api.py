@@ -9,7 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.datasets import editing
-from evaluation.experiments import schemas, scores
+from evaluation.experiments import comparing, schemas, scores
+from evaluation.experiments.comparing import OUTCOMES
 from evaluation.experiments.models import Cell, Experiment
 from evaluation.experiments.presenting import shown
 from evaluation.experiments.verbs import Experiments
@@ -145,6 +146,13 @@ class ResultViewSet(EditorViewSet):
         "list": (
             *parameters.paging(10, RESULT_ORDERS, direction="ASC"),
             parameters.query("tags", "With this tag; given several times, with all.", type=parameters.TEXTS),
+            parameters.query(
+                "outcome",
+                "Won, lost or tied beside the baseline, by the primary scorer; with an error; or "
+                "of items that pass in some attempts only.",
+                enum=OUTCOMES,
+            ),
+            parameters.query("baseline", "The other experiment; by default its own baseline."),
         )
     }
     requests = {"create": schemas.ResultCreate, "update": schemas.ResultUpdate}
@@ -165,6 +173,10 @@ class ResultViewSet(EditorViewSet):
         rows = Cell.objects.over().filter(experiment=found).select_related("revision")
         for tag in request.query_params.getlist("tags"):
             rows = rows.filter(review_tags__contains=f"\n{tag}\n")
+        outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
+        if outcome is not None:
+            chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
+            rows = rows.filter(chosen)
         page = Page.read(request.query_params, size=10, fields=RESULT_ORDERS, then="pk", direction="ASC")
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
         prefetched = rows.prefetch_related("scores").order_by(*page.order)

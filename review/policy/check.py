@@ -23,11 +23,10 @@ from review.policy.recording import Requirement, requirement_of, requires_review
 from review.policy.rules import Outcome
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
-from versioning.domain.access import Right, RightsChanged
+from versioning.domain.access import RightsChanged
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Forbidden, Invalid, Message, Usernames, VersioningError
+from versioning.domain.errors import Forbidden, Message, Usernames, VersioningError
 from versioning.domain.events import Target
-from versioning.domain.texts import checked_text
 from versioning.editor import gate
 from versioning.models import events
 from versioning.serving.grants import target_of
@@ -84,6 +83,7 @@ def _message(outcome: Outcome) -> str:
 
 
 _OPTION: Final = "bypass_review"
+_MEMBER: Final = "bypassReview"
 
 
 class BypassReview(RequestSchema):
@@ -179,14 +179,10 @@ class _Decision:
 
 def _require_bypass(request: gate.PublishRequest, bypass: str) -> None:
     """Raise unless the caller may bypass approvals, and gives a reason."""
-    if not request.caller.may(Right.ADMINISTER, request.resource.workspace_id):
-        raise gate.OptionRefused("Only admins of the workspace may bypass the review.")
+    refusal = Message("Only admins of the workspace may bypass the review.")
+    gate.require_reason(request, _OPTION, member=_MEMBER, refusal=refusal)
     if bypass != Bypass.ADMIN:
         raise gate.OptionRefused("Under the review policy of this workspace, nobody may bypass the review.")
-    reason = str(request.options[_OPTION]).strip()
-    if not reason:
-        raise Invalid.field("bypassReview.reason", "must not be blank")
-    checked_text("bypassReview.reason", reason, MAX_MESSAGE)
 
 
 def _reason(member: Any) -> object:
@@ -199,7 +195,7 @@ APPROVALS: Final = gate.Check(
     drafts_by_default=requires_review,
     options={
         _OPTION: gate.Option(
-            member="bypassReview",
+            member=_MEMBER,
             schema=BypassReview,
             from_body=_reason,
             reason_against=ReviewRequired.code,

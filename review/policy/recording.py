@@ -158,7 +158,7 @@ def record_bypass(request: gate.PublishRequest, target: Target, requirement: Req
         version=version,
         label=request.label,
         reviewId=None if requirement.review_id is None else str(requirement.review_id),
-        reason=(request.options["bypass_review"] or "").strip(),
+        reason=gate.reason_of(request, "bypass_review"),
     )
     if isinstance(version, Version) and caller.username:
         version.bypassed_by = caller.username

@@ -19,6 +19,7 @@ from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
 from tests.support.honest_requests import BESIDES_RESOURCES, existing, honest, make_one_of_everything
 from tests.support.openapi import (
+    BEGINNING,
     CREATING,
     DATASETS,
     EXPERIMENTS,
@@ -41,6 +42,7 @@ LISTS = [
     *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
     *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces", "GET /datasets"],
     *["GET /keys", "GET /service-accounts", "GET /experiments", "GET /experiments/review-summary"],
+    "GET /gates",
     *["GET /scores/run/{}", "GET /scores/scorer/{}", "GET /scores/entity/{}/{}"],
 ]
 """Every caller gets a page, with what the caller may read."""
@@ -73,6 +75,7 @@ WEAKEST = {
         ),
         *["POST /stored/scorers/{}/try", *(one for one in DATASETS if one != "GET /datasets")],
         *(one for one in EXPERIMENTS if one not in LISTS),
+        *["GET /gates/{}", "GET /gates/check", "POST /gates/run"],
         *["GET /agents/{}", "POST /agents/{}/generate", "POST /locks", "GET /schedules/{}"],
         *["POST /releases", "GET /releases/{}", "PATCH /releases/{}", "DELETE /releases/{}"],
         *["GET /releases/{}/check", "POST /releases/{}/revert"],
@@ -93,6 +96,7 @@ WEAKEST = {
         *["POST /schedules", "PATCH /schedules/{}", "DELETE /schedules/{}"],
         *["POST /releases/{}/publish", "POST /reviews/{}/verdicts"],
         *["POST /rollouts", "PATCH /rollouts/{}", "POST /rollouts/{}/stop", "POST /rollouts/{}/complete"],
+        *["POST /gates", "PATCH /gates/{}", "DELETE /gates/{}"],
     ],
     "alice": [
         *["PUT /workspaces/{}/review-policy", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}"],
@@ -169,7 +173,8 @@ def test_a_route_is_open_to_callers_who_have_the_right_and_no_others(
         if who == "nobody":
             assert is_refusal(answer, 401, "unauthorized")
         elif MEMBERS.index(who) >= MEMBERS.index(weakest):
-            assert answer.status == (201 if route in CREATING else 200), (who, answer.body)
+            expected = 201 if route in CREATING else 202 if route in BEGINNING else 200
+            assert answer.status == expected, (who, answer.body)
         else:
             assert (answer.status, answer.code) in {(403, "forbidden"), (404, "not_found")}, who
 
@@ -194,9 +199,9 @@ def test_lists_show_nothing_to_non_members(cast: Cast, versions: World, route: s
 ACTIONS = [action for action in Action if action is not Action.DIRECTORY]
 OF_ACTION = {
     Action.READ: "POST .*/(preview-instructions|export|locks)$|.* /stored/.*/favorite$|GET .*",
-    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments)$",
+    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments|gates/run)$",
     Action.PUBLISH: "POST .*/(activate|unpublish|publish)$|.*/labels/{}$|DELETE /stored/[^/]+/{}$|"
-    ".* /(schedules|rollouts)(/.*)?$",
+    ".* /(schedules|rollouts|gates)(/.*)?$",
     Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts)(/.*)?$",
     Action.WRITE: ".*",
 }

@@ -92,7 +92,7 @@ def answers(api: RemoteApi) -> dict[str, Any]:
     """Return the served agents and blocks, and their history."""
     paths = ["/agents", f"{AGENTS.path}?status=all", PROMPT_BLOCKS.path, "/agents/lead", "/agents/support"]
     paths += ["/reviews", "/comments", "/releases", "/schedules", "/webhooks", "/events?limit=1000"]
-    paths += ["/workspaces/default/review-policy", "/datasets", "/experiments"]
+    paths += ["/workspaces/default/review-policy", "/datasets", "/experiments", "/gates"]
     for kind in KINDS:
         for resource_id in ("writer", "away", "reviewed", "together"):
             rest = ("versions", "labels", "dependents")

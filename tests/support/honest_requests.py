@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from evaluation.datasets.digests import EMPTY
-from evaluation.models import Cell, Dataset, DatasetVersion, Experiment, Item, Revision
+from evaluation.models import Cell, Dataset, DatasetVersion, Experiment, Gate, Item, Revision
 from experiments.models import Rollout
 from releases.models import Release
 from review.models import Comment, Review
@@ -25,7 +25,7 @@ from versioning.models import Agent, ApiKey, Invitation, PromptBlock
 WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
-DATASET, ITEM = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6))
+DATASET, ITEM, GATE = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6, 7))
 EXPERIMENT, RESULT = "nightly", "8001"
 INVITATION = "7001"
 KEY = "ek_robot-00"
@@ -65,7 +65,7 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
 
 
 def make_items() -> None:
-    """Make a dataset with an item, and an experiment with a result."""
+    """Make a dataset with an item, an experiment with a result, and a gate of the agent `reviewed`."""
     dataset = Dataset.objects.create(
         pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
     )
@@ -88,6 +88,17 @@ def make_items() -> None:
     now = experiment.created_at
     result = {"pk": RESULT, "state": "done", "started_at": now, "ended_at": now, "output_json": '"Hello"'}
     Cell.objects.create(experiment=experiment, item_id=ITEM, revision=revision, **result)
+    reviewed = Agent.objects.get(pk="reviewed")
+    Gate.objects.create(
+        pk=GATE,
+        workspace_id="acme",
+        agent_id=reviewed.pk,
+        identity=reviewed.uuid,
+        dataset=dataset,
+        scorer_keys="\nwriter\n",
+        primary_scorer="writer",
+        rules_json='[{"rule":"notWorse"}]',
+    )
 
 
 def start_rollout(api: Api) -> None:
@@ -154,6 +165,7 @@ BESIDES_RESOURCES = {
     "/schedules": SCHEDULE,
     "/rollouts": ROLLOUT,
     "/datasets": DATASET,
+    "/gates": GATE,
 }
 """What the id in an address names, where that is neither an agent nor a prompt block."""
 
@@ -267,10 +279,22 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("POST", "/scores"): {
             "score": {"scorerId": "writer", "runId": EXPERIMENT, "entityId": ITEM, "score": 1}
         },
+        ("POST", "/gates"): {
+            "resource": {"kind": "agent", "id": "reviewed"},
+            "datasetId": DATASET,
+            "scorerIds": ["writer"],
+            "rules": [{"rule": "notWorse"}],
+        },
+        ("PATCH", "/gates/{}"): {"attempts": 3},
+        ("POST", "/gates/run"): {"resource": {"kind": "agent", "id": "writer"}, "versionId": second},
         ("POST", "/feedback"): {**about_shared, "name": "helpful", "value": True},
     }.get((method, path))
     query = {}
-    if path.endswith("/compare"):
+    if path.endswith("/experiments/{}/compare"):
+        query = {"baseline": EXPERIMENT}
+    elif path == "/gates/check":
+        query = {"kind": "agent", "id": "writer"}
+    elif path.endswith("/compare"):
         query = {"from": first, "to": second}
     elif method == "GET" and path.startswith(("/usage", "/feedback")):
         query = {"kind": "agent", "id": "shared"}

@@ -79,6 +79,16 @@ EXPERIMENTS = [
     "GET /scores/run/{}",
     "GET /scores/scorer/{}",
     "GET /scores/entity/{}/{}",
+    "GET /datasets/{}/experiments/{}/compare",
+]
+GATES = [
+    "GET /gates",
+    "POST /gates",
+    "GET /gates/{}",
+    "PATCH /gates/{}",
+    "DELETE /gates/{}",
+    "GET /gates/check",
+    "POST /gates/run",
 ]
 ROUTES = [
     *of_each_kind(_OF_A_RESOURCE),
@@ -155,6 +165,7 @@ ROUTES = [
     "DELETE /workspaces/{}/invitations/{}",
     *DATASETS,
     *EXPERIMENTS,
+    *GATES,
     *RUNS,
 ]
 """Method and path, below the prefix; what a path parameter is called does not matter."""
@@ -186,12 +197,15 @@ CREATING = [
     "POST /datasets/{}/experiments",
     "POST /datasets/{}/experiments/{}/results",
     "POST /scores",
+    "POST /gates",
     "POST /workspaces",
     "POST /workspaces/{}/invitations",
     "POST /keys",
     "POST /service-accounts",
 ]
 """Of these the routes that make something with an address."""
+BEGINNING = ["POST /gates/run"]
+"""Of these the routes that begin what goes on after the answer."""
 
 
 def route_of(method: str, path: str) -> str:

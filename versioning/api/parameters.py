@@ -101,14 +101,21 @@ def paging(
 ) -> tuple[OpenApiParameter, ...]:
     """Declare the parameters of a list with these order fields and this default direction."""
     return (
+        *numbers(default_size),
+        query("orderBy[field]", "What to order by.", enum=list(fields)),
+        query("orderBy[direction]", f"`{direction}` when absent.", enum=["ASC", "DESC"]),
+    )
+
+
+def numbers(default_size: int) -> tuple[OpenApiParameter, ...]:
+    """Declare the parameters that name a page of a list."""
+    return (
         query("page", "From 0.", type={"type": "integer", "minimum": 0, "maximum": MAX_PAGE}),
         query(
             "perPage",
             f"Up to {MAX_PER_PAGE}, {default_size} when absent; 0 gives no items.",
             type={"type": "integer", "minimum": 0, "maximum": MAX_PER_PAGE},
         ),
-        query("orderBy[field]", "What to order by.", enum=list(fields)),
-        query("orderBy[direction]", f"`{direction}` when absent.", enum=["ASC", "DESC"]),
     )
 
 

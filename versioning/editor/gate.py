@@ -17,12 +17,15 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from versioning.domain.access import Caller
+from editor_client.shared.configurations import MAX_MESSAGE
+
+from versioning.domain.access import Caller, Right
 from versioning.domain.agents import Registry
-from versioning.domain.errors import Forbidden, VersioningError
+from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import checked_text
 from versioning.models import VersionedResource
 from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
 from versioning.serving.overlays import Versions
@@ -195,6 +198,24 @@ def only_options(named: Mapping[str, Any]) -> Options:
     if others:
         raise TypeError(f"got an unexpected keyword argument {next(iter(others))!r}")
     return given
+
+
+def require_reason(request: PublishRequest, option: str, *, member: str, refusal: str) -> None:
+    """Raise unless the caller may overrule a check with a reason, and the option is one.
+
+    Raises `OptionRefused` with the `refusal` for callers who are no admins, and `Invalid` naming the member.
+    """
+    if not request.caller.may(Right.ADMINISTER, request.resource.workspace_id):
+        raise OptionRefused(refusal)
+    reason = reason_of(request, option)
+    if not reason:
+        raise Invalid.field(f"{member}.reason", "must not be blank")
+    checked_text(f"{member}.reason", reason, MAX_MESSAGE)
+
+
+def reason_of(request: PublishRequest, option: str) -> str:
+    """Return the reason that an option holds, without the white space around it."""
+    return str(request.options[option] or "").strip()
 
 
 def drafts_by_default(workspace_id: str) -> bool:

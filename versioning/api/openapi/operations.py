@@ -82,6 +82,7 @@ class DeclaringView(Protocol):
     responses: ClassVar[Mapping[str, type[BaseModel]]]
     takes: ClassVar[Mapping[str, str]]
     answers: ClassVar[Mapping[str, Sequence[str]]]
+    accepted: ClassVar[frozenset[str]]
     created: ClassVar[frozenset[str]]
     guarded: ClassVar[frozenset[str]]
     header_parameters: ClassVar[Mapping[str, tuple[OpenApiParameter, ...]]]
@@ -174,7 +175,8 @@ class EditorSchema(AutoSchema):
 
     def get_response_serializers(self) -> Any:
         """Return the schemas of the success and of every error."""
-        success = 201 if self.action in self.editor_view.created else 200
+        view = self.editor_view
+        success = 201 if self.action in view.created else 202 if self.action in view.accepted else 200
         if self.action in self.editor_view.answers:
             media_types = self.editor_view.answers[self.action]
             return {(200, one): str for one in media_types} | self._error_responses()

@@ -1,0 +1,262 @@
+"""Gates, which ask for evidence before versions go live, and comparisons of experiments."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+from editor_client.calls import Call, query, reading, segment
+from editor_client.log import Reference
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.records import ResourceKind
+from editor_client.result import Result, Success, with_json_names
+
+GateBypass = Literal["admin", "nobody"]
+GateState = Literal["missing", "running", "stale", "incomplete", "failed"]
+Verdict = Literal["tooFew", "better", "worse", "noDifferenceFound"]
+Rule = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GateRecord(Result):
+    """What is asked of the versions of an agent, or of every agent of a workspace."""
+
+    id: str
+    workspace_id: str
+    resource: Reference | None = None
+    """The agent; None for every agent of the workspace."""
+    dataset_id: str
+    scorer_ids: tuple[str, ...]
+    primary_scorer: str
+    attempts: int
+    rules: tuple[Rule, ...]
+    evidence_days: int
+    bypass: GateBypass
+    enabled: bool
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GatePage(Page[GateRecord]):
+    """A page of gates."""
+
+    gates: tuple[GateRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GateJudgement(Result):
+    """What a gate says of an agent."""
+
+    gate_id: str
+    resource: Reference
+    state: GateState | None = None
+    """Why it is not satisfied; None if it is."""
+    rule: Rule | None = None
+    """The rule that does not hold; None before one was asked."""
+    experiment_id: str | None = None
+    """The evidence, or what comes closest to it."""
+    ok: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GateCheck(Result):
+    """What the gates say of a change."""
+
+    ok: bool
+    gates: tuple[GateJudgement, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StartedExperiments(Result):
+    """The experiments that were started."""
+
+    experiments: tuple[str, ...]
+    """Their ids."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LeftOut(Result):
+    """How many items are in no pair, by the reason."""
+
+    only_here: int
+    only_baseline: int
+    changed_items: int
+    errors: int
+    not_scorable: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedScorer(Result):
+    """What the pairs say together, by one scorer."""
+
+    scorer_id: str
+    primary: bool
+    wins: int
+    losses: int
+    ties: int
+    difference: float
+    interval: tuple[float, ...] | None = None
+    """At 95 %: low and high; None where it cannot be given."""
+    p: float
+    verdict: Verdict
+    detectable: int | None = None
+    """The least drop in whole points that so many pairs would show 4 times in 5."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedItem(Result):
+    """An item that both runs scored."""
+
+    item_id: str
+    outcome: Literal["win", "loss", "tie"]
+    difference: float
+    here: float
+    baseline: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison(Result):
+    """What an experiment says beside its baseline."""
+
+    pairs: int
+    left_out: LeftOut
+    not_contemporary: bool
+    """Whether a day lies between them, or the provider reported another model."""
+    scorers: tuple[ComparedScorer, ...]
+    items_: tuple[ComparedItem, ...]
+    """The member `items`, renamed because `items` is a method here; worst first."""
+
+    @property
+    def primary(self) -> ComparedScorer | None:
+        """What the primary scorer says."""
+        return next((one for one in self.scorers if one.primary), None)
+
+
+class GateChanges(TypedDict, total=False):
+    """The members of a gate that can be changed."""
+
+    dataset_id: str
+    scorer_ids: Iterable[str]
+    primary_scorer: str
+    attempts: int
+    rules: Iterable[Rule]
+    evidence_days: int
+    bypass: GateBypass
+    enabled: bool
+
+
+class GateFilters(Ordering, total=False):
+    """The filters of a list of gates."""
+
+    id: str
+    """An agent: those about it."""
+    workspace_id: str
+
+
+class GateList(GateFilters, PageNumber, total=False):
+    """The arguments of a list of gates."""
+
+
+class Gate(Handle[D_co]):
+    """A gate, by id."""
+
+    def __init__(self, client: D_co, gate_id: str) -> None:
+        super().__init__(client, gate_id, f"/gates/{segment('id', gate_id)}")
+
+    @method
+    def details(self) -> Call[GateRecord]:
+        """Read the gate."""
+        return Call.to("GET", self._path, reading(GateRecord, id=self.id))
+
+    @method
+    def update(self, **changes: Unpack[GateChanges]) -> Call[GateRecord]:
+        """Change the gate; what is not named stays."""
+        return Call.to("PATCH", self._path, reading(GateRecord, id=self.id), body=_body(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete the gate."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+
+class GateMethods(Driver):
+    """The methods of a client for gates."""
+
+    @method
+    def list_gates(self, **filters: Unpack[GateList]) -> Call[GatePage]:
+        """List the gates of workspaces whose drafts the key may read, oldest first."""
+        return listing("/gates", GatePage, filters)
+
+    @iterator
+    def iter_gates(self, **filters: Unpack[GateFilters]) -> Pages[GateRecord]:
+        """Iterate over all gates, page by page."""
+        return Pages.of("/gates", GatePage, filters)
+
+    @method
+    def create_gate(
+        self, agent_id: str | None = None, *, workspace_id: str | None = None, **fields: Unpack[GateChanges]
+    ) -> Call[GateRecord]:
+        """Ask for evidence before versions of an agent go live, or of every agent of a workspace.
+
+        `dataset_id`, `scorer_ids` and `rules` are required: `rules=[{"rule": "notWorse"}]`.
+        """
+        resource = None if agent_id is None else {"kind": "agent", "id": agent_id}
+        body = {"resource": resource, **_body(fields)}
+        if workspace_id is not None:
+            body["workspaceId"] = workspace_id
+        return Call.to("POST", "/gates", reading(GateRecord), body=body)
+
+    def get_gate(self, gate_id: str) -> Gate[Self]:
+        """Return a gate; no request is sent yet."""
+        return Gate(self, gate_id)
+
+    @method
+    def check_gates(
+        self,
+        kind: ResourceKind | None = None,
+        resource_id: str | None = None,
+        *,
+        version_id: str | None = None,
+        release_id: str | None = None,
+    ) -> Call[GateCheck]:
+        """Ask the gates about a version, by default the latest, or about a release."""
+        asked = query(kind=kind, id=resource_id, version_id=version_id, release=release_id)
+        return Call.to("GET", "/gates/check", reading(GateCheck), query=asked)
+
+    @method
+    def run_gates(
+        self,
+        kind: ResourceKind | None = None,
+        resource_id: str | None = None,
+        *,
+        version_id: str | None = None,
+        release_id: str | None = None,
+    ) -> Call[StartedExperiments]:
+        """Start the experiments whose results the gates lack, those of what is live included."""
+        body: dict[str, Any] = {}
+        if kind is not None and resource_id is not None:
+            body["resource"] = {"kind": kind, "id": resource_id}
+        if version_id is not None:
+            body["versionId"] = version_id
+        if release_id is not None:
+            body["releaseId"] = release_id
+        return Call.to("POST", "/gates/run", reading(StartedExperiments), body=body)
+
+    @method
+    def compare_experiment(
+        self, dataset_id: str, experiment_id: str, *, baseline: str | None = None, per_page: int = 1000
+    ) -> Call[Comparison]:
+        """Compare an experiment with another one, by default with its own baseline."""
+        path = f"/datasets/{segment('dataset_id', dataset_id)}/experiments/{segment('id', experiment_id)}"
+        asked = query(per_page=per_page, baseline=baseline)
+        return Call.to("GET", f"{path}/compare", reading(Comparison), query=asked)
+
+
+def _body(fields: GateChanges) -> dict[str, Any]:
+    given: Mapping[str, Any] = fields
+    lists = {"scorer_ids", "rules"}
+    return with_json_names({name: list(one) if name in lists else one for name, one in given.items()})

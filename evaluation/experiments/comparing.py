@@ -1,0 +1,206 @@
+"""Read runs from their rows, and compare them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Any, Final
+
+from django.db.models import Q
+from editor_client.shared import canonical
+
+from evaluation.comparison.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
+from evaluation.datasets.models import Revision
+from evaluation.experiments import finding
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Score, State
+from evaluation.scoring.configs import GRADED
+from evaluation.scoring.scoring import bounds
+from versioning.domain.access import APPLICATION
+from versioning.domain.errors import Invalid, Message, NotFound
+from versioning.editor.resources import Who
+
+TIE: Final = 0.05
+"""The share of its range up to which two values of a scorer count as equal, by default."""
+_LOOKED_AT: Final = 100
+"""How many results say which models the provider reported."""
+_MEMBERS: Final = ("input", "groundTruth")
+_ERROR: Final = "error"
+_FLAKY: Final = "flaky"
+OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
+"""How an item is, for the filter of results."""
+
+
+def comparison_of(
+    experiment_id: str, baseline_id: str | None, *, dataset_id: str | None = None, by: Who = APPLICATION
+) -> Comparison:
+    """Return what an experiment says beside another one, by default beside its own baseline.
+
+    Raises `NotFound` for an experiment that the caller may not read, and `Invalid` without a baseline.
+    """
+    here = finding.find(experiment_id, dataset_id=dataset_id, by=by)
+    baseline_id = baseline_id or here.pair_of_id
+    if baseline_id is None:
+        raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
+    try:
+        baseline = finding.find(baseline_id, by=by)
+    except NotFound:
+        raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
+    return compared(here, baseline)
+
+
+def compared(here: Experiment, baseline: Experiment) -> Comparison:
+    """Return what an experiment says beside another one."""
+    runs = {one.pk: read_run(one) for one in (here, baseline)}
+    read, other = runs[here.pk], runs[baseline.pk]
+    sent = {one.pk: _sent(one) for one in (here, baseline)}
+    # The texts are compared where the revision does not say enough.
+    ids = {item_id for texts in sent.values() for item_id in texts}
+    ids |= {
+        item_id
+        for item_id, revision in read.contents.items()
+        if other.contents.get(item_id, revision) != revision
+    }
+    read, other = (
+        replace(run, contents={**run.contents, **_texts(run, ids), **sent[run.id]}) for run in (read, other)
+    )
+    return compare(read, other)
+
+
+@dataclass(kw_only=True)
+class _Item:
+    """What is known of an item in a run."""
+
+    revision: int | None
+    tokens: list[int] = field(default_factory=list)
+    failed: int = 0
+
+
+def read_run(experiment: Experiment, *, tags: Collection[str] = ()) -> Run:
+    """Return what is known of an experiment; of the tags of its items only those that are named."""
+    items = _items(experiment)
+    yardsticks = {one.scorer_id: _yardstick(one) for one in experiment.scorers.all()}
+    scores = _scores(experiment)
+    for scorer_id in sorted(scores.keys() - yardsticks.keys()):
+        yardsticks[scorer_id] = _sent_yardstick(scorer_id)
+    for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):
+        for item_id, item in items.items():
+            if item.failed:
+                of_scorer.setdefault(item_id, Scored()).errors += item.failed
+    return Run(
+        id=experiment.pk,
+        started_at=experiment.started_at or experiment.created_at,
+        models=_models(experiment),
+        attempts=experiment.attempts,
+        yardsticks=yardsticks,
+        contents={item_id: item.revision for item_id, item in items.items()},
+        scores=scores,
+        tokens={item_id: fmean(item.tokens) for item_id, item in items.items() if item.tokens},
+        tags=_tagged(experiment, tags),
+    )
+
+
+def _items(experiment: Experiment) -> dict[str, _Item]:
+    """Return the items with a result in some attempt."""
+    found: dict[str, _Item] = {}
+    columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
+    for item_id, revision, state, *tokens in Cell.objects.filter(
+        experiment=experiment, state__in=[State.DONE, State.ERROR]
+    ).values_list(*columns):
+        item = found.setdefault(str(item_id), _Item(revision=revision))
+        if state == State.DONE:
+            item.tokens.append(sum(tokens))
+        else:
+            item.failed += 1
+    return found
+
+
+def _scores(experiment: Experiment) -> dict[str, dict[str, Scored]]:
+    found: dict[str, dict[str, Scored]] = {}
+    columns = ("scorer_id", "cell__item_id", "value", "passed", "error_code")
+    rows = Score.objects.filter(cell__experiment=experiment, cell__state=State.DONE, not_scorable="")
+    for scorer_id, item_id, value, passed, error in rows.order_by("cell__attempt").values_list(*columns):
+        scored = found.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
+        if value is None:
+            scored.errors += bool(error)
+            continue
+        scored.values.append(value)
+        if passed is not None:
+            scored.passed.append(passed)
+    return found
+
+
+def _yardstick(scorer: ExperimentScorer) -> Yardstick:
+    config = scorer.config
+    low, high = bounds(config)
+    tie = config.get("tie")
+    deciding = {name: value for name, value in config.items() if name not in {"name", "description"}}
+    return Yardstick(
+        scorer_id=scorer.scorer_id,
+        is_primary=scorer.is_primary,
+        is_graded=config["type"] in GRADED,
+        tie=TIE * (high - low) if tie is None else tie,
+        configuration=(canonical.comparable(deciding), scorer.instructions),
+    )
+
+
+def _sent_yardstick(scorer_id: str) -> Yardstick:
+    """Return a scorer of which only its scores are known, which an application sent."""
+    return Yardstick(scorer_id=scorer_id, is_primary=False, is_graded=True, tie=TIE, configuration=None)
+
+
+def _models(experiment: Experiment) -> frozenset[str]:
+    rows = Cell.objects.filter(experiment=experiment, state=State.DONE, detail_json__contains='"models"')
+    details = (json.loads(one) for one in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
+    return frozenset(str(model) for detail in details for model in detail.get("models", ()))
+
+
+def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return which of the tags the items had at the version of the dataset that was run."""
+    if not tags or experiment.dataset is None:
+        return {}
+    named = Q()
+    for tag in tags:
+        named |= Q(payload_json__contains=canonical.dump(tag))
+    rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
+    found = {}
+    for item_id, payload in rows.values_list("item_id", "payload_json"):
+        own = (json.loads(payload).get("metadata") or {}).get("tags")
+        found[str(item_id)] = frozenset(tags).intersection(own if isinstance(own, list) else ())
+    return found
+
+
+def _texts(run: Run, ids: Collection[str]) -> dict[str, Hashable]:
+    """Return what some items were, by their revisions."""
+    revisions = [str(run.contents[item_id]) for item_id in ids if item_id in run.contents]
+    rows = Revision.objects.filter(pk__in=revisions).values_list("item_id", "payload_json")
+    return {str(item_id): _asked(json.loads(payload)) for item_id, payload in rows} if revisions else {}
+
+
+def _sent(experiment: Experiment) -> dict[str, Hashable]:
+    """Return what items were where an application sent that with its results."""
+    if experiment.target_type:
+        return {}
+    sent = Q()
+    for member in _MEMBERS:
+        sent |= Q(detail_json__contains=f'"{member}"')
+    rows = Cell.objects.filter(sent, experiment=experiment).select_related("revision")
+    return {str(cell.item_id): _asked({member: cell.member(member) for member in _MEMBERS}) for cell in rows}
+
+
+def _asked(payload: Mapping[str, Any]) -> Hashable:
+    return canonical.comparable({member: payload.get(member) for member in _MEMBERS})
+
+
+def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, *, by: Who) -> Q:
+    """Return the condition for results with one of `OUTCOMES`; raises as `comparison_of` does."""
+    if outcome == _ERROR:
+        failed = Score.objects.filter(cell__experiment=experiment).exclude(error_code="")
+        return Q(state=State.ERROR) | Q(pk__in=failed.values("cell"))
+    if outcome == _FLAKY:
+        run = read_run(experiment)
+        scores = run.scores.get(run.primary or "", {})
+        return Q(item_id__in=[item_id for item_id, one in scores.items() if one.is_flaky])
+    comparison = comparison_of(experiment.pk, baseline_id, by=by)
+    return Q(item_id__in=[one.item_id for one in comparison.items if one.outcome == outcome])

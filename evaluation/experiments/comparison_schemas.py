@@ -1,0 +1,71 @@
+"""The JSON objects of comparisons."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from evaluation.comparison.pairing import ItemOutcome
+from evaluation.comparison.statistics import Verdict
+from evaluation.datasets.schemas import Pagination
+from versioning.api.schemas.base import ResponseSchema, Source
+
+_OUTCOMES = [one.value for one in ItemOutcome]
+_VERDICTS = [one.value for one in Verdict]
+
+
+class LeftOutAnswer(ResponseSchema):
+    """How many items are in no pair of the primary scorer, by the reason."""
+
+    only_here: int
+    only_baseline: int
+    changed_items: int
+    errors: int
+    not_scorable: int
+
+
+class ComparedScorerAnswer(ResponseSchema):
+    """What the pairs say together, by one scorer."""
+
+    scorer_id: str
+    primary: bool
+    wins: int
+    losses: int
+    ties: int
+    difference: Annotated[float, Field(description="The mean over the pairs; positive is better here.")]
+    interval: Annotated[
+        list[float] | None,
+        Field(min_length=2, max_length=2, description="At 95 %; null where it cannot be given."),
+    ]
+    p: float
+    verdict: Annotated[str, Field(json_schema_extra={"enum": _VERDICTS})]
+    detectable: Annotated[
+        int | None,
+        Field(description="The least drop in whole points that so many pairs would show 4 times in 5."),
+    ]
+
+
+class ComparedItemAnswer(ResponseSchema):
+    """An item that both runs scored, by the primary scorer."""
+
+    item_id: str
+    outcome: Annotated[str, Field(json_schema_extra={"enum": _OUTCOMES})]
+    difference: float
+    here: float
+    baseline: float
+
+
+class ComparisonAnswer(ResponseSchema):
+    """What an experiment says beside its baseline."""
+
+    pairs: Annotated[int, Source(lambda page: page.comparison.pairs)]
+    left_out: Annotated[LeftOutAnswer, Source(lambda page: page.comparison.left_out)]
+    not_contemporary: Annotated[
+        bool,
+        Source(lambda page: page.comparison.not_contemporary),
+        Field(description="Whether a day lies between them, or the provider reported another model."),
+    ]
+    scorers: Annotated[list[ComparedScorerAnswer], Source(lambda page: page.comparison.scorers)]
+    items: Annotated[list[ComparedItemAnswer], Field(description="Worst first.")]
+    pagination: Annotated[Pagination, Source(lambda page: page)]

@@ -1,0 +1,197 @@
+"""The gate's check of a version: every evaluation gate has its evidence, or an admin bypasses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final
+
+from editor_client.shared.configurations import MAX_MESSAGE
+from pydantic import Field
+
+from evaluation.gates.evidence import State
+from evaluation.gates.judging import Judgement, judged, reference
+from evaluation.gates.models import Bypass, Gate
+from versioning.api.schemas.base import RequestSchema
+from versioning.conf import get_editor
+from versioning.domain.config import NotBlank
+from versioning.domain.errors import Forbidden, Message, VersioningError
+from versioning.editor import gate
+from versioning.models import events
+from versioning.serving.grants import target_of
+
+_OPTION: Final = "bypass_evaluation"
+_MEMBER: Final = "bypassEvaluation"
+
+
+class EvaluationRequired(Forbidden):
+    """A version may not go live: the evidence that a gate asks for is missing, or speaks against it."""
+
+    code = "evaluation_required"
+
+    def __init__(self, judgements: Sequence[Judgement], version_id: str) -> None:
+        super().__init__(sentence(judgements[0]) if judgements else _HIDDEN)
+        self.judgements = tuple(judgements)
+        """What the gates say that are not satisfied, about agents that the caller may know of."""
+        self.version_id = version_id
+
+    def details(self) -> dict[str, Any]:
+        """Return what each gate says that is not satisfied."""
+        return {"evaluation": [as_json(one) for one in self.judgements]}
+
+
+_HIDDEN: Final = Message("An agent that shows it lacks the evidence that a gate asks for.")
+
+
+def as_json(judgement: Judgement) -> dict[str, Any]:
+    """Return what a gate says as a JSON object."""
+    return {
+        "gateId": str(judgement.gate.pk),
+        "resource": reference(judgement),
+        "state": judgement.state,
+        "rule": judgement.rule,
+        "experimentId": judgement.experiment_id,
+    }
+
+
+def sentence(judgement: Judgement) -> str:
+    """Return why a gate is not satisfied, in a sentence."""
+    names = {"id": judgement.affected.id, "dataset": judgement.gate.dataset.name}
+    if judgement.state is State.RUNNING:
+        return Message("The agent {id!r} is being evaluated over {dataset!r}: wait for the result.", **names)
+    if judgement.state is State.INCOMPLETE:
+        return Message(
+            "The evaluation of the agent {id!r} over {dataset!r} is incomplete: it has errors, was stopped, "
+            "or has too few attempts.",
+            **names,
+        )
+    if judgement.state is State.FAILED:
+        return Message(
+            "The agent {id!r} was evaluated over {dataset!r}, and the rule {rule!r} does not hold.",
+            **names,
+            rule=(judgement.rule or {}).get("rule", ""),
+        )
+    if judgement.state is State.STALE:
+        return Message(
+            "The evaluation of the agent {id!r} over {dataset!r} is out of date: items or scorers have "
+            "changed, or it is too old.",
+            **names,
+        )
+    if judgement.rule is not None:
+        return Message(
+            "What is live of the agent {id!r} was not evaluated over {dataset!r}, and a gate compares with "
+            "it.",
+            **names,
+        )
+    return Message(
+        "The agent {id!r} was not evaluated over {dataset!r} as it would be after this change.", **names
+    )
+
+
+class BypassEvaluation(RequestSchema):
+    """An admin's reason to publish without the evidence that gates ask for; the log records it."""
+
+    reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+
+
+def check(request: gate.PublishRequest) -> gate.Then | None:
+    """Raise `EvaluationRequired` unless every gate has its evidence; see `versioning.editor.gate`.
+
+    The gates of the workspace stay locked until the transaction ends: two changes of what one agent shows
+    are judged one after the other. Raises `OptionRefused` for a bypass that the caller may not use, needed
+    or not, and `Invalid` for one without a reason.
+    """
+    _require_bypass(request)
+    found = list(Gate.objects.asking_in([request.resource.workspace_id]))
+    if not found:
+        return None
+    list(Gate.objects.filter(pk__in=[one.pk for one in found]).locked().values_list("pk"))
+    failing = [one for one in judged(request, found) if not one.ok]
+    if not failing:
+        return None
+    if _OPTION not in request.options:
+        raise _required(request, failing)
+    _refuse_where_nobody_may(failing)
+    return partial(_record_bypass, request, failing)
+
+
+def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
+    """Return for each request the error that `check` would raise, or None.
+
+    Takes one statement where no workspace has a gate; where one has, a number that rises with the agents.
+    """
+    gates: dict[str, list[Gate]] = {}
+    for one in Gate.objects.asking_in({request.resource.workspace_id for request in requests}):
+        gates.setdefault(one.workspace_id, []).append(one)
+    return [_refusal(request, gates.get(request.resource.workspace_id, ())) for request in requests]
+
+
+def _refusal(request: gate.PublishRequest, gates: Sequence[Gate]) -> VersioningError | None:
+    try:
+        _require_bypass(request)
+        failing = [one for one in judged(request, gates) if not one.ok]
+        if failing and _OPTION in request.options:
+            _refuse_where_nobody_may(failing)
+        elif failing:
+            return _required(request, failing)
+    except VersioningError as error:
+        return error
+    return None
+
+
+def _required(request: gate.PublishRequest, failing: Sequence[Judgement]) -> EvaluationRequired:
+    """Return the error; a key that reaches only some ids does not learn of agents with others."""
+    known = [one for one in failing if request.caller.covers(one.affected.id)]
+    return EvaluationRequired(known, request.version.version_id)
+
+
+def _require_bypass(request: gate.PublishRequest) -> None:
+    if _OPTION in request.options:
+        gate.require_reason(
+            request,
+            _OPTION,
+            member=_MEMBER,
+            refusal=Message("Only admins of the workspace may publish without evidence."),
+        )
+
+
+def _refuse_where_nobody_may(failing: Sequence[Judgement]) -> None:
+    if any(one.gate.bypass == Bypass.NOBODY for one in failing):
+        raise gate.OptionRefused("One of the gates lets nobody publish without evidence.")
+
+
+def _record_bypass(request: gate.PublishRequest, failing: Sequence[Judgement]) -> None:
+    """Record who published a version without evidence, and why."""
+    target = target_of(request.resource, get_editor().code)
+    for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
+        events.record(
+            "gate.bypassed",
+            by=request.caller,
+            workspace_id=target.workspace_id,
+            resource=target,
+            version=request.version,
+            label=request.label,
+            gateId=str(one.pk),
+            dataset=one.dataset.name,
+            reason=gate.reason_of(request, _OPTION),
+        )
+
+
+def _reason(member: Any) -> object:
+    return member["reason"]
+
+
+EVIDENCE: Final = gate.Check(
+    check=check,
+    refusals=refusals,
+    options={
+        _OPTION: gate.Option(
+            member=_MEMBER,
+            schema=BypassEvaluation,
+            from_body=_reason,
+            reason_against=EvaluationRequired.code,
+            metavar="REASON",
+            help="publish what lacks evidence too, for this reason, which the log records",
+        )
+    },
+)

@@ -1,0 +1,123 @@
+"""Ask the gates about a change before it is made, and start the experiments that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from evaluation.experiments.verbs import Experiments
+from evaluation.gates.affected import requests_of
+from evaluation.gates.evidence import State
+from evaluation.gates.judging import Judgement, judged
+from evaluation.gates.models import Gate
+from versioning.domain.access import APPLICATION, Action, Caller, Right
+from versioning.domain.errors import Invalid, Message
+from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.selectors import DRAFT, Selector
+from versioning.editor import Editor
+from versioning.editor.gate import PublishRequest
+from versioning.editor.resources import Who, caller_of
+from versioning.serving.overlays import read_overlay
+from versioning.verbs import Verbs
+
+_WAITING = frozenset({None, State.RUNNING})
+"""What needs no new experiment: the evidence is there, or on its way."""
+
+
+class Change(NamedTuple):
+    """A change that is not made yet: a version of a resource goes live, or a release is published."""
+
+    kind: str | None = None
+    resource_id: str | None = None
+    version_id: str | None = None
+    """By default the latest."""
+    release_id: str | None = None
+
+
+def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[Judgement]:
+    """Return what the gates say of a change.
+
+    A configuration that was live before is free, so no gate says anything of it. Raises `NotFound`,
+    `Forbidden` without the right to read drafts, and `Invalid` unless exactly one change is named.
+    """
+    return list(_judgements(_requests(gates.editor, change, caller_of(by))))
+
+
+def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[PublishRequest]:
+    kind, resource_id, version_id, release_id = change
+    named = [kind is not None or resource_id is not None, release_id is not None]
+    if named == [False, True]:
+        return _requests_of_release(str(release_id), by)
+    if kind is None or resource_id is None or all(named):
+        raise Invalid.field("release", Message("give either a resource, by kind and id, or a release"))
+    if kind not in KINDS_BY_SLUG:
+        raise Invalid.field("kind", Message("is unknown"))
+    collection = editor.collection(KINDS_BY_SLUG[kind])
+    if version_id is None:
+        version_id = collection.get(resource_id, DRAFT, by=by).version.version_id
+    found = collection.version(resource_id, version_id, by=by)
+    by.require(Right.READ_DRAFTS, found.resource.workspace_id)
+    return [PublishRequest(resource=found.resource, version=found.version, caller=by)]
+
+
+def _requests_of_release(release_id: str, by: Caller) -> Sequence[PublishRequest]:
+    selector = Selector.parse({"release": release_id})
+    if selector.overlay is None:
+        raise Invalid.field("release", Message("this installation has no releases"))
+    return list(requests_of(read_overlay(selector.overlay, by).versions, by))
+
+
+def _judgements(requests: Sequence[PublishRequest]) -> Iterator[Judgement]:
+    """Yield each judgement once, although several items of a release may affect one agent."""
+    workspaces = {one.resource.workspace_id for one in requests}
+    gates = list(Gate.objects.asking_in(workspaces))
+    seen = set()
+    for request in requests:
+        own = [gate for gate in gates if gate.workspace_id == request.resource.workspace_id]
+        for one in judged(request, own):
+            key = one.gate.pk, one.affected.id
+            if key not in seen and request.caller.covers(one.affected.id):
+                seen.add(key)
+                yield one
+
+
+def run(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[str]:
+    """Start the experiments that the gates lack, those of what is live included; return their ids.
+
+    What has been evaluated, and failed, is not run again, and neither is what is running. Requires the right
+    to save; raises as `check` and `Experiments.start` do.
+    """
+    caller = caller_of(by)
+    caller.require_action(Action.RUN)
+    experiments = gates.editor.capability(Experiments)
+    started: list[str] = []
+    asked = _requests(gates.editor, change, caller)
+    for request in asked:
+        caller.require(Right.SAVE, request.resource.workspace_id)
+    for one in _judgements(asked):
+        started += _start(experiments, one, caller)
+    return started
+
+
+def _start(experiments: Experiments, judgement: Judgement, by: Caller) -> Iterator[str]:
+    """Start what a gate lacks of an agent; yield the ids of the experiments."""
+    gate, affected = judgement.gate, judgement.affected
+    given: dict[str, Any] = {
+        "targetType": "agent",
+        "targetId": affected.id,
+        "scorerIds": gate.scorer_ids,
+        "primaryScorer": gate.primary_scorer,
+        "attempts": gate.attempts,
+    }
+    wants_live = judgement.lacks_live not in _WAITING
+    if affected.after is not None and judgement.lacks_here not in _WAITING:
+        if wants_live:
+            given["baseline"] = "published"
+        elif judgement.live_id is not None:
+            given["baseline"] = judgement.live_id
+        made = experiments.start(str(gate.dataset_id), {**given, "lock": affected.after}, by=by).experiment
+        yield made.pk
+        if wants_live and made.pair_of_id is not None:
+            yield made.pair_of_id
+    elif wants_live and affected.live is not None:
+        yield experiments.start(str(gate.dataset_id), {**given, "lock": affected.live}, by=by).experiment.pk

@@ -1,0 +1,117 @@
+"""Find the experiment that is evidence for a version; by rows alone."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from django.utils import timezone
+
+from evaluation.experiments.models import Experiment, Outcome, TargetType
+from evaluation.gates.models import Gate
+from evaluation.scoring.models import Scorer
+from evaluation.scoring.verbs import judge_instructions
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
+
+LOOKED_AT: Final = 100
+"""How many of the newest experiments of one configuration are looked at."""
+
+
+class State(StrEnum):
+    """Why a gate is not satisfied; in the order in which they are said."""
+
+    RUNNING = "running"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+    STALE = "stale"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What experiments say of a configuration."""
+
+    experiment: Experiment | None
+    """The evidence, or if there is none, the experiment that comes closest to it."""
+    lacks: State | None
+    """Why there is no evidence; None if there is."""
+
+
+class Present:
+    """What evidence for a gate has to have been made with: read once for all agents."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self._oldest = timezone.now() - datetime.timedelta(days=gate.evidence_days)
+
+    @cached_property
+    def _scorers(self) -> Mapping[str, str]:
+        """The published versions of the scorers that have one."""
+        rows = Scorer.objects.filter(pk__in=self.gate.scorer_ids)
+        published = rows.filter(active_version__isnull=False)
+        return {pk: str(active) for pk, active in published.values_list("pk", "active_version_id")}
+
+    def evidence(self, agent_id: str, digest: str) -> Evidence:
+        """Return the newest evidence for the configuration of an agent, or what is instead of it.
+
+        Of several experiments that are evidence the newest decides, so that nobody runs it again until one
+        of them passes.
+        """
+        rows = self._experiments(agent_id, digest)
+        fitting = [one for one in rows if self._is_present(one)]
+        for one in fitting:
+            if self._is_whole(one):
+                return Evidence(experiment=one, lacks=None)
+        for one in fitting:
+            if not one.outcome:
+                return Evidence(experiment=one, lacks=State.RUNNING)
+        if fitting:
+            return Evidence(experiment=fitting[0], lacks=State.INCOMPLETE)
+        if rows:
+            return Evidence(experiment=rows[0], lacks=State.STALE)
+        return Evidence(experiment=None, lacks=State.MISSING)
+
+    def _experiments(self, agent_id: str, digest: str) -> Sequence[Experiment]:
+        found = Experiment.objects.filter(
+            dataset=self.gate.dataset,
+            target_type=TargetType.AGENT,
+            target_id=agent_id,
+            target_digest=digest,
+        )
+        return list(found.prefetch_related("scorers").order_by("-created_at", "pk")[:LOOKED_AT])
+
+    def _is_present(self, experiment: Experiment) -> bool:
+        """Return whether it ran over the present items with the present scorers, not too long ago."""
+        return (
+            experiment.dataset_version == self.gate.dataset.version
+            and experiment.created_at >= self._oldest
+            and not any(self._outdated(experiment))
+        )
+
+    def _outdated(self, experiment: Experiment) -> Iterator[str]:
+        """Yield the scorers of the gate that the experiment had in another version."""
+        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+        for scorer_id in self.gate.scorer_ids:
+            scorer, published = pinned.get(scorer_id), self._scorers.get(scorer_id)
+            if published is None or (scorer is not None and scorer.version_id != published):
+                yield scorer_id
+            elif scorer is not None and scorer.instructions is not None:
+                rubric = judge_instructions(get_editor(), scorer.config, by=APPLICATION)
+                if rubric != scorer.instructions:
+                    yield scorer_id
+
+    def _is_whole(self, experiment: Experiment) -> bool:
+        """Return whether every cell has a result and a score, without an error, in enough attempts."""
+        pinned = {one.scorer_id for one in experiment.scorers.all()}
+        return (
+            experiment.outcome == Outcome.COMPLETE
+            and experiment.done_count == experiment.cells_count
+            and not experiment.unscored_count
+            and experiment.attempts >= self.gate.attempts
+            and pinned.issuperset(self.gate.scorer_ids)
+        )

@@ -1,0 +1,118 @@
+"""Gates, which ask for evidence before versions of an agent go live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evaluation.datasets.models import Dataset
+from versioning.domain.access import Caller, Right
+from versioning.models import Workspace, events
+from versioning.models.querysets import within
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+Rule = Mapping[str, Any]
+
+
+class Bypass(models.TextChoices):
+    """Who may publish a version without the evidence that a gate asks for."""
+
+    ADMIN = "admin"
+    NOBODY = "nobody"
+
+
+class GateQuerySet(models.QuerySet["Gate"]):
+    """Queries for gates."""
+
+    def readable_by(self, caller: Caller) -> Self:
+        """Filter by the gates of workspaces whose drafts the caller may read."""
+        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+
+    def asking_in(self, workspaces: Collection[str]) -> Self:
+        """Filter by the gates of workspaces that are not off, in the order in which they are asked."""
+        found = self.filter(workspace__in=workspaces, enabled=True)
+        return found.select_related("dataset").order_by("created_at", "pk")
+
+    def naming_scorer(self, scorer_id: str) -> Self:
+        """Filter by the gates that score with a scorer."""
+        return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
+
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction, in a fixed order."""
+        return self.select_for_update(of=("self",), no_key=True).order_by("pk")
+
+
+class Gate(models.Model):
+    """What is asked of the versions of an agent, or of every agent of a workspace."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    agent_id = models.CharField(max_length=200, blank=True)
+    """The agent; empty for every agent of the workspace."""
+    identity = models.UUIDField(null=True)
+    """Distinguishes the agent from a later one with the same id; null for every agent."""
+    # Its dataset is not deleted, unless the workspace is.
+    dataset = models.ForeignKey(Dataset, on_delete=models.RESTRICT, related_name="gates")
+    scorer_keys = models.TextField()
+    """The ids of the scorers, each between line feeds, in their order."""
+    primary_scorer = models.CharField(max_length=200)
+    attempts = models.PositiveSmallIntegerField(default=1)
+    rules_json = models.TextField()
+    evidence_days = models.PositiveSmallIntegerField(default=30)
+    bypass = models.CharField(max_length=16, choices=Bypass.choices, default=Bypass.ADMIN)
+    enabled = models.BooleanField(default=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    if TYPE_CHECKING:
+        workspace_id: str
+        dataset_id: UUID
+
+    objects = GateQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        indexes = [
+            models.Index(name="gate_asking_in", fields=["workspace", "created_at"], condition=Q(enabled=True))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id or self.workspace_id}: {self.dataset.name}"
+
+    @property
+    def scorer_ids(self) -> Sequence[str]:
+        """The ids of the scorers, in their order."""
+        return self.scorer_keys.split()
+
+    @property
+    def agent_reference(self) -> dict[str, str] | None:
+        """The reference to the agent; None for every agent."""
+        return {"kind": "agent", "id": self.agent_id} if self.agent_id else None
+
+    @cached_property
+    def rules(self) -> Sequence[Rule]:
+        """The rules, all of which have to hold; not to be changed."""
+        found: Sequence[Rule] = json.loads(self.rules_json)
+        return found
+
+    def is_about(self, agent_id: str, identity: UUID) -> bool:
+        """Return whether it asks for evidence about an agent."""
+        return not self.agent_id or (self.agent_id == agent_id and self.identity == identity)
+
+    def record(self, what: str, by: Caller, **more: Any) -> None:
+        """Record an event about it."""
+        more |= {"gateId": str(self.pk), "agentId": self.agent_id or None, "dataset": self.dataset.name}
+        events.record(f"gate.{what}", by=by, workspace_id=self.workspace_id, **more)

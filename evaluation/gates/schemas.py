@@ -1,0 +1,172 @@
+"""The JSON objects of gates."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictInt
+from typing_extensions import TypeAliasType
+
+from evaluation.gates.evidence import State
+from evaluation.gates.judging import reference
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
+from versioning.api.schemas.common import PageOf, ReferencedResource
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, Shape
+
+MAX_SCORERS = 20
+MAX_RULES = 20
+MAX_DAYS = 365
+MAX_ATTEMPTS = 20
+_STATES = tuple(one.value for one in State)
+
+
+class AllPass(Shape):
+    """Every item passes in every attempt, or every one with the tag."""
+
+    rule: Literal["allPass"]
+    scorerId: Annotated[NotBlank, Field(description="By default the primary scorer.")] = UNCHANGED  # noqa: N815
+    tag: NotBlank = UNCHANGED
+
+
+class PassRate(Shape):
+    """At least this share of the items passes, by the primary scorer."""
+
+    rule: Literal["passRate"]
+    min: Annotated[float, Field(ge=0, le=1)]
+
+
+class NotWorse(Shape):
+    """The version is not found to be worse than what is live."""
+
+    rule: Literal["notWorse"]
+
+
+class NonInferior(Shape):
+    """The version is shown to be at most the margin worse than what is live."""
+
+    rule: Literal["nonInferior"]
+    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class NoNewFailures(Shape):
+    """Nothing that passes every attempt live fails most of them now."""
+
+    rule: Literal["noNewFailures"]
+
+
+class MaxTokens(Shape):
+    """An item takes at most so many times the tokens that it takes live, as the mean."""
+
+    rule: Literal["maxTokens"]
+    ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+GateRule = TypeAliasType(
+    "GateRule",
+    Annotated[
+        AllPass | PassRate | NotWorse | NonInferior | NoNewFailures | MaxTokens,
+        Field(discriminator="rule"),
+    ],
+)
+_SCORERS = Annotated[list[NotBlank], Field(min_length=1, max_length=MAX_SCORERS)]
+_RULES = Annotated[list[GateRule], Field(min_length=1, max_length=MAX_RULES)]
+_ATTEMPTS = Annotated[StrictInt, Field(ge=1, le=MAX_ATTEMPTS)]
+_DAYS = Annotated[StrictInt, Field(ge=1, le=MAX_DAYS, description="How many days evidence is good for.")]
+_BYPASS = Annotated[Literal["admin", "nobody"], Field(description="Who may publish without evidence.")]
+
+
+class GateUpdate(RequestSchema):
+    """An edit of a gate; an absent member is unchanged."""
+
+    dataset_id: NotBlank = UNCHANGED
+    scorer_ids: _SCORERS = UNCHANGED
+    primary_scorer: NotBlank = UNCHANGED
+    attempts: _ATTEMPTS = UNCHANGED
+    rules: _RULES = UNCHANGED
+    evidence_days: _DAYS = UNCHANGED
+    bypass: _BYPASS = UNCHANGED
+    enabled: bool = UNCHANGED
+
+
+class GateCreate(GateUpdate):
+    """A new gate."""
+
+    workspace_id: NotBlank = UNCHANGED
+    resource: Annotated[
+        ReferencedResource | None, Field(description="An agent; null for every agent of the workspace.")
+    ] = None
+    dataset_id: NotBlank
+    scorer_ids: _SCORERS
+    rules: _RULES
+
+
+class GateAnswer(ResponseSchema):
+    """What is asked of the versions of an agent, or of every agent of a workspace."""
+
+    id: Annotated[Uuid, Source(lambda gate: str(gate.pk))]
+    workspace_id: str
+    resource: Annotated[JsonObject | None, Source("agent_reference")]
+    dataset_id: Annotated[Uuid, Source(lambda gate: str(gate.dataset_id))]
+    scorer_ids: list[str]
+    primary_scorer: str
+    attempts: int
+    rules: list[GateRule]
+    evidence_days: int
+    bypass: _BYPASS
+    enabled: bool
+    created_at: Time
+    updated_at: Time
+
+
+class GatePage(PageOf):
+    """Gates, oldest first."""
+
+    gates: Annotated[list[GateAnswer], Source("items")]
+
+
+class GateJudgement(ResponseSchema):
+    """What a gate says that is not satisfied."""
+
+    gate_id: Annotated[Uuid, Source(lambda one: str(one.gate.pk))]
+    resource: Annotated[JsonObject, Source(reference)]
+    state: Annotated[
+        str | None,
+        Field(json_schema_extra={"enum": [*_STATES, None]}, description="Null if it is satisfied."),
+    ]
+    rule: Annotated[
+        JsonObject | None, Field(description="The rule that does not hold; null before one was asked.")
+    ]
+    experiment_id: Annotated[str | None, Field(description="The evidence, or what comes closest to it.")]
+
+
+class GateCheckedJudgement(GateJudgement):
+    """What a gate says of an agent."""
+
+    ok: bool
+
+
+class GateCheck(ResponseSchema):
+    """Whether every gate is satisfied."""
+
+    ok: bool
+    gates: list[GateCheckedJudgement]
+
+
+class GateRun(RequestSchema):
+    """What is to be evaluated: a version of a resource, or a release."""
+
+    resource: ReferencedResource = UNCHANGED
+    version_id: Annotated[NotBlank, Field(description="By default the latest version.")] = UNCHANGED
+    release_id: NotBlank = UNCHANGED
+
+
+class GateRunAnswer(ResponseSchema):
+    """The experiments that were started."""
+
+    experiments: list[str]
+
+
+class EvaluationErrorMembers(ResponseSchema):
+    """The additional members of errors about gates."""
+
+    evaluation: list[GateJudgement] | None = None

@@ -1,0 +1,261 @@
+"""Every way to publish asks for evidence, whatever states the evidence is in."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from evaluation.experiments.models import Experiment
+from tests.conftest import Cast
+from tests.editor.test_gate import everything
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.support.calls import undone
+from tests.support.datasets import add_item
+from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
+from tests.support.gates import (
+    GATES,
+    evidence,
+    finish,
+    make_gate,
+    make_scored_dataset,
+    start,
+    states,
+)
+from versioning.domain.errors import Forbidden
+from versioning.models import Event
+
+REASON = "The customer waits."
+Prepare = Callable[[Api, str, str], Any]
+
+
+@pytest.fixture
+def draft(cast: Cast) -> str:
+    """A draft over a live version."""
+    return make_draft(cast, AGENTS)
+
+
+@pytest.fixture
+def dataset(cast: Cast) -> str:
+    return make_scored_dataset(cast.alice)
+
+
+def _run_live(api: Api, dataset: str) -> None:
+    evidence(api, dataset)
+
+
+def _running(api: Api, dataset: str, draft: str) -> None:
+    start(api, dataset, selector={"versionId": draft})
+
+
+def _old(api: Api, dataset: str, draft: str) -> None:
+    experiment = evidence(api, dataset, draft)
+    then = timezone.now() - datetime.timedelta(days=31)
+    Experiment.objects.filter(pk=experiment).update(created_at=then)
+
+
+def _cancelled(api: Api, dataset: str, draft: str) -> None:
+    experiment = evidence(api, dataset, draft)
+    Experiment.objects.filter(pk=experiment).update(outcome="cancelled")
+
+
+def _with_error(api: Api, dataset: str, draft: str) -> None:
+    experiment = Experiment.objects.get(pk=evidence(api, dataset, draft))
+    Experiment.objects.filter(pk=experiment.pk).update(done_count=experiment.cells_count - 1, error_count=1)
+
+
+def _edited(api: Api, dataset: str, draft: str) -> None:
+    evidence(api, dataset, draft)
+    add_item(api, dataset, input="Question 99", groundTruth="Answer 99")
+
+
+STATES: dict[str, tuple[Prepare, str, str | None]] = {
+    "nothing was run": (lambda *_: None, "missing", None),
+    "something else was run": (lambda api, dataset, _: _run_live(api, dataset), "missing", None),
+    "it runs": (
+        lambda api, dataset, draft: start(api, dataset, selector={"versionId": draft}),
+        "running",
+        None,
+    ),
+    "it was stopped": (_cancelled, "incomplete", None),
+    "it has an error": (_with_error, "incomplete", None),
+    "it is too old": (_old, "stale", None),
+    "an item was added": (_edited, "stale", None),
+    "what is live was not run": (evidence, "missing", "notWorse"),
+    "it is worse": (
+        lambda api, dataset, draft: (
+            _run_live(api, dataset),
+            evidence(api, dataset, draft, lambda number: number > 5),
+        ),
+        "failed",
+        "notWorse",
+    ),
+}
+
+
+def test_no_way_to_publish_works_without_evidence(cast: Cast, draft: str, dataset: str) -> None:
+    """Over HTTP every way in every state; in Python and in the studio every way without evidence."""
+    make_gate(cast.alice, dataset, agent=None)
+    for name, (prepare, state, rule) in STATES.items():
+        with undone():
+            prepare(cast.edgar, dataset, draft)
+            before = everything()
+            for door, publish in OVER_HTTP.items():
+                answer = publish(cast, AGENTS, draft, None)
+                expected = ("new", "missing", None) if door == "create" else ("writer", state, rule)
+                assert states(answer) == [expected], (name, door)
+            assert everything() == before
+    for publish_in_python in IN_PYTHON.values():
+        with pytest.raises(Forbidden) as refused:
+            publish_in_python(AGENTS, draft, None)
+        assert refused.value.code == "evaluation_required"
+    before = everything()
+    for name, publish_in_the_studio in IN_THE_STUDIO.items():
+        answer = publish_in_the_studio(AGENTS, draft, None)
+        assert answer.status == (200 if "many" in name else 403), name
+    assert everything() == before
+
+
+def test_every_way_to_publish_works_with_evidence(cast: Cast, draft: str, dataset: str) -> None:
+    make_gate(cast.alice, dataset)
+    _run_live(cast.edgar, dataset)
+    experiment = evidence(cast.edgar, dataset, draft)
+    checked = cast.edgar.get(f"{GATES}/check", kind="agent", id="writer", versionId=draft).body
+    assert (checked["ok"], [one["experimentId"] for one in checked["gates"]]) == (True, [experiment])
+    for door, publish in OVER_HTTP.items():
+        with undone():
+            assert publish(cast, AGENTS, draft, None).status in {200, 201}, door
+
+
+def test_an_admin_may_publish_without_evidence_with_a_reason(cast: Cast, draft: str, dataset: str) -> None:
+    gate = make_gate(cast.alice, dataset)
+    url, bypass = (
+        AGENTS.url("writer", "versions", draft, "activate"),
+        {"bypassEvaluation": {"reason": REASON}},
+    )
+    assert cast.paula.post(url, bypass).code == "forbidden"
+    assert cast.alice.post(url, {"bypassEvaluation": {"reason": " "}}).fields == ["bypassEvaluation.reason"]
+    with undone():
+        assert cast.alice.post(url, bypass).status == 200
+        [entry] = Event.objects.filter(type="gate.bypassed")
+        assert (entry.actor, entry.version_id, entry.detail["reason"]) == ("alice", draft, REASON)
+        assert entry.detail["gateId"] == gate["id"]
+    assert cast.paula.patch(f"{GATES}/{gate['id']}", {"bypass": "nobody"}).status == 200
+    assert cast.alice.post(url, bypass).code == "forbidden"
+    assert cast.alice.post(url, {"bypassEvaluation": {"reason": REASON}, "x": 1}).status == 400
+
+
+def test_what_was_live_is_free_and_so_is_everything_where_the_gate_is_off(
+    cast: Cast, draft: str, dataset: str
+) -> None:
+    gate = make_gate(cast.alice, dataset)
+    live = cast.alice.get(AGENTS.url("writer")).body["activeVersionId"]
+    restored = cast.edgar.post(AGENTS.url("writer", "versions", live, "restore")).body
+    AGENTS.publish(cast.paula, "writer", restored["id"])  # another version of the same text
+    AGENTS.publish(cast.paula, "writer", live)
+    assert states(cast.paula.post(AGENTS.url("writer", "versions", draft, "activate")))
+    assert cast.paula.post(AGENTS.url("writer", "unpublish")).status in {200, 404}
+    cast.paula.patch(f"{GATES}/{gate['id']}", {"enabled": False})
+    AGENTS.publish(cast.paula, "writer", draft)
+
+
+def test_a_comma_makes_evidence_void_and_the_same_text_again_makes_it_good(
+    cast: Cast, draft: str, dataset: str
+) -> None:
+    make_gate(cast.alice, dataset)
+    _run_live(cast.edgar, dataset)
+    evidence(cast.edgar, dataset, draft)
+    comma = AGENTS.save(cast.edgar, text=f"{DRAFT},")["latestVersionId"]
+    assert states(cast.paula.post(AGENTS.url("writer", "versions", comma, "activate"))) == [
+        ("writer", "missing", None)
+    ]
+    again = AGENTS.save(cast.edgar, text=DRAFT)["latestVersionId"]
+    assert again != draft
+    AGENTS.publish(cast.paula, "writer", again)
+
+
+def test_the_newest_evidence_decides(cast: Cast, draft: str, dataset: str) -> None:
+    make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0.9}], attempts=2)
+    url = AGENTS.url("writer", "versions", draft, "activate")
+    evidence(cast.edgar, dataset, draft, attempts=2)
+    evidence(cast.edgar, dataset, draft, lambda number: number % 2 == 0, attempts=3)
+    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
+    evidence(cast.edgar, dataset, draft, attempts=1)  # too few to count
+    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
+    start(cast.edgar, dataset, selector={"versionId": draft}, attempts=2)
+    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
+    evidence(cast.edgar, dataset, draft, attempts=2)
+    assert cast.paula.post(url).status == 200
+
+
+@pytest.fixture
+def block(cast: Cast, dataset: str) -> Iterator[str]:
+    """A draft of a block that the live agent `writer` shows, and the agent `lead` runs that."""
+    made = PROMPT_BLOCKS.make(cast.edgar, "tone", "kind")
+    PROMPT_BLOCKS.publish(cast.alice, "tone", made["latestVersionId"])
+    shown = AGENTS.make(cast.edgar, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
+    AGENTS.publish(cast.alice, "writer", shown["latestVersionId"])
+    lead = AGENTS.make(cast.edgar, "lead", "Lead.", agents={"writer": {}})
+    AGENTS.publish(cast.alice, "lead", lead["latestVersionId"])
+    return str(PROMPT_BLOCKS.save(cast.edgar, "tone", "curt")["latestVersionId"])
+
+
+def test_a_block_asks_the_gates_of_the_agents_that_show_it(cast: Cast, block: str, dataset: str) -> None:
+    url = PROMPT_BLOCKS.url("tone", "versions", block, "activate")
+    make_gate(cast.alice, dataset, agent="lead", rules=[{"rule": "passRate", "min": 0.5}])
+    assert states(cast.paula.post(url)) == [("lead", "missing", None)]
+    make_gate(cast.alice, dataset)
+    assert sorted(states(cast.paula.post(url))) == [("lead", "missing", None), ("writer", "missing", None)]
+    label = {"versionId": block, "released": True}
+    assert cast.paula.put(PROMPT_BLOCKS.url("tone", "labels", "beta"), label).status == 200  # nobody shows it
+    both = _release(cast, [_item("promptBlock", "tone", block)])
+    for agent, selected in (("lead", {"release": both}), ("writer", {"release": both}), ("writer", {})):
+        finish(start(cast.edgar, dataset, agent, **selected))
+    assert cast.edgar.get(f"{GATES}/check", kind="promptBlock", id="tone", versionId=block).body["ok"]
+    assert cast.paula.post(url).status == 200
+    older = cast.edgar.get(PROMPT_BLOCKS.url("tone", "versions")).body["versions"][-1]["id"]
+    PROMPT_BLOCKS.publish(cast.paula, "tone", older)  # it was live before
+
+
+def _item(kind: str, resource_id: str, version_id: str) -> dict[str, Any]:
+    return {
+        "resource": {"kind": kind, "id": resource_id},
+        "action": "publish",
+        "versionId": version_id,
+    }
+
+
+def _release(cast: Cast, items: list[dict[str, Any]]) -> str:
+    answer = cast.edgar.post("/releases", {"workspaceId": "acme", "title": "Both", "items": items})
+    return str(answer.body["id"])
+
+
+def test_a_release_is_judged_as_a_whole(cast: Cast, block: str, dataset: str) -> None:
+    make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0.5}])
+    parts = [{"type": "text", "content": "Hello. "}, {"type": "prompt_block_ref", "id": "tone"}]
+    agent = AGENTS.save(cast.edgar, "writer", parts)["latestVersionId"]
+    release = _release(cast, [_item("agent", "writer", agent), _item("promptBlock", "tone", block)])
+    evidence(cast.edgar, dataset, agent)  # with the block that is live
+    refused = cast.paula.post(f"/releases/{release}/publish")
+    assert (refused.status, refused.code) == (409, "release_blocked")
+    assert {one["code"] for one in refused.body["problems"]} == {"evaluation_required"}
+    checked = cast.edgar.get(f"{GATES}/check", release=release).body
+    assert [(one["resource"]["id"], one["state"]) for one in checked["gates"]] == [("writer", "missing")]
+    evidence(cast.edgar, dataset, release=release)
+    assert cast.edgar.get(f"{GATES}/check", release=release).body["ok"] is True
+    assert cast.paula.post(f"/releases/{release}/publish").status == 200
+
+
+def test_an_arm_asks_too(cast: Cast, draft: str, dataset: str) -> None:
+    make_gate(cast.alice, dataset, rules=[{"rule": "allPass", "tag": "must"}])
+    body = {
+        "resource": {"kind": "agent", "id": "writer"},
+        "bucketBy": "userId",
+        "arms": [{"name": "new", "versionId": draft, "weight": 1000}],
+    }
+    assert states(cast.paula.post("/rollouts", body)) == [("writer", "missing", None)]
+    evidence(cast.edgar, dataset, draft, lambda number: number < 2)
+    assert cast.paula.post("/rollouts", body).status == 201

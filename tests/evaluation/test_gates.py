@@ -1,0 +1,176 @@
+"""Gates: who reads and writes them, what is refused, and each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, SCORERS
+from tests.support.gates import GATES, evidence, make_gate, make_scored_dataset, states
+from versioning.models import Event
+
+
+@pytest.fixture
+def dataset(cast: Cast) -> str:
+    AGENTS.make(cast.edgar)
+    return make_scored_dataset(cast.alice)
+
+
+def test_a_gate_keeps_what_it_is_given(cast: Cast, dataset: str) -> None:
+    rules = [{"rule": "allPass", "tag": "must"}, {"rule": "nonInferior", "margin": 0.05}]
+    made = make_gate(cast.paula, dataset, rules=rules)
+    assert made["resource"] == {"kind": "agent", "id": "writer"}
+    assert (made["primaryScorer"], made["attempts"], made["evidenceDays"]) == ("exact", 1, 30)
+    assert (made["bypass"], made["enabled"], made["rules"]) == ("admin", True, rules)
+    url = f"{GATES}/{made['id']}"
+    changed = cast.paula.patch(url, {"attempts": 3, "evidenceDays": 7}).body
+    assert (changed["attempts"], changed["evidenceDays"], changed["rules"]) == (3, 7, rules)
+    assert cast.edgar.get(GATES, id="writer").body["gates"] == [changed] == [cast.edgar.get(url).body]
+    assert cast.edgar.get(GATES, id="other").body["total"] == 0
+    assert cast.paula.delete(url).body["success"] is True
+    assert cast.edgar.get(url).status == 404
+    logged = Event.objects.filter(type__startswith="gate.").order_by("position")
+    assert [one.type for one in logged] == ["gate.created", "gate.changed", "gate.deleted"]
+    assert logged[1].detail["fields"] == ["attempts", "evidenceDays"]
+
+
+def test_who_reads_and_writes_gates(cast: Cast, dataset: str) -> None:
+    """The right to drafts reads, that to publish writes; those of a whole workspace are for admins."""
+    url = f"{GATES}/{make_gate(cast.paula, dataset)['id']}"
+    everywhere = f"{GATES}/{make_gate(cast.alice, dataset, agent=None)['id']}"
+    body = {"workspaceId": "acme", "datasetId": dataset.rpartition("/")[2], "scorerIds": ["exact"]}
+    body["rules"] = [{"rule": "notWorse"}]
+    assert cast.paula.post(GATES, body).status == 403
+    assert cast.edgar.post(GATES, {**body, "resource": {"kind": "agent", "id": "writer"}}).status == 403
+    assert cast.paula.post(GATES, {**body, "resource": {"kind": "agent", "id": "nobody"}}).status == 404
+    for api, reads, writes in (
+        (cast.alice, 200, 200),
+        (cast.paula, 200, 200),
+        (cast.edgar, 200, 403),
+        (cast.vera, 404, 404),
+        (cast.charlie, 404, 404),
+    ):
+        assert (api.get(url).status, api.patch(url, {"attempts": 2}).status) == (reads, writes)
+        assert api.get(GATES).body["total"] == (2 if reads == 200 else 0)
+        asked = api.get(f"{GATES}/check", kind="agent", id="writer").status
+        assert asked == reads
+    assert cast.paula.patch(everywhere, {"enabled": False}).status == 403
+    assert cast.paula.delete(everywhere).status == 403
+    assert cast.edgar.delete(url).status == 403
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ({"resource": {"kind": "promptBlock", "id": "tone"}}, ["resource.kind"]),
+        ({"datasetId": "8b7d3a3e-0000-4000-8000-000000000000"}, ["datasetId"]),
+        ({"datasetId": "x"}, ["datasetId"]),
+        ({"scorerIds": []}, ["scorerIds"]),
+        ({"scorerIds": ["exact", "nobody", "exact"]}, ["scorerIds.1", "scorerIds.2"]),
+        ({"primaryScorer": "other"}, ["primaryScorer"]),
+        ({"rules": []}, ["rules"]),
+        ({"rules": [{"rule": "best"}]}, ["rules.0"]),
+        ({"rules": [{"rule": "passRate"}]}, ["rules.0.passRate.min"]),
+        ({"rules": [{"rule": "passRate", "min": 1.1}]}, ["rules.0.passRate.min"]),
+        ({"rules": [{"rule": "notWorse", "min": 1}]}, ["rules.0.notWorse.min"]),
+        ({"rules": [{"rule": "allPass", "scorerId": "other"}]}, ["rules.0.scorerId"]),
+        ({"attempts": 0}, ["attempts"]),
+        ({"evidenceDays": 366}, ["evidenceDays"]),
+        ({"bypass": "everybody"}, ["bypass"]),
+        ({"name": "x"}, ["name"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_name(
+    cast: Cast, dataset: str, given: dict[str, Any], fields: list[str]
+) -> None:
+    body = {
+        "resource": {"kind": "agent", "id": "writer"},
+        "datasetId": dataset.rpartition("/")[2],
+        "scorerIds": ["exact"],
+        "rules": [{"rule": "notWorse"}],
+    }
+    answer = cast.alice.post(GATES, {**body, **given})
+    assert (answer.status, answer.fields) == (400, fields)
+
+
+def test_a_dataset_and_a_gate_are_of_one_workspace(cast: Cast, dataset: str) -> None:
+    elsewhere = cast.root.post("/datasets", {"name": "Elsewhere", "workspaceId": "elsewhere"}).body["id"]
+    gate = make_gate(cast.alice, dataset)
+    answer = cast.root.patch(f"{GATES}/{gate['id']}", {"datasetId": elsewhere})
+    assert (answer.status, answer.fields) == (400, ["datasetId"])
+    body = {"workspaceId": "elsewhere", "resource": {"kind": "agent", "id": "writer"}, "datasetId": elsewhere}
+    answer = cast.root.post(GATES, {**body, "scorerIds": ["exact"], "rules": [{"rule": "notWorse"}]})
+    assert (answer.status, answer.fields) == (400, ["resource"])
+
+
+def test_a_dataset_with_a_gate_stays_and_a_gate_goes_with_its_agent(cast: Cast, dataset: str) -> None:
+    gate = make_gate(cast.alice, dataset)
+    answer = cast.edgar.delete(dataset)
+    assert (answer.status, answer.code) == (409, "in_use")
+    dependent = {"id": gate["id"], "name": "writer: Questions", "kind": "gate"}
+    assert answer.body["dependents"] == [dependent]
+    assert cast.edgar.get(SCORERS.url("exact", "dependents")).body["dependents"] == [dependent]
+    assert cast.alice.delete(AGENTS.url("writer")).status == 200
+    assert cast.alice.get(GATES).body["total"] == 0
+    AGENTS.make(cast.edgar)
+    assert cast.edgar.delete(dataset).status == 200
+
+
+@pytest.mark.parametrize(
+    ("rule", "passes", "was", "is_satisfied"),
+    [
+        ({"rule": "allPass"}, lambda _: True, None, True),
+        ({"rule": "allPass"}, lambda number: number != 11, None, False),
+        ({"rule": "allPass", "tag": "must"}, lambda number: number < 2, None, True),
+        ({"rule": "allPass", "tag": "must"}, lambda number: number != 0, None, False),
+        ({"rule": "allPass", "tag": "nobody"}, lambda _: True, None, False),
+        ({"rule": "passRate", "min": 0.5}, lambda number: number < 6, None, True),
+        ({"rule": "passRate", "min": 0.51}, lambda number: number < 6, None, False),
+        ({"rule": "notWorse"}, lambda number: number > 4, lambda _: True, True),  # 5 of 12 is not found
+        ({"rule": "notWorse"}, lambda number: number > 5, lambda _: True, False),
+        ({"rule": "nonInferior", "margin": 0.2}, lambda _: True, lambda _: True, True),
+        ({"rule": "nonInferior", "margin": 0.15}, lambda _: True, lambda _: True, False),
+        ({"rule": "noNewFailures"}, lambda number: number < 6, lambda number: number < 6, True),
+        ({"rule": "noNewFailures"}, lambda number: number > 0, lambda number: number < 6, False),
+        ({"rule": "maxTokens", "ratio": 1}, lambda _: True, lambda _: True, True),
+        ({"rule": "maxTokens", "ratio": 0.99}, lambda _: True, lambda _: True, False),
+    ],
+)
+def test_each_rule(  # noqa: PLR0917  parameters
+    cast: Cast, dataset: str, rule: Any, passes: Any, was: Any, is_satisfied: bool
+) -> None:
+    first = cast.edgar.get(AGENTS.url("writer"), status="draft").body["latestVersionId"]
+    if was is not None:
+        AGENTS.publish(cast.alice, "writer", first)
+        evidence(cast.edgar, dataset, None, was)
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    evidence(cast.edgar, dataset, draft, passes)
+    make_gate(cast.alice, dataset, rules=[rule])
+    answer = cast.paula.post(AGENTS.url("writer", "versions", draft, "activate"))
+    if is_satisfied:
+        assert answer.status == 200
+    else:
+        assert states(answer) == [("writer", "failed", rule["rule"])]
+
+
+def test_where_nothing_is_live_nothing_is_worse_than_that(cast: Cast, dataset: str) -> None:
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    make_gate(cast.alice, dataset, rules=[{"rule": "notWorse"}, {"rule": "noNewFailures"}])
+    assert states(cast.paula.post(AGENTS.url("writer", "versions", draft, "activate")))
+    evidence(cast.edgar, dataset, draft)
+    AGENTS.publish(cast.paula, "writer", draft)
+
+
+def test_a_scorer_that_changed_or_is_gone_makes_evidence_stale(cast: Cast, dataset: str) -> None:
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0}])
+    evidence(cast.edgar, dataset, draft)
+    url = AGENTS.url("writer", "versions", draft, "activate")
+    newer = cast.edgar.patch(SCORERS.url("exact"), {"config": {"ignoreCase": True}}).body["latestVersionId"]
+    assert cast.edgar.get(f"{GATES}/check", kind="agent", id="writer").body["ok"] is True  # it is a draft
+    SCORERS.publish(cast.alice, "exact", newer)
+    assert states(cast.paula.post(url)) == [("writer", "stale", None)]
+    assert cast.alice.delete(SCORERS.url("exact")).status == 200
+    assert states(cast.paula.post(url)) == [("writer", "stale", None)]
