@@ -1,32 +1,42 @@
-"""How long reads take over minutes, while people save and agents run.
+"""How reads, memory and connections are over minutes, while everything happens at once.
 
     DATABASE_URL=… SECRET_KEY=… python -m benchmarks.soak [MINUTES]
 
-Two workers; four readers with 50 reads a second each, of 2 000 random agents; three writers, each of whom
-saves drafts in succession and publishes every fourth; and two concurrent runs. Every reader is a separate
-process, so that the measuring program does not limit the result. The target is a p99 of at most 15 ms.
+Two workers, with the worker for webhooks; four readers with 50 reads a second each, of 2 000 random agents;
+three writers, each of whom saves drafts in succession and publishes every fourth; two concurrent runs; ten
+streams of events; and a webhook for what is published. Every reader is a separate process, so that the
+measuring program does not limit the result. The target is a p99 of at most 15 ms. A line for each tenth of
+the time says what the server's processes take by then.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime
+from http.client import HTTPConnection
 from pathlib import Path
 from statistics import quantiles
 
+import psycopg
+
 from benchmarks.serving import Bench
+from tests.support.receiver import Receiver, receiving
 from tests.support.remote import RemoteApi
+from tests.support.service import Service
 
 AGENTS = 2_000
-READERS, WRITERS, RUNS = 4, 3, 2
+READERS, WRITERS, RUNS, STREAMS = 4, 3, 2, 10
 READ_EVERY = 0.02  # seconds
 WARM_UP = 10.0  # seconds
 TARGET = 15.0  # milliseconds
+_CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
 
 
 def api(url: str, key: str) -> RemoteApi:
@@ -72,33 +82,76 @@ def run(url: str, key: str, until: float) -> list[float]:
     return took
 
 
-def lines(url: str, key: str, minutes: float) -> Iterator[str]:
-    """Yield a line for each type of request."""
+def listen(url: str, key: str, until: float) -> list[float]:
+    """Listen to the events; return how many milliseconds after each event it came."""
+    took = []
+    headers = {"Authorization": f"Bearer {key}"}
+    while time.time() < until:
+        connection = HTTPConnection(url.removeprefix("http://"), timeout=30)
+        connection.request("GET", "/api/events/stream?type=agent.published", headers=headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.status
+        while time.time() < until and (line := answer.readline()):
+            if line.startswith(b"data: {"):
+                event = json.loads(line[6:])
+                took.append((time.time() - datetime.fromisoformat(event["createdAt"]).timestamp()) * 1000)
+        connection.close()
+    return took
+
+
+def lines(url: str, key: str, minutes: float, state: Callable[[], str]) -> Iterator[str]:
+    """Yield what the server takes while it is measured, and then a line for each type of request."""
     until = time.time() + minutes * 60
-    parts = {"reads": (read, READERS), "saves": (write, WRITERS), "runs": (run, RUNS)}
-    with ProcessPoolExecutor(READERS + WRITERS + RUNS) as processes:
+    parts = {
+        "reads": (read, READERS),
+        "saves": (write, WRITERS),
+        "runs": (run, RUNS),
+        "events": (listen, STREAMS),
+    }
+    with ProcessPoolExecutor(sum(number for _, number in parts.values())) as processes:
         asked = {
             name: [processes.submit(work, url, key, until) for _ in range(number)]
             for name, (work, number) in parts.items()
         }
+        for part in range(1, 11):
+            time.sleep(max(0.0, until - minutes * 6 * (10 - part) - time.time()))
+            yield f"after {minutes * part / 10:5.1f} minutes   {state()}"
         for name, futures in asked.items():
             took = [one for future in futures for one in future.result()]
             cuts = quantiles(took, n=1000)
             target = f"   (target: p99 at most {TARGET:.0f} ms)" if name == "reads" else ""
             yield (
-                f"{name:6}{len(took):8,} in {minutes:g} minutes   median {cuts[499]:6.1f} ms   "
+                f"{name:7}{len(took):8,} in {minutes:g} minutes   median {cuts[499]:6.1f} ms   "
                 f"p99 {cuts[989]:6.1f} ms   p99.9 {cuts[998]:6.1f} ms{target}"
             )
 
 
+def state_of(service: Service, database_url: str, receiver: Receiver) -> str:
+    """Return the memory, the open files and the connections of the processes of a server."""
+    assert service.process is not None
+    parent = service.process.pid
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    processes = [Path(f"/proc/{one}") for one in (parent, *children)]
+    memory = [int((one / "status").read_text().split("VmRSS:")[1].split()[0]) // 1024 for one in processes]
+    files = [len(list((one / "fd").iterdir())) for one in processes]
+    found = f"MiB {memory}   files {files}   webhooks {len(receiver.messages):,}"
+    if database_url.startswith("postgres"):
+        with psycopg.connect(database_url) as server:
+            [number] = server.execute(_CONNECTIONS).fetchone() or [0]
+        found += f"   connections {number}"
+    return found
+
+
 def main(minutes: float) -> None:
     """Measure and print."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, receiving() as receiver:
         url = os.environ["DATABASE_URL"]
         bench = Bench(name="soak", folder=Path(folder), database_url=url)
         bench.fill("s", AGENTS, 2)
-        with bench.serving("--workers", "2") as service:
-            for line in lines(service.url, bench.key, minutes):
+        with bench.serving("--workers", "2", EDITOR_WEBHOOK_ALLOW="127.0.0.1") as service:
+            hook = {"workspaceId": "default", "url": receiver.url, "eventTypes": ["agent.published"]}
+            assert api(service.url, bench.key).post("/webhooks", hook).status == 201
+            for line in lines(service.url, bench.key, minutes, lambda: state_of(service, url, receiver)):
                 print(line, flush=True)
 
 

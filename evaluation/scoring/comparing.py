@@ -11,7 +11,6 @@ from typing import Any, Final
 from editor_client.shared import canonical
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import placeholders, render, split
-from rapidfuzz.distance import Levenshtein
 
 from evaluation.scoring.configs import compiled
 from evaluation.scoring.outcomes import MISSING, Attempt, NotScorable, ScorerError, parsed, text_of
@@ -158,6 +157,8 @@ def similarity(config: Config, attempt: Attempt) -> float:
         raise ScorerError("too_long", f"Only texts of up to {MAX_SIMILAR} characters are compared.")
     if config.get("algorithm") == "tokens":
         return _common_words(Counter(wanted.lower().split()), Counter(attempt.text.lower().split()))
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  12 MiB, for whoever compares
+
     return Levenshtein.normalized_similarity(wanted, attempt.text)
 
 
