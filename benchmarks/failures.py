@@ -321,7 +321,9 @@ def main(seconds: float) -> None:
         print(f"published {callers.published:,}; by webhook {webhooks:,}, the last {late:.0f} s later")
         with psycopg.connect(parts.primary) as server:
             positions = {row[0] for row in server.execute(_POSITIONS)}
-        missed = len({one for one in positions if one > min(callers.heard)} - callers.heard)
+        missed = len(
+            {one for one in positions if min(callers.heard) < one < max(callers.heard)} - callers.heard
+        )
         print(f"positions heard on the stream {len(callers.heard):,}, missed {missed}")
 
 

@@ -62,11 +62,12 @@ def main(publishes: int) -> None:
     with throwaway_postgres(fsync="on") as url, tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         bench = Bench(name="followers", folder=Path(folder), database_url=url)
         bench.fill("p", 50, 2)
-        apis: list[RemoteApi] = []
+        urls: list[str] = []
         for count in COUNTS:
-            while len(apis) < count:
+            while len(urls) < count:
                 service = stack.enter_context(bench.serving(EDITOR_WORKER="off"))
-                apis.append(RemoteApi(key=bench.key, address=service.url.removeprefix("http://")))
+                urls.append(service.url.removeprefix("http://"))
+            apis = [RemoteApi(key=bench.key, address=one) for one in urls]
             print(measured(url, apis, publishes), flush=True)
 
 
