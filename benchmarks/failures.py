@@ -96,7 +96,7 @@ class Callers:
             began, outcome = time.monotonic(), ""
             headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
             try:
-                connection.request(method, path, body and json.dumps(body), headers)
+                connection.request(method, path, json.dumps(body) if body else None, headers)
                 answer = connection.getresponse()
                 answer.read()
                 outcome = "ok" if answer.status == 200 else str(answer.status)
@@ -230,7 +230,8 @@ def started(folder: Path) -> Iterator[tuple[Bench, Parts, str]]:
                 )
 
         worker = [work()]
-        stack.callback(lambda: (worker[0].terminate(), worker[0].wait(20)))
+        stack.callback(lambda: worker[0].wait(20))
+        stack.callback(lambda: worker[0].terminate())
         url = stack.enter_context(proxy(folder, services))
         yield bench, Parts(services, work, worker, primary, replica), url
 

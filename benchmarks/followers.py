@@ -37,7 +37,9 @@ def transactions(url: str) -> int:
 
 def measured(url: str, apis: Sequence[RemoteApi], publishes: int) -> str:
     """Publish, and read everywhere; return a line."""
-    publishing, reading = [], []
+    publishing: list[float] = []
+    reading: list[float] = []
+    before = 0
     for turn in range(publishes + 5):
         if turn == 5:  # warm
             publishing, reading, before = [], [], transactions(url)
