@@ -230,8 +230,12 @@ def started(folder: Path) -> Iterator[tuple[Bench, Parts, str]]:
                 )
 
         worker = [work()]
-        stack.callback(lambda: worker[0].wait(20))
-        stack.callback(lambda: worker[0].terminate())
+
+        def end_worker() -> None:
+            worker[0].terminate()
+            worker[0].wait(20)
+
+        stack.callback(end_worker)
         url = stack.enter_context(proxy(folder, services))
         yield bench, Parts(services, work, worker, primary, replica), url
 
