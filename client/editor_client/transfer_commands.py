@@ -1,4 +1,4 @@
-"""`editor import`: files of other systems, planned and then applied."""
+"""`editor import`: prompts of other systems, planned and then applied. `editor export`: prompts for them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from editor_client.command_errors import DONE, REFUSED, UNDONE, reporting_errors
+from editor_client.exporting import langfuse, prompt_yml, promptfoo
+from editor_client.exporting.published import Reader
 from editor_client.importing.applying import Application
 from editor_client.importing.collection import Unreadable, shown
 from editor_client.importing.formats.table import SOURCES, collected
 from editor_client.importing.planning import checked, make_plan
 from editor_client.importing.yaml_text import MissingExtra
-from editor_client.shared import canonical
+from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid
 from editor_client.sync import Client
 
@@ -27,6 +29,13 @@ exit codes:
   2  wrong usage, or a source or a plan that cannot be read
   4  the server has refused, or does not answer
 """
+EXPORT_EPILOG: Final = """\
+exit codes:
+  0  it is done; standard error names what the format does not have
+  2  wrong usage, or a file that cannot be written
+  4  the server has refused, or does not answer; or there is no such agent
+"""
+FORMATS: Final = ("promptfoo", "prompt-yml", "langfuse")
 
 
 def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
@@ -50,7 +59,52 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     parser.add_argument("--apply", type=Path, metavar="FILE", help="make the drafts of a plan, and a release")
     parser.add_argument("--release", metavar="TITLE", help="the title of the release")
     add_server(parser)
+    _add_export(commands, add_server)
     parser.set_defaults(command=reporting_errors(_import, Unreadable, MissingExtra), usage_error=parser.error)
+
+
+def _add_export(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write published agents in the format of another system",
+        epilog=EXPORT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("form", metavar="FORMAT", choices=FORMATS, help=", ".join(FORMATS))
+    parser.add_argument("agents", nargs="+", metavar="AGENT")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        type=Path,
+        metavar="F",
+        help="a file; for several agents as prompt-yml a folder; standard output by default",
+    )
+    add_server(parser)
+    parser.set_defaults(command=reporting_errors(_export, MissingExtra), usage_error=parser.error)
+
+
+def _export(client: Client, given: argparse.Namespace) -> int:
+    agents = list(dict.fromkeys(given.agents))
+    is_folder = given.form == "prompt-yml" and (len(agents) > 1 or (given.output and given.output.is_dir()))
+    if is_folder and given.output is None:
+        given.usage_error("several agents as prompt-yml are several files: give a folder with -o")
+    reader = Reader(client)
+    published = [reader.read(agent) for agent in agents]
+    if given.form == "prompt-yml":
+        texts = {f"{ids.encode(one.id)}.prompt.yml": prompt_yml.write(one, reader) for one in published}
+    else:
+        write = langfuse.write if given.form == "langfuse" else promptfoo.write
+        texts = {"": write(published, reader)}
+    for name, text in texts.items():
+        if given.output is None:
+            sys.stdout.write(text)
+            continue
+        path = given.output / name if is_folder else given.output
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for loss in reader.losses.all_losses():
+        sys.stderr.write(f"{loss.code}: {loss.where}: {loss.message}\n")
+    return DONE
 
 
 def _import(client: Client, given: argparse.Namespace) -> int:

@@ -89,7 +89,7 @@ def with_model(config: Config, model: dict[str, Any] | None, settings: Mapping[s
 def _split(text: str) -> tuple[str | None, str]:
     """Return the provider in `openai/gpt-4o` or `openai:chat:gpt-4o`, if there is one, and the name."""
     match = _PREFIX.match(text)
-    return ((match[1] or match[2]).lower(), text[match.end() :]) if match else (None, text)
+    return (match[1] or match[2], text[match.end() :]) if match else (None, text)
 
 
 def _snake(name: str) -> str:

@@ -20,6 +20,7 @@ from editor_client.importing.collection import (
 from editor_client.importing.datasets import plan_dataset
 from editor_client.kinds import SEGMENTS
 from editor_client.shared import canonical, ids
+from editor_client.shared.instructions import placeholders, split
 from editor_client.sync import Client
 
 FORMAT: Final = "editor-import-plan/1"
@@ -165,7 +166,7 @@ def _decision(
     """Return what to do, why, and from which version on; `there` is in the workspace of the import."""
     if there is None:
         return "create", "", 0
-    if canonical.same(there.newest, versions[-1]["config"]):
+    if canonical.same(_spelled(there.newest), _spelled(versions[-1]["config"])):
         return "unchanged", "", 0
     origin = there.record.metadata.get("origin")
     if not isinstance(origin, dict) or (origin.get("system"), origin.get("name")) != (system, one.name):
@@ -177,6 +178,25 @@ def _decision(
     first = known if 0 < known < len(versions) else len(versions) - 1
     changed_here = canonical.digest(there.newest) != origin.get("digest")
     return "update", "It was changed here, too; that stays in its history." if changed_here else "", first
+
+
+def _spelled(config: Config) -> Config:
+    """Return a configuration with its placeholders spelled in one way: `{{ name }}` is `{{name}}`."""
+    spelled = dict(config)
+    if isinstance(config.get("instructions"), list):
+        spelled["instructions"] = [
+            {**block, "content": _spelled_text(block["content"])} if "content" in block else block
+            for block in config["instructions"]
+        ]
+    if "content" in config:
+        spelled["content"] = _spelled_text(config["content"])
+    return spelled
+
+
+def _spelled_text(template: str) -> str:
+    named = placeholders(template)
+    # No text holds NUL.
+    return "".join(f"\0{canonical.dump(next(named))}" if filled else text for text, filled in split(template))
 
 
 def _taken(client: Client, one: Resource, there: Remote | None, workspace_id: str) -> str:

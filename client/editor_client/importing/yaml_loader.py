@@ -51,14 +51,19 @@ def _whole_number(loader: Loader, node: Any) -> int:
 
 
 def _number(loader: Loader, node: Any) -> float:
-    return float(str(loader.construct_scalar(node)))
+    text = str(loader.construct_scalar(node))
+    return float(text.replace(".", "") if text[-1].isalpha() else text)
 
 
 for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
     ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
     ("merge", r"<<", ["<"]),
 ):
     Loader.add_implicit_resolver(_CORE + _tag, re.compile(rf"^(?:{_pattern})$"), _first)

@@ -128,7 +128,7 @@ def _model(
             "The connection is left out.",
         )
     kind = about.get("apiType", about.get("api", "chat"))
-    if kind not in {"chat", "responses"}:
+    if kind not in ("chat", "responses"):
         collection.lose("model", where, f"The model is left out: it is one of the type {shown(kind)}.")
         return None, settings, extra
     found = next((old[key] for key in ("azure_deployment", "name", "model") if old.get(key)), None)

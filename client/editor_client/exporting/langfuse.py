@@ -1,0 +1,78 @@
+"""Agents as the bulk file of Langfuse: chat prompts, with the prompt blocks as texts that they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from editor_client.exporting.curly import curly
+from editor_client.exporting.published import Published, Reader, Text
+from editor_client.importing.collection import shown
+from editor_client.shared import canonical
+
+PRODUCTION: Final = "production"
+MAX_NAME: Final = 255
+_RESERVED: Final = {"new", "metrics", "prompt-detail"}
+_SETTINGS: Final = {
+    "maxOutputTokens": "max_tokens",
+    "topP": "top_p",
+    "topK": "top_k",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+    "stopSequences": "stop",
+}
+
+
+def write(agents: Iterable[Published], reader: Reader) -> str:
+    """Return a JSON list of prompts, sorted by name."""
+    entries = [_entry(agent, reader) for agent in agents]
+    for block_id, content in reader.blocks.items():
+        text = curly(Text(content=content), reader, block_id)
+        entries.append(_prompt(_name(block_id, reader), "text", text, {}, []))
+    return canonical.file_text(sorted(entries, key=lambda one: str(one["name"])))
+
+
+def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
+    parts = [
+        curly(text, reader, agent.id)
+        if text.block_id is None
+        else f"@@@langfusePrompt:name={_name(text.block_id, reader)}|label={PRODUCTION}@@@"
+        for text in agent.texts
+    ]
+    messages = [{"role": "system", "content": "\n\n".join(parts)}]
+    messages += [
+        {"role": role, "content": curly(Text(content=content), reader, agent.id)}
+        for role, content in agent.messages
+    ]
+    config: dict[str, Any] = dict(agent.extra.get("config") or {})
+    if agent.model:
+        config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
+    config |= {_SETTINGS.get(name, name): one for name, one in agent.settings.items()}
+    if agent.description:
+        reader.lose("left_out", agent.id, "Left out: description.")
+    if agent.cases or agent.scorers:
+        reader.lose("left_out", agent.id, "Left out: datasets and scorers.")
+    return _prompt(_name(agent.id, reader), "chat", messages, config, list(agent.tags))
+
+
+def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: list[str]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "version": 1,
+        "type": kind,
+        "prompt": prompt,
+        "config": config,
+        "tags": tags,
+        "labels": [PRODUCTION],
+        "commitMessage": None,
+    }
+
+
+def _name(resource_id: str, reader: Reader) -> str:
+    """Return an id as a name that Langfuse takes."""
+    name = resource_id.replace("|", "-").replace("@", "-")[:MAX_NAME]
+    if name in _RESERVED:
+        name = f"{name}-prompt"
+    if name != resource_id:
+        reader.lose("name", resource_id, f"Its name there is {shown(name)!r}.")
+    return name

@@ -1,0 +1,198 @@
+"""What is published, in the formats of other systems."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.importing.conftest import DONE, REFUSED, USAGE, Desk, actions, losses
+from tests.importing.test_prompt_yml import PROMPT
+from tests.support.people import key_of
+
+MODEL = {"provider": "openai", "name": "gpt-4o"}
+
+
+def make(desk: Desk, agent_id: str = "bot", instructions: Any = "Be kind.", **fields: Any) -> None:
+    """Make a published agent."""
+    fields = {"name": "Bot", "model": MODEL, "auto_publish": True, "workspace_id": "acme", **fields}
+    desk.client.create_stored_agent(id=agent_id, instructions=instructions, **fields)
+
+
+@pytest.fixture
+def agent(desk: Desk) -> None:
+    """An agent with nearly everything."""
+    desk.client.create_stored_prompt_block(
+        id="tone", workspace_id="acme", name="Tone", content="Be {{ how || 'kind' }}.", auto_publish=True
+    )
+    never = {"operator": "AND", "conditions": [{"field": "x", "operator": "equals", "value": 1}]}
+    make(
+        desk,
+        instructions=[
+            {"type": "text", "content": "You are {{ name }}; {% not logic %} {"},
+            {"type": "prompt_block_ref", "id": "tone"},
+            {"type": "prompt_block", "content": "Sometimes.", "rules": never},
+        ],
+        tools={"search": {}},
+        default_options={"modelSettings": {"temperature": 0.5, "maxOutputTokens": 9, "seed": 1}},
+        description="A bot",
+    )
+    desk.client.get_stored_agent("bot").update(instructions="A draft.")
+
+
+def test_prompt_yml(desk: Desk, agent: None) -> None:
+    assert desk.does("export", "prompt-yml", "bot") == DONE
+    value = yaml.safe_load(desk.out)
+    assert value == {
+        "name": "Bot",
+        "description": "A bot",
+        "model": "openai/gpt-4o",
+        "modelParameters": {"maxTokens": 9, "temperature": 0.5},
+        "messages": [
+            {"role": "system", "content": "You are {{name}}; {% not logic %} {"},
+            {"role": "system", "content": "Be {{how}}."},
+            {"role": "system", "content": "Sometimes."},
+            {"role": "user", "content": "{{input}}"},
+        ],
+    }
+    assert [line.partition(":")[0] for line in desk.err.splitlines() if not line.startswith("{")] == [
+        "left_out",
+        "rules",
+        "setting",
+        "fallback",
+    ]
+
+
+def test_langfuse_with_the_block_as_a_text_of_its_own(desk: Desk, agent: None) -> None:
+    file = desk.folder / "prompts.json"
+    assert desk.does("export", "langfuse", "bot", "-o", file) == DONE
+    bot, tone = json.loads(file.read_text())
+    assert bot["prompt"] == [
+        {
+            "role": "system",
+            "content": "You are {{name}}; {% not logic %} {\n\n"
+            "@@@langfusePrompt:name=tone|label=production@@@\n\nSometimes.",
+        }
+    ]
+    assert bot["config"] == {**_named(MODEL), "temperature": 0.5, "max_tokens": 9, "seed": 1}
+    assert (tone["type"], tone["prompt"], tone["labels"]) == ("text", "Be {{how}}.", ["production"])
+    plan = desk.plan("langfuse", file, "--prefix", "back/")
+    assert losses(plan) == set() and len(plan["resources"]) == 2
+
+
+def _named(model: dict[str, str]) -> dict[str, str]:
+    return {"provider": model["provider"], "model": model["name"]}
+
+
+def test_promptfoo_with_datasets_and_scorers(desk: Desk) -> None:
+    desk.imports("prompt-yml", desk.write("summarize.prompt.yml", PROMPT))
+    [release] = desk.client.iter_releases()
+    desk.client.get_release(release.id).publish()
+    assert desk.does("export", "promptfoo", "summarize") == DONE
+    value = yaml.safe_load(desk.out)
+    [prompt] = value["prompts"]
+    assert json.loads(prompt["raw"])[0]["content"] == "You are a summarizer for {{audience}}."
+    assert value["providers"] == [
+        {
+            "id": "openai:gpt-4o-mini",
+            "prompts": ["summarize"],
+            "config": {"temperature": 0.5, "max_tokens": 200},
+        }
+    ]
+    first, second = value["tests"]
+    assert first["vars"] == {"audience": "children", "input": "The quick brown fox.\n"}
+    assert [one["type"] for one in second["assert"]] == ["equals", "llm-rubric"]
+    assert second["assert"][0]["value"] == "yes"
+    desk.write("promptfooconfig.yaml", desk.out)
+    again = desk.plan("promptfoo", desk.folder / "promptfooconfig.yaml", "--prefix", "again/")
+    assert len(again["datasets"][0]["items"]) == 2
+    assert desk.does("export", "prompt-yml", "summarize") == DONE
+    back = yaml.safe_load(desk.out)
+    assert [sorted(one) for one in back["evaluators"]] == [
+        ["name", "string"],
+        ["name", "string"],
+        ["llm", "name"],
+    ]
+    assert back["testData"][1] == {"input": "Yes", "expected": "yes"}
+
+
+def test_literal_text_stays_literal_in_promptfoo(desk: Desk) -> None:
+    make(desk, instructions="Say {{ this }} and {% that %}.")
+    desk.does("export", "promptfoo", "bot")
+    raw = yaml.safe_load(desk.out)["prompts"][0]["raw"]
+    assert json.loads(raw)[0]["content"] == "{% raw %}Say {{ this }} and {% that %}.{% endraw %}"
+
+
+def test_messages_that_were_imported_are_exported(desk: Desk) -> None:
+    chat = "messages: [{role: system, content: Hi.}, {role: user, content: A}, {role: assistant, content: B}]"
+    path = desk.write("bot.prompt.yml", chat)
+    desk.imports("prompt-yml", path)
+    [release] = desk.client.iter_releases()
+    desk.client.get_release(release.id).publish()
+    desk.does("export", "prompt-yml", "bot", "-o", desk.folder)
+    assert yaml.safe_load(path.read_text())["messages"] == yaml.safe_load(chat)["messages"]
+    assert set(actions(desk.plan("prompt-yml", path)).values()) == {"unchanged"}
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+PIECES = st.one_of(
+    TEXTS, st.sampled_from(["{{ a }}", "{{b.c}}", "{{x y}}", "yes", "0o7", "1:30", "---", "- a: b"])
+)
+WORDS = st.lists(PIECES, min_size=1, max_size=4).map("".join).filter(lambda text: text.strip())
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(name=WORDS, texts=st.lists(WORDS, min_size=1, max_size=3), temperature=st.floats(0, 2), prefix=TEXTS)
+def test_an_export_that_is_imported_changes_nothing(
+    desk: Desk, name: str, texts: list[str], temperature: float, prefix: str
+) -> None:
+    """Whatever an agent says: the plan makes nothing, and what the format can say is equal."""
+    agent_id = f"team/bot {uuid.uuid4().hex}"
+    folder = desk.folder / agent_id.rpartition(" ")[2]
+    folder.mkdir()
+    blocks: Any = [{"type": "text", "content": f"{prefix}{text}"} for text in texts]
+    make(
+        desk,
+        agent_id,
+        blocks,
+        name=name,
+        default_options={"modelSettings": {"temperature": temperature, "topP": 1}},
+    )
+    assert desk.does("export", "prompt-yml", agent_id, "-o", folder) == DONE
+    assert desk.does("import", "prompt-yml", folder, "--plan", desk.folder.parent / "plan.json") in {
+        0,
+        1,
+    }
+    plan = json.loads((desk.folder.parent / "plan.json").read_text())
+    [found] = plan["resources"]
+    assert found["id"] == agent_id and found["action"] in {"unchanged", "conflict"}
+    exact = all("{{" in text for text in texts) and "literal" not in desk.err and name == name.strip()
+    if exact and len(texts) > 1 and not losses(plan) - {"input_message"}:
+        assert found["action"] == "unchanged"
+
+
+def test_wrong_uses_of_an_export(desk: Desk, cast: Any) -> None:
+    make(desk)
+    make(desk, "other")
+    assert desk.does("export", "prompt-yml", "bot", "other") == USAGE
+    assert desk.does("export", "word", "bot") == USAGE
+    assert desk.does("export", "langfuse") == USAGE
+    assert desk.does("export", "langfuse", "missing") == REFUSED
+    stranger = key_of("charlie").key
+    assert desk.does("export", "langfuse", "bot", "--api-key", stranger) == REFUSED
+    assert desk.does("export", "prompt-yml", "bot", "other", "-o", desk.folder / "new") == DONE
+    assert sorted(path.name for path in (desk.folder / "new").iterdir()) == [
+        "bot.prompt.yml",
+        "other.prompt.yml",
+    ]
