@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q
 from django.utils import timezone
 from editor_client.shared import canonical
 
@@ -51,12 +51,12 @@ def find(
 
 
 def found_in(
-    rows: QuerySet[Experiment], experiment_id: str, dataset_id: str | None, by: Caller, right: Right
+    rows: ExperimentQuerySet, experiment_id: str, dataset_id: str | None, by: Caller, right: Right
 ) -> Experiment:
     """Return the experiment among these rows, as `find` does."""
-    found = rows.filter(pk=experiment_id).first()
+    found = rows.readable_by(by).filter(pk=experiment_id).first()
     is_elsewhere = dataset_id is not None and found is not None and str(found.dataset_id) != dataset_id
-    if found is None or is_elsewhere or not by.may(Right.READ_DRAFTS, found.workspace_id):
+    if found is None or is_elsewhere:
         raise NotFound
     by.require(right, found.workspace_id)
     return found

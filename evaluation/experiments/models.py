@@ -28,7 +28,7 @@ from evaluation.datasets.models import Dataset, Revision
 from versioning.domain.access import Caller, Right
 from versioning.models import DueWork, Workspace, events
 from versioning.models.due_work import DueWorkQuerySet
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -75,8 +75,12 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
     """Queries for experiments."""
 
     def readable_by(self, caller: Caller) -> Self:
-        """Filter by the experiments of workspaces whose drafts the caller may read."""
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        """Filter by the experiments of workspaces whose drafts the caller may read.
+
+        For a key that is limited to some ids, those whose target has another id are missing.
+        """
+        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return found.filter(covered_by(caller, "target_id") | models.Q(target_id=""))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""

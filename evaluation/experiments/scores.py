@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import canonical
 
@@ -19,7 +19,7 @@ from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 
 COLUMNS: Final = {
     "scorerId": "scorer_id",
@@ -34,8 +34,19 @@ COLUMNS: Final = {
 
 
 def readable(by: Who = APPLICATION) -> QuerySet[Score]:
-    """Return the scores of the workspaces whose drafts the caller may read."""
-    return Score.objects.filter(within("workspace_id", caller_of(by).scope(Right.READ_DRAFTS)))
+    """Return the scores of the workspaces whose drafts the caller may read.
+
+    For a key that is limited to some ids, those of scorers, agents and experiments outside are missing.
+    """
+    caller = caller_of(by)
+    found = Score.objects.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+    if not caller.id_prefix:
+        return found
+    missing = Experiment.objects.exclude(pk__in=Experiment.objects.readable_by(caller).values("pk"))
+    other_agents = Q(entity_type="AGENT") & ~covered_by(caller, "entity_id")
+    return found.filter(covered_by(caller, "scorer_id")).exclude(
+        Q(run_id__in=missing.values("pk")) | other_agents
+    )
 
 
 @retry_on_conflict

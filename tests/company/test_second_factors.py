@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import StringIO
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
 from fido2.cose import ES256
@@ -29,9 +32,10 @@ from fido2.webauthn import (
 from pytest_django import Settings
 
 from company.sign_in.factors import totp
-from company.sign_in.factors.models import Kind, SecondFactor
+from company.sign_in.factors.models import Kind, SecondFactor, use_recovery_code
 from tests.company.test_sessions import PASSWORD, alice  # noqa: F401  a fixture
 from tests.company.test_single_sign_on import is_in, latest_event
+from tests.support.identity_provider import IdentityProvider
 from tests.support.studio import words_of
 from versioning.conf import get_editor
 from versioning.domain.access import Role
@@ -210,6 +214,46 @@ def test_who_has_lost_everything_is_helped_by_a_command() -> None:
         call_command("remove_second_factor", "alice")
 
 
+def test_the_door_for_superusers_asks_for_the_second_factor_too(settings: Settings) -> None:
+    set_up()
+    User.objects.filter(username="alice").update(is_superuser=True)
+    settings.EDITOR_OIDC = json.dumps([IdentityProvider(url="https://id.example").settings()])
+    settings.EDITOR_SIGN_IN = "sso"
+    client = Client()
+    answer = client.post("/studio/login/local/", {"username": "alice", "password": PASSWORD})
+    assert answer["Location"] == STEP and not is_in(client)
+
+
+def test_whoever_accepts_an_invitation_sets_up_a_required_one_first(settings: Settings) -> None:
+    settings.EDITOR_REQUIRE_MFA = True
+    _, token = get_editor().invitation.invite("acme", "lena", Role.VIEWER)
+    client = Client()
+    client.get(reverse("studio:versioning_workspace_invited", args=[token]))
+    number = client.get(ACCEPT).context["invitation"].pk
+    chosen = {"invitation": number, "new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert client.post(ACCEPT, chosen)["Location"] == REQUIRED and not is_in(client)
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["totp", "recovery"])
+def test_of_many_who_send_a_code_at_once_one_gets_in(kind: str) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("On SQLite transactions that write wait for each other.")
+    secret, codes = set_up()
+    user = User.objects.get(username="alice")
+    together = Barrier(6)
+
+    def attempt(_number: int) -> bool:
+        together.wait()
+        right = totp.use(user, code_now(secret)) if kind == "totp" else use_recovery_code(user, codes[0])
+        connections.close_all()
+        return right
+
+    with ThreadPoolExecutor(6) as people:
+        assert sum(people.map(attempt, range(6))) == 1
+
+
 @dataclass
 class SecurityKey:
     """An authenticator that makes credentials of the algorithm ES256."""
@@ -256,6 +300,22 @@ def with_security_key() -> SecurityKey:
     assert client.post(PAGE, {"credential": key.create(options), "name": "Blue"}).status_code == 302
     assert "Blue" in words_of(client.get(PAGE))
     return key
+
+
+@pytest.mark.parametrize(
+    "broken", ["{}", "[]", "x", '{"id": 1}', "an attestation that is cut off", "replayed"]
+)
+def test_what_is_no_new_credential_is_refused(broken: str) -> None:
+    client, _ = with_password()
+    answer = json.loads(SecurityKey().create(client.get(PAGE).context["options"]))
+    if broken == "cut off":
+        answer["response"]["attestationObject"] = answer["response"]["attestationObject"][:40]
+        broken = json.dumps(answer)
+    elif broken == "replayed":
+        client.get(PAGE)  # another challenge
+        broken = json.dumps(answer)
+    assert client.post(PAGE, {"credential": broken, "name": "x\0"}).status_code == 400
+    assert not SecondFactor.objects.exists()
 
 
 def test_a_security_key_is_added_and_used() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.support.api import AGENTS, SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
 from tests.support.experiments import make_experiment, results, submit
+from tests.support.people import key_of
 from tests.support.scorers import make_scorer
 
 
@@ -119,6 +120,26 @@ def test_the_target_is_locked(alice: Api, dataset: str) -> None:
     assert again["lockDigest"] == draft["lockDigest"]
     sent = alice.post(f"{dataset}/experiments/{draft['id']}/results", {"itemId": items(alice, dataset)[0]})
     assert (sent.status, sent.fields) == (400, ["itemId"])
+
+
+def test_a_key_that_is_limited_to_ids_knows_no_experiments_and_scores_of_others(
+    alice: Api, dataset: str
+) -> None:
+    """An experiment without a target is no agent's."""
+    for agent in ("writer", "team/a"):
+        AGENTS.make(alice, agent, model={"provider": "echo", "name": "echo"}, autoPublish=True)
+    outside = make_experiment(alice, dataset, targetType="agent", targetId="writer")
+    inside = make_experiment(alice, dataset, targetType="agent", targetId="team/a")
+    own = make_experiment(alice, dataset)
+    score = {"scorerId": "team/s", "entityType": "AGENT", "score": 1, "source": "LIVE"}
+    for entity in ("writer", "team/a"):
+        sent = {**score, "runId": "r", "entityId": entity}
+        assert alice.post("/scores", {"score": sent, "workspaceId": "acme"}).status == 201
+    team = key_of("alice", workspace="acme", id_prefix="team/")
+    assert [team.get(one).status for one in (outside, inside, own)] == [404, 200, 200]
+    assert team.get("/experiments").body["pagination"]["total"] == 2
+    for path, count in (("run/r", 1), ("entity/AGENT/writer", 0)):
+        assert team.get(f"/scores/{path}").body["pagination"]["total"] == count, path
 
 
 @pytest.mark.parametrize(

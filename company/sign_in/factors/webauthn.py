@@ -44,13 +44,15 @@ def options_to_add(request: HttpRequest, user: Any) -> dict[str, Any]:
 def add(request: HttpRequest, user: Any, name: str, answer: str) -> SecondFactor | None:
     """Store a credential that a browser has made; None if the answer is wrong."""
     state = request.session.pop(_STATE, None)
+    if state is None or not is_available():
+        return None
     try:
         made = _server(request).register_complete(state, json.loads(answer)).credential_data
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except Exception:  # noqa: BLE001  whatever is wrong with it, it is no credential
         return None
     if made is None:
         return None
-    row = SecondFactor(user=user, kind=Kind.WEBAUTHN, name=name[:80])
+    row = SecondFactor(user=user, kind=Kind.WEBAUTHN, name=name.replace("\0", "")[:80])
     row.store({"credential": base64.b64encode(bytes(made)).decode()})
     return row
 
