@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.api import AGENTS
 from tests.support.held_writer import held
-from tests.support.remote import RemoteApi, at_once, connected
+from tests.support.remote import RemoteApi, connected
 from tests.support.reviews import ask, path
 from tests.support.service import Service
 
@@ -112,14 +112,3 @@ def test_changes_before_the_commit_count(
 ) -> None:
     require(api, required)
     assert (publish(change), active(api) is None) == ({"code": code}, code is not None)
-
-
-def test_two_concurrent_last_approvals_both_count(
-    live_service: Service, api: RemoteApi, keys: dict[str, str], review: dict[str, Any]
-) -> None:
-    require(api, 2)
-    at_once(live_service, [lambda _, key=key: approve(live_service, key, review) for key in keys.values()])
-    found = api.get(path(review)).body
-    assert (found["state"], found["missing"]) == ("approved", 0)
-    assert sorted(one["by"] for one in found["verdicts"] if one["counts"]) == sorted(keys)
-    assert api.post(AGENTS.url("four-eyes-2", "versions", review["versionId"], "activate")).status == 200

@@ -136,24 +136,3 @@ def test_a_preview_shows_only_blocks_that_the_caller_may_read(cast: Cast) -> Non
 
 
 # Sub-agents
-
-
-def test_an_unreadable_sub_agent_gets_the_same_warning_as_an_unknown_one(cast: Cast) -> None:
-    AGENTS.make(cast.alice, "secret", autoPublish=True)
-
-    def warnings(agent_id: str, sub_agent: str) -> list[dict[str, str]]:
-        made = AGENTS.make(cast.charlie, agent_id, agents={sub_agent: {}})
-        return [{**found, "message": found["message"].replace(sub_agent, "…")} for found in made["warnings"]]
-
-    unreadable, unknown = warnings("one", "secret"), warnings("two", "absent")
-    assert [found["code"] for found in unreadable] == [found["code"] for found in unknown]
-    assert [found["message"] for found in unreadable] == [found["message"] for found in unknown]
-
-
-def test_a_cycle_through_an_unreadable_agent_is_not_revealed(cast: Cast) -> None:
-    AGENTS.make(cast.charlie, "mine")
-    AGENTS.make(cast.alice, "secret", agents={"mine": {}}, autoPublish=True)
-    saved = AGENTS.save(cast.charlie, "mine", agents={"secret": {}})
-    assert [(found["field"], found["code"]) for found in saved["warnings"]] == [
-        ("agents.secret", "unknown_agent")
-    ]
