@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
 from typing import Any, Final
 
+from editor_client.administration import Workspace
 from editor_client.command_groups import Arguments, Command, Group
 from editor_client.sync import Client
 
@@ -35,161 +35,146 @@ def _given(given: Namespace, *names: str) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(given, name)) is not None}
 
 
-def _create_key(client: Client, given: Namespace) -> Mapping[str, Any]:
+def _create_key(client: Client, given: Namespace) -> str:
     limits = _given(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner")
-    return client.create_key(given.name, **limits)
+    return client.create_key(given.name, **limits).key
 
 
-def _message(done: Any) -> str:
-    return str(done.message)
+def _workspace(client: Client, given: Namespace) -> Workspace[Client]:
+    return client.get_workspace(given.workspace)
 
 
-ME: Final = Command(
-    name="me", help="print who the key acts for, and its limits", run=lambda client, _given: client.me()
-)
-GROUPS: Final = (
-    Group(
-        name="workspaces",
-        help="the workspaces that the key reaches",
-        commands=(
-            Command(
-                name="list",
-                help="list them",
-                run=lambda client, _given: client.iter_workspaces(),
-                columns=("id", "name", "role"),
-            ),
-            Command(
-                name="create",
-                help="create one",
-                arguments=(("name", {}), ("--id", {"help": "by default made of the name"})),
-                run=lambda client, given: client.create_workspace(given.name, workspace_id=given.id),
-            ),
-            Command(
-                name="rename",
-                help="give one another name",
-                arguments=(WORKSPACE, ("name", {})),
-                run=lambda client, given: client.get_workspace(given.workspace).rename(given.name),
-            ),
-            Command(
-                name="delete",
-                help="delete one that owns nothing",
-                arguments=(WORKSPACE,),
-                run=lambda client, given: _message(client.get_workspace(given.workspace).delete()),
-            ),
+ME: Final = Command("me", "print who the key acts for, and its limits", lambda client, _given: client.me())
+WORKSPACES: Final = Group(
+    "workspaces",
+    "the workspaces that the key reaches",
+    (
+        Command(
+            "list",
+            "list them",
+            lambda client, _given: client.iter_workspaces(),
+            columns=("id", "name", "role"),
         ),
-    ),
-    Group(
-        name="members",
-        help="the members of a workspace",
-        commands=(
-            Command(
-                name="list",
-                help="list them",
-                arguments=(WORKSPACE,),
-                run=lambda client, given: client.get_workspace(given.workspace).iter_members(),
-                columns=("username", "displayName", "role", "origin", "service", "lastSignInAt"),
-            ),
-            Command(
-                name="set-role",
-                help="change a role",
-                arguments=(WORKSPACE, USERNAME, ROLE),
-                run=lambda client, given: client.get_workspace(given.workspace).set_role(
-                    given.username, given.role
-                ),
-            ),
-            Command(
-                name="remove",
-                help="end a membership",
-                arguments=(WORKSPACE, USERNAME),
-                run=lambda client, given: _message(
-                    client.get_workspace(given.workspace).remove_member(given.username)
-                ),
-            ),
+        Command(
+            "create",
+            "create one",
+            lambda client, given: client.create_workspace(given.name, workspace_id=given.id),
+            (("name", {}), ("--id", {"help": "by default made of the name"})),
         ),
-    ),
-    Group(
-        name="invitations",
-        help="invitations to a workspace",
-        commands=(
-            Command(
-                name="list",
-                help="list those that are not accepted yet",
-                arguments=(WORKSPACE,),
-                run=lambda client, given: (
-                    client.get_workspace(given.workspace).list_invitations().invitations
-                ),
-                columns=("id", "username", "role", "invitedBy", "expiresAt", "isAcceptable"),
-            ),
-            Command(
-                name="create",
-                help="invite a person; prints the link, once",
-                arguments=(WORKSPACE, USERNAME, ROLE, ("--mail", {"metavar": "ADDRESS"})),
-                run=lambda client, given: (
-                    client.get_workspace(given.workspace)
-                    .invite(given.username, given.role, mail=given.mail)
-                    .url
-                ),
-            ),
-            Command(
-                name="withdraw",
-                help="withdraw one",
-                arguments=(WORKSPACE, ("id", {"help": "the id of the invitation"})),
-                run=lambda client, given: _message(
-                    client.get_workspace(given.workspace).withdraw_invitation(given.id)
-                ),
-            ),
+        Command(
+            "rename",
+            "give one another name",
+            lambda client, given: _workspace(client, given).rename(given.name),
+            (WORKSPACE, ("name", {})),
         ),
-    ),
-    Group(
-        name="keys",
-        help="API keys",
-        commands=(
-            Command(
-                name="list",
-                help="list your own, and those of your workspaces",
-                arguments=OF_WORKSPACE,
-                run=lambda client, given: client.iter_keys(**_given(given, "workspace_id")),
-                columns=("prefix", "name", "owner", "workspaceId", "role", "actions", "idPrefix", "state"),
-            ),
-            Command(
-                name="create",
-                help="create one; prints it, once",
-                arguments=(("name", {"help": "what it is for"}), *KEY_LIMITS),
-                run=lambda client, given: str(_create_key(client, given)["key"]),
-            ),
-            Command(
-                name="revoke",
-                help="revoke one",
-                arguments=(("prefix", {"help": "its first eleven characters"}),),
-                run=lambda client, given: _message(client.revoke_key(given.prefix)),
-            ),
-        ),
-    ),
-    Group(
-        name="service-accounts",
-        help="accounts for programs",
-        commands=(
-            Command(
-                name="list",
-                help="list them",
-                arguments=OF_WORKSPACE,
-                run=lambda client, given: client.iter_service_accounts(**_given(given, "workspace_id")),
-                columns=("username", "workspaceId", "role"),
-            ),
-            Command(
-                name="create",
-                help="create one",
-                arguments=(USERNAME, WORKSPACE, ROLE),
-                run=lambda client, given: client.create_service_account(
-                    given.username, given.workspace, given.role
-                ),
-            ),
-            Command(
-                name="delete",
-                help="switch one off for good, with its keys",
-                arguments=(USERNAME,),
-                run=lambda client, given: _message(client.delete_service_account(given.username)),
-            ),
+        Command(
+            "delete",
+            "delete one that owns nothing",
+            lambda client, given: _workspace(client, given).delete(),
+            (WORKSPACE,),
         ),
     ),
 )
+MEMBERS: Final = Group(
+    "members",
+    "the members of a workspace",
+    (
+        Command(
+            "list",
+            "list them",
+            lambda client, given: _workspace(client, given).iter_members(),
+            (WORKSPACE,),
+            ("username", "displayName", "role", "origin", "service", "lastSignInAt"),
+        ),
+        Command(
+            "set-role",
+            "change a role",
+            lambda client, given: _workspace(client, given).set_role(given.username, given.role),
+            (WORKSPACE, USERNAME, ROLE),
+        ),
+        Command(
+            "remove",
+            "end a membership",
+            lambda client, given: _workspace(client, given).remove_member(given.username),
+            (WORKSPACE, USERNAME),
+        ),
+    ),
+)
+INVITATIONS: Final = Group(
+    "invitations",
+    "invitations to a workspace",
+    (
+        Command(
+            "list",
+            "list those that are not accepted yet",
+            lambda client, given: _workspace(client, given).list_invitations().invitations,
+            (WORKSPACE,),
+            ("id", "username", "role", "invitedBy", "expiresAt", "isAcceptable"),
+        ),
+        Command(
+            "create",
+            "invite a person; prints the link, once",
+            lambda client, given: (
+                _workspace(client, given).invite(given.username, given.role, mail=given.mail).url
+            ),
+            (WORKSPACE, USERNAME, ROLE, ("--mail", {"metavar": "ADDRESS"})),
+        ),
+        Command(
+            "withdraw",
+            "withdraw one",
+            lambda client, given: _workspace(client, given).withdraw_invitation(given.id),
+            (WORKSPACE, ("id", {"help": "the id of the invitation"})),
+        ),
+    ),
+)
+KEYS: Final = Group(
+    "keys",
+    "API keys",
+    (
+        Command(
+            "list",
+            "list your own, and those of your workspaces",
+            lambda client, given: client.iter_keys(**_given(given, "workspace_id")),
+            OF_WORKSPACE,
+            ("prefix", "name", "owner", "workspaceId", "role", "actions", "idPrefix", "state"),
+        ),
+        Command(
+            "create",
+            "create one; prints it, once",
+            _create_key,
+            (("name", {"help": "what it is for"}), *KEY_LIMITS),
+        ),
+        Command(
+            "revoke",
+            "revoke one",
+            lambda client, given: client.revoke_key(given.prefix),
+            (("prefix", {"help": "its first eleven characters"}),),
+        ),
+    ),
+)
+SERVICE_ACCOUNTS: Final = Group(
+    "service-accounts",
+    "accounts for programs",
+    (
+        Command(
+            "list",
+            "list them",
+            lambda client, given: client.iter_service_accounts(**_given(given, "workspace_id")),
+            OF_WORKSPACE,
+            ("username", "workspaceId", "role"),
+        ),
+        Command(
+            "create",
+            "create one",
+            lambda client, given: client.create_service_account(given.username, given.workspace, given.role),
+            (USERNAME, WORKSPACE, ROLE),
+        ),
+        Command(
+            "delete",
+            "switch one off for good, with its keys",
+            lambda client, given: client.delete_service_account(given.username),
+            (USERNAME,),
+        ),
+    ),
+)
+GROUPS: Final = (WORKSPACES, MEMBERS, INVITATIONS, KEYS, SERVICE_ACCOUNTS)

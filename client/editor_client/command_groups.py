@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from editor_client.result import Success
 from editor_client.shared import canonical
 from editor_client.sync import Client
 
@@ -16,14 +17,14 @@ Arguments = Sequence[tuple[str, Mapping[str, Any]]]
 """The arguments of a command: each with the keywords of `ArgumentParser.add_argument`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Command:
     """A command, or one of a group."""
 
     name: str
     help: str
     run: Callable[[Client, argparse.Namespace], object]
-    """Returns what is printed: a result, or the items of a list."""
+    """Returns what is printed: a result, a text, or the items of a list; of a `Success` its message."""
     arguments: Arguments = ()
     columns: Sequence[str] = ()
     """The members of the items of a list that are printed."""
@@ -33,14 +34,14 @@ class Command:
         found = self.run(client, given)
         if self.columns:
             print_items(found, self.columns, as_json=given.json)  # type: ignore[arg-type]
-        elif isinstance(found, str):
-            sys.stdout.write(f"{found}\n")
+        elif isinstance(found, str | Success):
+            sys.stdout.write(f"{found if isinstance(found, str) else found.message}\n")
         else:
             sys.stdout.write(canonical.file_text(found.raw))  # type: ignore[attr-defined]
         return 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Group:
     """Commands about one thing."""
 
