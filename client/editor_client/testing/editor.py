@@ -15,17 +15,16 @@ from editor_client.shared.configurations import (
     changed_fields,
     check_id,
     id_of_new,
-    merged,
     merged_metadata,
     message_or,
 )
-from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.errors import Invalid
 from editor_client.stored_agents import AGENTS
 from editor_client.testing.log import Log
 from editor_client.testing.object_lists import Row
 from editor_client.testing.protocol import Json, Refused, not_found, refuse_unknown, required
 from editor_client.testing.references import require_published_blocks
-from editor_client.testing.resources import AnyKind, Label, Resource, Version, now
+from editor_client.testing.resources import AnyKind, Label, Resource, Version, edited, now, visibility_in
 from editor_client.testing.rollouts import SUMS, Served, end, rollout_running
 
 Body = Mapping[str, Any]
@@ -33,7 +32,6 @@ Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """Returns the text of a run's answer, given an agent as in `GET /agents/:id` and the body of the run."""
 Score = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 """Returns what a scorer says, given its configuration and the body of the request."""
-SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
 NO_OPTIONS: Final[Body] = {}
 
 
@@ -79,7 +77,7 @@ class Editor:
 
     def create(self, kind: AnyKind, body: Body) -> Resource:
         """Create a resource with its first version."""
-        config = _edited(kind, {}, body, "id", "workspaceId")
+        config = edited(kind, {}, body, "id", "workspaceId")
         given = str(body["id"]) if "id" in body else None
         resource_id = id_of_new(given, body)
         check_id(resource_id, given=given)
@@ -94,7 +92,7 @@ class Editor:
             id=resource_id,
             workspace=self.workspace,
             author=self.username,
-            visibility=_visibility(body) or "private",
+            visibility=visibility_in(body) or "private",
             metadata=merged_metadata({}, body.get("metadata")),
         )
         message = message_or(INITIAL_MESSAGE, body.get("changeMessage"))
@@ -109,7 +107,7 @@ class Editor:
 
     def edit(self, resource: Resource, body: Body) -> None:
         """Save an edit, as a draft unless `autoPublish` is true."""
-        config = _edited(resource.kind, resource.latest.config, body)
+        config = edited(resource.kind, resource.latest.config, body)
         message = message_or(EDIT_MESSAGE, body.get("changeMessage"))
         if body.get("autoPublish"):
             require_published_blocks(self, config)
@@ -127,7 +125,7 @@ class Editor:
         if not canonical.same(metadata, resource.metadata):
             resource.metadata = metadata
             detail["fields"].append("metadata")
-        visibility = _visibility(body) or resource.visibility
+        visibility = visibility_in(body) or resource.visibility
         if visibility != resource.visibility:
             detail |= {"from": resource.visibility, "to": visibility}
             detail["fields"].append("visibility")
@@ -279,38 +277,6 @@ class Editor:
                 **about,
             }
         )
-
-
-def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
-    """Return a configuration after an edit; the contents of fields are not checked.
-
-    Raises `Invalid` for unknown fields, and for missing required ones.
-    """
-    names = kind.names
-    own = ("visibility",) if kind.has_visibility else ()
-    refuse_unknown(body, {*names, *SAVED, *more, *own})
-    needed = ("name", kind.needs or kind.text)
-    changes = {name: value for name, value in body.items() if name in names}
-    config = merged(current, changes, set(names) - set(needed))
-    issues = []
-    for name in needed:
-        value = config.get(name)
-        if name not in config:
-            issues.append(Issue(name, "is required"))
-        elif not isinstance(value, str) and not (name == "instructions" and isinstance(value, list)):
-            issues.append(Issue(name, "must be text"))
-        elif isinstance(value, str) and name != "content" and not value.strip():
-            issues.append(Issue(name, "must not be blank"))
-    if issues:
-        raise Invalid(issues)
-    return config
-
-
-def _visibility(body: Body) -> str | None:
-    visibility = body.get("visibility")
-    if visibility not in {None, "private", "public"}:
-        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
-    return visibility
 
 
 def _id(version: Version | None) -> str | None:

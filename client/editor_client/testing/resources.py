@@ -1,18 +1,21 @@
-"""The state of the editor in memory: resources with their versions and labels, as the API shows them."""
+"""The state of the editor in memory: resources with their versions and labels, and what a save changes."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from editor_client.shared.configurations import Config
+from editor_client.shared.configurations import Config, merged
+from editor_client.shared.errors import Invalid, Issue
 from editor_client.stored import Kind
-from editor_client.testing.protocol import Json, not_found
+from editor_client.testing.protocol import Json, not_found, refuse_unknown
 
+SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
+"""The members of a save besides the fields of its snapshot."""
 AnyKind = Kind[Any, Any, Any, Any, Any]
 
 
@@ -170,3 +173,36 @@ class Resource:
             "updatedAt": moved_at,
             "updatedBy": self.author,
         }
+
+
+def edited(kind: AnyKind, current: Config, body: Mapping[str, Any], *more: str) -> Config:
+    """Return a configuration after an edit; the contents of fields are not checked.
+
+    Raises `Invalid` for unknown fields, and for missing required ones.
+    """
+    names = kind.names
+    own = ("visibility",) if kind.has_visibility else ()
+    refuse_unknown(body, {*names, *SAVED, *more, *own})
+    needed = ("name", kind.needs or kind.text)
+    changes = {name: value for name, value in body.items() if name in names}
+    config = merged(current, changes, set(names) - set(needed))
+    issues = []
+    for name in needed:
+        value = config.get(name)
+        if name not in config:
+            issues.append(Issue(name, "is required"))
+        elif not isinstance(value, str) and not (name == "instructions" and isinstance(value, list)):
+            issues.append(Issue(name, "must be text"))
+        elif isinstance(value, str) and name != "content" and not value.strip():
+            issues.append(Issue(name, "must not be blank"))
+    if issues:
+        raise Invalid(issues)
+    return config
+
+
+def visibility_in(body: Mapping[str, Any]) -> str | None:
+    """Return the visibility that a save sets; raises `Invalid` for one that there is not."""
+    visibility = body.get("visibility")
+    if visibility not in {None, "private", "public"}:
+        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+    return visibility
