@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Part:
+    """A member of a field that is an object, with a control of its own."""
+
+    name: str
+    title: StrOrPromise
+    help: StrOrPromise = ""
+    control: str = "value"
+    """How it is typed: `value`, any JSON or a text; `line`, a text; `lines`, a list of texts; `json`;
+    `yes_no`; `choice`, one of the `options`; `rows`, a list of objects of `parts`."""
+    options: Mapping[str, StrOrPromise] = field(default_factory=dict)
+    parts: Sequence[Part] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class FieldWords:
     """A field of a snapshot on the page: its title, its help, and its control."""
 
@@ -28,10 +42,13 @@ class FieldWords:
     options: Mapping[str, StrOrPromise] = field(default_factory=dict)
     """The values of a `choice`, each in words."""
     control: str = "json"
-    """How it is typed: `line`, `text`, `choice`, `json`, or `settings`, JSON among the main fields.
+    """How it is typed: `line`, `text`, `choice`, `json`, or `parts`, by the `parts` of a field.
 
     The fields of agents and blocks have their own controls.
     """
+    parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
+    """The parts of the object, by the value of the field `parts_by`; a part has one control everywhere."""
+    parts_by: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

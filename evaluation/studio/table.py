@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from editor_client.shared import tags
 
 from evaluation.datasets.changing_items import DatasetChanged, ItemConflict, uuids
-from evaluation.datasets.formats import cells
 from evaluation.datasets.items import ItemTooLarge
 from evaluation.datasets.models import PURGED, Revision
 from evaluation.datasets.verbs import Datasets
@@ -22,6 +21,7 @@ from evaluation.studio.base import DatasetPage
 from evaluation.studio.files import TITLES
 from studio.marks import as_text
 from studio.translation import translated
+from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
 
@@ -60,8 +60,8 @@ def cells_of(revision: Revision) -> dict[str, str]:
     """Return the texts of the cells of an item."""
     payload = revision.payload
     return {
-        "input": cells.shown(payload.get("input")),
-        "groundTruth": cells.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+        "input": written.shown(payload.get("input")),
+        "groundTruth": written.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
         "tags": ", ".join(payload.get("metadata", {}).get(tags.MEMBER, ())),
         "externalId": revision.item.external_id or "",
     }
@@ -210,7 +210,7 @@ class _Given:
         for name in ("input", "groundTruth"):
             # A browser sends each end of a line in the same way, whatever it was.
             if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
-                changes[name] = cells.typed(typed[name]) if typed[name] else None
+                changes[name] = written.typed(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:
             others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
             changes["metadata"] = {name: one for name, one in others.items() if one != []} or None
@@ -218,9 +218,9 @@ class _Given:
 
     def _item(self, key: str) -> dict[str, Any]:
         typed = self._cells(key)
-        item: dict[str, Any] = {"input": cells.typed(typed["input"]) if typed["input"] else None}
+        item: dict[str, Any] = {"input": written.typed(typed["input"]) if typed["input"] else None}
         if typed["groundTruth"]:
-            item["groundTruth"] = cells.typed(typed["groundTruth"])
+            item["groundTruth"] = written.typed(typed["groundTruth"])
         if typed["tags"]:
             item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
         if typed["externalId"]:

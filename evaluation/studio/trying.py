@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from evaluation.datasets.formats import cells
 from evaluation.datasets.models import Dataset, Revision
 from evaluation.datasets.verbs import Datasets
 from evaluation.scoring.kind import SCORER
@@ -20,6 +19,7 @@ from evaluation.scoring.outcomes import MISSING, Attempt
 from evaluation.scoring.verbs import Scoring
 from studio.kinds import StudioKind
 from studio.resources.base import ResourcePage
+from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.uuids import uuid_of
@@ -56,9 +56,9 @@ class TryForm(forms.Form):
         given = self.cleaned_data
         truth = given["ground_truth"].replace("\r\n", "\n")
         return Attempt(
-            input=cells.typed(given["input"].replace("\r\n", "\n")),
+            input=written.typed(given["input"].replace("\r\n", "\n")),
             output=given["output"].replace("\r\n", "\n"),
-            ground_truth=cells.typed(truth) if truth else MISSING,
+            ground_truth=written.typed(truth) if truth else MISSING,
             metadata=given["metadata"],
         )
 
@@ -105,7 +105,7 @@ class TryScorerPage(ResourcePage):
     def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
         rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
         for one in rows:
-            yield str(one.item_id), cells.shown(one.payload.get("input"))[:80]
+            yield str(one.item_id), written.shown(one.payload.get("input"))[:80]
 
     def _of_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")
@@ -117,8 +117,8 @@ class TryScorerPage(ResourcePage):
         payload = found.payload
         metadata = payload.get("metadata")
         return {
-            "input": cells.shown(payload.get("input")),
-            "ground_truth": cells.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+            "input": written.shown(payload.get("input")),
+            "ground_truth": written.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
             "metadata": canonical.file_text(metadata) if metadata else "",
         }
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from evaluation.scoring.configs import PRESETS
+from evaluation.studio.parts import PARTS
 from studio.kind_words import FieldWords, FirstChoice, KindWords
 from versioning.domain.config import Config
 
@@ -82,7 +83,11 @@ SCORER: Final = KindWords(
             control="choice",
         ),
         "config": FieldWords(
-            title=_("Settings"), help=_("What the type needs, as JSON."), control="settings"
+            title=_("Settings"),
+            help=_("What the type needs, as JSON."),
+            control="parts",
+            parts=PARTS,
+            parts_by="type",
         ),
         "scoreRange": FieldWords(
             title=_("Range of scores"), help=_('From 0 to 1, unless {"min", "max"} says otherwise.')

@@ -17,7 +17,7 @@ from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
 from studio.forms.values import json_text, read_json
 from studio.forms.wording import IN_CODE, WITHHELD, Words, words_of
-from studio.kind_words import FieldWords
+from studio.kind_words import FieldWords, Part
 from studio.limits import shortened
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Issue
@@ -56,6 +56,8 @@ class FieldView:
     """The value in the code, if code defines the agent."""
     saved: str = ""
     """The saved value, as text."""
+    parts: Sequence[Part] = ()
+    """The parts of an object that have controls."""
 
     @property
     def excerpt(self) -> str:
@@ -148,8 +150,11 @@ def _field(
     locked: str = "",
     words: Mapping[str, FieldWords] = MappingProxyType({}),
 ) -> FieldView:
+    spoken = words.get(name)
+    parts = spoken.parts.get(controls.child(spoken.parts_by).typed, ()) if spoken else ()
     return FieldView(
         name=name,
+        parts=parts,
         words=words_of(name, words),
         control=controls.child(name),
         locked=locked,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from editor_client.shared import canonical
 
 from studio.forms.inputs import Input, Reading, Shown
 from studio.forms.instructions import read_instructions, show_instructions
+from studio.forms.parts import read_parts, show_parts
 from studio.forms.pickers import read_model, read_usages, show_model, show_usages
 from studio.forms.rules import read_rules, show_rules
 from studio.forms.values import json_text, read_json
@@ -106,7 +108,7 @@ _OWN_CONTROLS = {
 
 _OF_KINDS = {
     **dict.fromkeys(("line", "text", "choice"), OPTIONAL_TEXT),
-    **dict.fromkeys(("json", "settings"), JSON),
+    "json": JSON,
 }
 """The controls that a kind can choose for its own field."""
 
@@ -120,7 +122,20 @@ def mode_of(name: str, value: Any) -> str:
 def field_for(name: str) -> FormField:
     """Return how a field is shown and read: with its own controls, those chosen by its kind, or as JSON."""
     own = _OWN_CONTROLS.get(name)
-    return _OF_KINDS[control_of(name)] if own is None else own
+    if own is not None:
+        return own
+    control = control_of(name)
+    return _of_parts(name) if control == "parts" else _OF_KINDS[control]
+
+
+@cache
+def _of_parts(name: str) -> FormField:
+    """Return a field that is an object, with a control for each part that it can have."""
+    parts = {part.name: part for some in fields_with_words()[name].parts.values() for part in some}
+    return FormField(
+        show=lambda value: show_parts(parts.values(), value),
+        read=lambda field, path, reading: read_parts(parts.values(), field, path, reading),
+    )
 
 
 def control_of(name: str) -> str:

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from editor_client.shared.instructions import split
 
 from studio.forms.conditions import in_words, sentence
+from studio.forms.inputs import Input
 from studio.forms.instructions import control_of_text
 from studio.forms.wording import ROWS, RowWords
 from studio.panels import Panel
@@ -26,6 +27,12 @@ register = template.Library()
 def member(mapping: Mapping[str, Any], key: str) -> Any:
     """Return the member of a mapping under a key that only the page knows, or None."""
     return mapping.get(key)
+
+
+@register.filter
+def child(control: Input, name: str) -> Input:
+    """Return the control below another under a name that only the page knows."""
+    return control.child(name)
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import unescape
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from evaluation.scoring.configs import TYPES as EVERY_TYPE
 from tests.conftest import Cast
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
+from tests.support.forms import controls
 from tests.support.scorers import make_scorer
 from tests.support.studio import Visitor, words_of
 
@@ -22,12 +24,88 @@ def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None
     made = {"name": "Polite", "id": "polite", "workspace": "acme", "choice": "regex"}
     page = unescape(visitor.post(new, **made).content.decode())
     assert alice.get(SCORERS.url("polite"), status="draft").body["config"] == {"pattern": "."}
-    assert "What the type needs" in page and "Instructions of the judge" not in page
+    assert 'name="config.parts.pattern"' in page and "Instructions of the judge" not in page
     assert visitor.post(new, **{**made, "id": "other", "choice": "guess"}).status_code == 400
     judge = {**made, "name": "Judge", "id": "judge", "choice": "llm-judge"}
     assert "Instructions of the judge" in unescape(visitor.post(new, **judge).content.decode())
     for kind in EVERY_TYPE:
         assert visitor.post(new, **{**made, "id": kind.lower(), "choice": kind}).status_code == 200
+
+
+CHANGE = "/studio/evaluation/scorer/exact/change/"
+
+
+def typed(visitor: Visitor, **changes: str) -> dict[str, str]:
+    """Return what the form of the edit page sends, with changes by the names of its controls."""
+    return {**controls(visitor.get(CHANGE).content.decode(), "edit-form"), **changes}
+
+
+CHOICES = [
+    {"label": "good", "score": 1, "passes": True},
+    {"label": "bad", "score": 0.5, "passes": False},
+]
+Example = tuple[str, dict[str, Any], dict[str, str], dict[str, Any]]
+EXAMPLES: list[Example] = [
+    (
+        "equals",
+        {"value": "12", "trim": False},
+        {"value": "", "ignoreCase": "true"},
+        {"trim": False, "ignoreCase": True},
+    ),
+    (
+        "contains",
+        {"values": ["a", "b"]},
+        {"values": "a\nc", "mode": "any"},
+        {"values": ["a", "c"], "mode": "any"},
+    ),
+    (
+        "jsonSchema",
+        {"schema": {"type": "object"}},
+        {"schema": '{"type": "string"}'},
+        {"schema": {"type": "string"}},
+    ),
+    ("numeric", {}, {"value": "7", "tolerance": "0.5"}, {"value": 7, "tolerance": 0.5}),
+    (
+        "calledTool",
+        {"name": "find"},
+        {"args": '{"n": 1}', "not": "true"},
+        {"name": "find", "args": {"n": 1}, "not": True},
+    ),
+    ("maxTokens", {"value": 5}, {"value": "6"}, {"value": 6}),
+    (
+        "llm-judge",
+        {"choices": CHOICES},
+        {"choices.2.label": "ugly", "choices.2.score": "0", "choices.2.passes": "false"},
+        {"choices": [*CHOICES, {"label": "ugly", "score": 0, "passes": False}]},
+    ),
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example[0])
+@pytest.mark.usefixtures("cast")
+def test_the_settings_of_a_type_have_controls(alice: Api, example: Example) -> None:
+    sort, config, parts, after = example
+    made = make_scorer(alice, type=sort, config=config)
+    visitor = Visitor("edgar")
+    visitor.post(CHANGE, **typed(visitor))
+    same = alice.get(SCORERS.url("exact"), status="draft").body
+    assert same["latestVersionId"] == made["latestVersionId"]
+    visitor.post(CHANGE, **typed(visitor, **{f"config.parts.{name}": text for name, text in parts.items()}))
+    assert alice.get(SCORERS.url("exact"), status="draft").body["config"] == after
+
+
+def test_settings_without_controls_of_their_own_are_json(cast: Cast, alice: Api) -> None:
+    del cast
+    make_scorer(alice, type="contains", config={"values": ["two\nlines"]})
+    visitor = Visitor("edgar")
+    assert 'name="config.json"' in visitor.get(CHANGE).content.decode()
+    visitor.post(CHANGE, **typed(visitor, **{"config.json": '{"values": ["one"]}'}))
+    assert alice.get(SCORERS.url("exact"), status="draft").body["config"] == {"values": ["one"]}
+    assert 'name="config.parts.values"' in visitor.get(CHANGE).content.decode()
+    refused = visitor.client.post(CHANGE, typed(visitor, **{"config.parts.values": ""}))
+    assert refused.status_code == 400
+    other = visitor.client.post(CHANGE, typed(visitor, type="regex"))
+    assert other.status_code == 400 and 'name="config.parts.pattern"' in other.content.decode()
 
 
 TRY = "/studio/evaluation/scorer/exact/try-scorer/"

@@ -1,0 +1,32 @@
+"""JSON values as people read and write them: a text is itself, unless it reads as JSON. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from editor_client.shared import canonical
+
+from versioning.domain.errors import Invalid
+
+
+def shown(value: Any) -> str:
+    """Return the text of a value; one that reads as JSON, or is empty, stands in quotation marks."""
+    is_itself = isinstance(value, str) and value and not _reads_as_json(value)
+    text: str = value if is_itself else canonical.dump(value)
+    return text
+
+
+def typed(text: str) -> Any:
+    """Return the value that a person has written: JSON, or else the text itself."""
+    try:
+        return canonical.parse(text)
+    except Invalid:
+        return text
+
+
+def _reads_as_json(text: str) -> bool:
+    try:
+        canonical.parse(text)
+    except Invalid:
+        return False
+    return True
