@@ -147,6 +147,11 @@ def chosen_actions(caller: Caller, page: ChosenOn) -> list[Action]:
     return [action for one in registered() for action in one.chosen(caller, page)]
 
 
+def answer_actions(caller: Caller) -> list[Action]:
+    """Return the added actions on an answer that was tried."""
+    return [action for one in registered() for action in one.answer_actions(caller)]
+
+
 def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
     """Return the objects besides resources that events name, by position and ordinal."""
     return dict(ChainMap(*(dict(one.named_in_events(caller, events)) for one in registered())))

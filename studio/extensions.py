@@ -130,6 +130,10 @@ ChosenActions = Callable[[Caller, ChosenOn], Iterable[Action]]
 """Returns the actions on the resources chosen in a list."""
 
 
+AnswerActions = Callable[[Caller], Iterable[Action]]
+"""Returns the actions on an answer that was tried; their addresses get `tried`, as JSON, and `output`."""
+
+
 ForYou = Callable[[Caller], Iterable[TaskGroup]]
 """Returns what is for the caller, a person, to do or to know; the number of queries is constant."""
 Notes = Callable[
@@ -214,6 +218,7 @@ class Extension:
     publish_blockers: PublishBlockers = lambda _caller, _resources: {}
     actions: Actions = lambda _caller, _kind, _resource, _version: ()
     chosen: ChosenActions = lambda _caller, _page: ()
+    answer_actions: AnswerActions = lambda _caller: ()
     links: Links = lambda _caller, _versions: {}
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}

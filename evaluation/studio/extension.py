@@ -7,6 +7,7 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.scoring.kind import SCORER
+from evaluation.studio import adding
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -14,6 +15,7 @@ from versioning.domain.access import Right
 STUDIO: Final = Extension(
     urls="evaluation.studio.urls",
     own_urls="evaluation.studio.own_urls",
+    answer_actions=adding.answer_actions,
     resource_urls="evaluation.studio.trying.resource_urls",
     resource_tabs=[
         ResourceTab(

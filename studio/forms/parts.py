@@ -60,8 +60,7 @@ def _fits(part: Part, value: Any) -> bool:
 
 def _shown(part: Part, value: Any) -> Shown:
     if part.control == "rows":
-        spare = [{} for _ in range(_SPARE)]
-        rows = [*(value or ()), *spare]
+        rows: list[Json] = [*(value or ()), *({} for _ in range(_SPARE))]
         return [{one.name: _shown(one, row.get(one.name)) for one in part.parts} for row in rows]
     if value is None:
         return ""

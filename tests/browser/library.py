@@ -133,6 +133,7 @@ class Library:
             "try-scorer": f"evaluation/scorer/polite/try-scorer/?dataset={self.dataset}",
             "datasets": f"{acme}/datasets/",
             "datasets-of-all": "datasets/",
+            "add-item": "datasets/add-item/",
             "new-dataset": f"{acme}/datasets/add/",
             "dataset": f"{acme}/datasets/{self.dataset}/",
             "settings-of-dataset": f"{acme}/datasets/{self.dataset}/settings/",

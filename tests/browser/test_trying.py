@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,23 @@ def test_the_draft_of_a_block_is_tried_next_to_the_live_one_after_three_clicks(
     expect(answer_of(page, "Live")).to_have_text("Be brief.\n\nHello?")
     assert person.count <= 4
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
+
+
+def test_an_answer_becomes_an_item_of_a_dataset(enter: Enter, api_of: ApiOf) -> None:
+    make(AGENTS, api_of("paula"), "asked", name="Asked", instructions=GREETING, model=ECHO)
+    made = api_of("edgar").post("/datasets", {"name": "Tried", "workspaceId": "acme"})
+    assert made.status == 201, made.body
+    page = enter("edgar", "versioning/agent/asked/try/")
+    page.get_by_label("Message").fill("Where is it?")
+    page.get_by_role("button", name="Send").click()
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Add to a dataset").first.click()
+    added = opened.value
+    added.get_by_label("Dataset").select_option(label="Tried")
+    expect(added.get_by_label("Input")).to_have_value("Where is it?")
+    expect(added.get_by_label("A good answer")).to_have_value(re.compile("Where is it"))
+    added.get_by_role("button", name="Add", exact=True).click()
+    expect(added.get_by_text("The item is added.")).to_be_visible()
 
 
 def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(

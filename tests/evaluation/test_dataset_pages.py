@@ -153,6 +153,25 @@ def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
     assert alice.get(dataset).status == 404
 
 
+def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> None:
+    address = "/studio/datasets/add-item/"
+    assert "Make one first." in words_of(edgar.post(address, tried='"Where?"', output="here"))
+    dataset = make_dataset(alice)
+    shown = unescape(edgar.post(address, tried='"12"', output="here").content.decode())
+    assert '"12"</textarea>' in shown and "here</textarea>" in shown
+    added = {
+        "dataset": dataset.removeprefix("/datasets/"),
+        "input": '"12"',
+        "ground_truth": "here",
+        "tags": "must",
+    }
+    assert "The item is added." in words_of(edgar.post(address, do="add", **added))
+    [item] = alice.get(f"{dataset}/items").body["items"]
+    assert (item["input"], item["groundTruth"], item["metadata"]) == ("12", "here", {"tags": ["must"]})
+    assert edgar.client.post(address, {"do": "add", **added, "input": ""}).status_code == 400
+    assert "Make one first." in words_of(Visitor("vera").get(address))
+
+
 def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice, "Hidden")
     item = add_item(alice, dataset)["id"]

@@ -51,8 +51,23 @@ async function answer(column, requestContext, signal) {
     turn(column, "error", signal.aborted ? gettext("Stopped.") : error.message);
   }
   shown.removeAttribute("aria-busy");
-  if (shown.textContent) history.push({ role: "assistant", content: shown.textContent });
-  else shown.remove();
+  if (!shown.textContent) {
+    shown.remove();
+    return;
+  }
+  offerActions(column, shown.textContent);
+  history.push({ role: "assistant", content: shown.textContent });
+}
+
+// What applications do with an answer: each has a form, which gets the messages before it, and the answer.
+function offerActions(column, output) {
+  const actions = document.getElementById("answer-actions").content.cloneNode(true);
+  const [first, ...others] = column.history;
+  for (const { elements } of actions.querySelectorAll("form")) {
+    elements.tried.value = JSON.stringify(others.length ? { messages: column.history } : first.content);
+    elements.output.value = output;
+  }
+  if (actions.querySelector("form")) column.turns.append(actions);
 }
 
 async function ask(action) {
