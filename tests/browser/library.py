@@ -98,6 +98,7 @@ class Library:
             "remove-member": f"{acme}/members/edgar/remove/",
             "keys": f"{acme}/keys/",
             "service-accounts": f"{acme}/service-accounts/",
+            "delete-service-account": f"{acme}/service-accounts/deploy-bot/delete/",
             "every-key": "versioning/workspace/keys/",
             "revoke-key": f"{acme}/keys/{self.key}/revoke/",
             "activity": f"{agent}/activity/",
@@ -145,6 +146,7 @@ class Library:
             "account": "account/",
             "confirm": "account/confirm/",
             "sessions": "account/sessions/",
+            "second-factor": "account/second-factor/",
             "links": "account/links/",
             "name": "name/",
             "preferences": "preferences/",
@@ -204,6 +206,8 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     _comment(edgar, {**about, "versionId": live["latestVersionId"], **last, "body": "Who will?"})
     done = _comment(edgar, {**about, "body": "Done."})
     assert paula.patch(f"/comments/{done}", {"resolved": True}).status == 200
+    robot = {"username": "deploy-bot", "workspaceId": "acme", "role": "editor"}
+    assert alice.post("/service-accounts", robot).status == 201
     dataset = edgar.post("/datasets", {"name": "Questions", "workspaceId": "acme", "description": SCRIPT})
     assert dataset.status == 201, dataset.body
     questions = [

@@ -29,7 +29,13 @@ NO_PAGES = (
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
     *("/studio/releases/publish/", "/export/"),
     "/studio/session/",
-    *("/studio/login/local/", "/studio/sso/<str:provider>/", "/callback/"),
+    *(
+        "/studio/login/local/",
+        "/studio/login/second/",
+        "/studio/login/second-factor/",
+        "/studio/sso/<str:provider>/",
+        "/callback/",
+    ),
     *("/studio/people/", "/studio/reviews/ask/"),
     *("jsi18n/", "autocomplete/", "auth/user/", "auth/user/add/", "<path:object_id>/", "<id>/password/"),
     *(f"<path:object_id>/{page}/" for page in ("change", "history", "delete")),  # Django's, for superusers

@@ -84,6 +84,8 @@ class SecondFactorPage(StudioPage):
             has_app=any(one.kind == Kind.TOTP for one in factors),
             left=recovery_codes_left(user),
             signs_in_with_password=takes_password_of(user),
-            options=webauthn.options_to_add(self.request, user) if webauthn.is_available() else None,
+            **webauthn.for_page(
+                webauthn.options_to_add(self.request, user) if webauthn.is_available() else None
+            ),
             **second_step.about_app(self.request, user),
         )

@@ -168,7 +168,7 @@ class SecondStepView(PendingView):
             "company/second_step.html",
             title=_("One more step"),
             problem=problem,
-            options=webauthn.options_to_use(self.request, self.user),
+            **webauthn.for_page(webauthn.options_to_use(self.request, self.user)),
         )
 
 

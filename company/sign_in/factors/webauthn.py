@@ -86,6 +86,11 @@ def use(request: HttpRequest, user: Any, answer: str) -> bool:
     return True
 
 
+def for_page(options: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what a page needs of options: themselves, and as the text that its script reads."""
+    return {"options": options, "options_json": json.dumps(options)}
+
+
 def json_of(options: Any) -> dict[str, Any]:
     """Return options as JSON, in the form that browsers parse."""
     found: dict[str, Any] = json.loads(json.dumps(dict(options)))

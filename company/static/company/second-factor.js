@@ -20,7 +20,7 @@ export function prepare(part) {
 }
 
 function answerFor(form) {
-  const options = JSON.parse(form.querySelector("script[type='application/json']").textContent);
+  const options = JSON.parse(form.dataset.options);
   return form.dataset.webauthn === "create"
     ? navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
     : navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
