@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from editor_client import administration_commands, dataset_commands, transfer_commands
+from editor_client import administration_commands, dataset_commands, evaluate_commands, transfer_commands
 from editor_client.administration_commands import ME
 from editor_client.command_groups import Group, add_command
 from editor_client.errors import EditorError
@@ -222,7 +222,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
     for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
-    for module in (transfer_commands, dataset_commands):
+    for module in (transfer_commands, dataset_commands, evaluate_commands):
         module.add_to(commands, lambda command: _add_server(command, {}))
     add_command(commands, ME, lambda command: _add_server(command, {}))
     for group in GROUPS:

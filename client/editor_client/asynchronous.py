@@ -29,6 +29,8 @@ from editor_client.effects import (
     WaitFor,
 )
 from editor_client.errors import ValidationFailed
+from editor_client.evaluating import Evaluated, evaluation
+from editor_client.experiments import Comparison
 from editor_client.feed import SILENCE_SECONDS
 from editor_client.methods import Awaiting
 from editor_client.pages import Pages
@@ -70,6 +72,21 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
     async def perform(self, call: Call[T]) -> T:
         """Make a call, within the rules of the cache, and return its result."""
         return await self._run(self._flows.perform(call))
+
+    async def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
+        """Ask a function of the application, which may be awaited, every item of a dataset.
+
+        Returns the comparison; see `editor_client.evaluating.evaluation` for the arguments.
+        """
+        steps = evaluation(function, dataset=dataset, **more)
+        step = next(steps)
+        while True:
+            done = await self.perform(step) if isinstance(step, Call) else await step.awaited()
+            try:
+                step = steps.send(done)
+            except StopIteration as ended:
+                found: Comparison = ended.value
+                return found
 
     def iterate(self, source: Source[T]) -> AsyncIterator[T]:
         """Yield the entries of a list, the events of a run, or those of the log until the client closes."""

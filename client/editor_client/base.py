@@ -21,6 +21,7 @@ from editor_client.datasets import DatasetMethods
 from editor_client.disk import DiskCache
 from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
+from editor_client.experiments import ExperimentMethods
 from editor_client.feed import LogMethods
 from editor_client.flows import Flows
 from editor_client.gates import GateMethods
@@ -54,6 +55,7 @@ class BaseClient(
     RolloutMethods,
     ScheduleMethods,
     UsageMethods,
+    ExperimentMethods,
     GateMethods,
     CommentMethods,
     DatasetMethods,

@@ -1,4 +1,4 @@
-"""Gates, which ask for evidence before versions go live, and comparisons of experiments."""
+"""Gates, which ask for evidence before versions go live."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from editor_client.result import Result, Success, with_json_names
 
 GateBypass = Literal["admin", "nobody"]
 GateState = Literal["missing", "running", "stale", "incomplete", "failed"]
-Verdict = Literal["tooFew", "better", "worse", "noDifferenceFound"]
 Rule = Mapping[str, Any]
 
 
@@ -76,64 +75,6 @@ class StartedExperiments(Result):
 
     experiments: tuple[str, ...]
     """Their ids."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LeftOut(Result):
-    """How many items are in no pair, by the reason."""
-
-    only_here: int
-    only_baseline: int
-    changed_items: int
-    errors: int
-    not_scorable: int
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ComparedScorer(Result):
-    """What the pairs say together, by one scorer."""
-
-    scorer_id: str
-    primary: bool
-    wins: int
-    losses: int
-    ties: int
-    difference: float
-    interval: tuple[float, ...] | None = None
-    """At 95 %: low and high; None where it cannot be given."""
-    p: float
-    verdict: Verdict
-    detectable: int | None = None
-    """The least drop in whole points that so many pairs would show 4 times in 5."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ComparedItem(Result):
-    """An item that both runs scored."""
-
-    item_id: str
-    outcome: Literal["win", "loss", "tie"]
-    difference: float
-    here: float
-    baseline: float
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison(Result):
-    """What an experiment says beside its baseline."""
-
-    pairs: int
-    left_out: LeftOut
-    not_contemporary: bool
-    """Whether a day lies between them, or the provider reported another model."""
-    scorers: tuple[ComparedScorer, ...]
-    items_: tuple[ComparedItem, ...]
-    """The member `items`, renamed because `items` is a method here; worst first."""
-
-    @property
-    def primary(self) -> ComparedScorer | None:
-        """What the primary scorer says."""
-        return next((one for one in self.scorers if one.primary), None)
 
 
 class GateChanges(TypedDict, total=False):
@@ -245,15 +186,6 @@ class GateMethods(Driver):
         if release_id is not None:
             body["releaseId"] = release_id
         return Call.to("POST", "/gates/run", reading(StartedExperiments), body=body)
-
-    @method
-    def compare_experiment(
-        self, dataset_id: str, experiment_id: str, *, baseline: str | None = None, per_page: int = 1000
-    ) -> Call[Comparison]:
-        """Compare an experiment with another one, by default with its own baseline."""
-        path = f"/datasets/{segment('dataset_id', dataset_id)}/experiments/{segment('id', experiment_id)}"
-        asked = query(per_page=per_page, baseline=baseline)
-        return Call.to("GET", f"{path}/compare", reading(Comparison), query=asked)
 
 
 def _body(fields: GateChanges) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from editor_client.effects import (
     WaitFor,
 )
 from editor_client.errors import ValidationFailed
+from editor_client.evaluating import Evaluated, evaluation
+from editor_client.experiments import Comparison
 from editor_client.feed import SILENCE_SECONDS
 from editor_client.methods import Blocking
 from editor_client.pages import Pages
@@ -74,6 +76,21 @@ class Client(BaseClient[httpx.Client], Blocking):
     def perform(self, call: Call[T]) -> T:
         """Make a call, within the rules of the cache, and return its result."""
         return self._run(self._flows.perform(call))
+
+    def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
+        """Ask a function of the application every item of a dataset, and return the comparison.
+
+        See `editor_client.evaluating.evaluation` for the arguments.
+        """
+        steps = evaluation(function, dataset=dataset, **more)
+        step = next(steps)
+        while True:
+            done = self.perform(step) if isinstance(step, Call) else step()
+            try:
+                step = steps.send(done)
+            except StopIteration as ended:
+                found: Comparison = ended.value
+                return found
 
     def iterate(self, source: Source[T]) -> Iterator[T]:
         """Yield the entries of a list, the events of a run, or those of the log until the client closes."""

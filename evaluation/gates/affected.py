@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from evaluation.experiments.pinning import target_digest
-from evaluation.gates.models import Gate
+from evaluation.gates.models import AgentReference, Gate
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT, Registry
@@ -40,6 +40,11 @@ class Affected:
     """What would be live after the change; None if that cannot be found out."""
     live: Lock | None
     """What is live; None if nothing is."""
+
+    @property
+    def about(self) -> AgentReference:
+        """The reference to the agent."""
+        return AgentReference(AGENT.slug, self.id)
 
     @property
     def after_digest(self) -> str | None:

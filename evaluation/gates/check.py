@@ -10,10 +10,11 @@ from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field
 
 from evaluation.gates.evidence import State
-from evaluation.gates.judging import Judgement, judged, reference
+from evaluation.gates.judging import Judgement, judged
 from evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
+from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.editor import gate
@@ -47,7 +48,7 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
     """Return what a gate says as a JSON object."""
     return {
         "gateId": str(judgement.gate.pk),
-        "resource": reference(judgement),
+        "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
         "state": judgement.state,
         "rule": judgement.rule,
         "experimentId": judgement.experiment_id,

@@ -15,7 +15,6 @@ from evaluation.gates.evidence import Evidence, Present, State
 from evaluation.gates.history import was_live
 from evaluation.gates.models import Gate, Rule
 from evaluation.gates.rules import Answer
-from versioning.domain.agents import AGENT
 from versioning.editor.gate import PublishRequest
 
 
@@ -137,8 +136,3 @@ class _Asked:
 
 def _id_of(evidence: Evidence) -> str | None:
     return None if evidence.experiment is None else evidence.experiment.pk
-
-
-def reference(judgement: Judgement) -> dict[str, str]:
-    """Return the reference to the agent of a judgement."""
-    return {"kind": AGENT.slug, "id": judgement.affected.id}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from evaluation.datasets.models import Dataset
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import AGENT
 from versioning.models import Workspace, events
 from versioning.models.querysets import within
 
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 Rule = Mapping[str, Any]
+
+
+class AgentReference(NamedTuple):
+    """A reference to an agent, in the form of events."""
+
+    resource_kind: str
+    resource_id: str
 
 
 class Bypass(models.TextChoices):
@@ -98,9 +106,9 @@ class Gate(models.Model):
         return self.scorer_keys.split()
 
     @property
-    def agent_reference(self) -> dict[str, str] | None:
+    def about(self) -> AgentReference | None:
         """The reference to the agent; None for every agent."""
-        return {"kind": "agent", "id": self.agent_id} if self.agent_id else None
+        return AgentReference(AGENT.slug, self.agent_id) if self.agent_id else None
 
     @cached_property
     def rules(self) -> Sequence[Rule]:

@@ -8,9 +8,9 @@ from pydantic import Field, StrictInt
 from typing_extensions import TypeAliasType
 
 from evaluation.gates.evidence import State
-from evaluation.gates.judging import reference
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.api.schemas.common import PageOf, ReferencedResource
+from versioning.api.schemas.events import ResourceReference
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, Shape
 
 MAX_SCORERS = 20
@@ -18,6 +18,7 @@ MAX_RULES = 20
 MAX_DAYS = 365
 MAX_ATTEMPTS = 20
 _STATES = tuple(one.value for one in State)
+GateState = TypeAliasType("GateState", Literal[_STATES])  # type: ignore[valid-type]
 
 
 class AllPass(Shape):
@@ -105,7 +106,7 @@ class GateAnswer(ResponseSchema):
 
     id: Annotated[Uuid, Source(lambda gate: str(gate.pk))]
     workspace_id: str
-    resource: Annotated[JsonObject | None, Source("agent_reference")]
+    resource: Annotated[ResourceReference | None, Source("about")]
     dataset_id: Annotated[Uuid, Source(lambda gate: str(gate.dataset_id))]
     scorer_ids: list[str]
     primary_scorer: str
@@ -128,11 +129,8 @@ class GateJudgement(ResponseSchema):
     """What a gate says that is not satisfied."""
 
     gate_id: Annotated[Uuid, Source(lambda one: str(one.gate.pk))]
-    resource: Annotated[JsonObject, Source(reference)]
-    state: Annotated[
-        str | None,
-        Field(json_schema_extra={"enum": [*_STATES, None]}, description="Null if it is satisfied."),
-    ]
+    resource: Annotated[ResourceReference, Source("affected.about")]
+    state: Annotated[GateState | None, Field(description="Null if it is satisfied.")]
     rule: Annotated[
         JsonObject | None, Field(description="The rule that does not hold; null before one was asked.")
     ]

@@ -11,6 +11,8 @@ from editor_client.agents import Agent
 from editor_client.base import BaseClient
 from editor_client.comments import Comment
 from editor_client.datasets import Dataset, DatasetItem
+from editor_client.experiments import Experiment
+from editor_client.gates import Gate
 from editor_client.releases import Release
 from editor_client.reviews import Review
 from editor_client.schedules import Schedule
@@ -27,7 +29,7 @@ GUIDE = (ROOT / "docs/client.md").read_text()
 KINDS = [
     *(Client, AsyncClient, Agent, StoredAgent, StoredPromptBlock, StoredScorer),
     *(Webhook, Release, Review, Schedule, Comment, Workspace),
-    *(Dataset, DatasetItem),
+    *(Dataset, DatasetItem, Experiment, Gate),
 ]
 
 

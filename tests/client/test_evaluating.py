@@ -1,0 +1,138 @@
+"""Experiments and gates through the client, functions of the application, and `editor evaluate`."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from editor_client.__main__ import main
+from editor_client.errors import NotFound
+from editor_client.evaluate_commands import Outcome, judge, junit, markdown
+from editor_client.experiments import Comparison, ExperimentRecord, ResultRecord
+
+from tests.support.service import Service
+
+
+def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: Any, new_id: str) -> None:
+    dataset = client.get_dataset(client.create_dataset(name=new_id, workspace_id="default").id)
+    dataset.add_items([{"input": number, "ground_truth": number * 2} for number in range(12)])
+    rate = 1
+
+    def double(value: int, request_context: Any) -> int:
+        assert request_context == {}
+        if value == 11:
+            raise LookupError("eleven")
+        return value * rate
+
+    def right(*, input: Any, output: Any, ground_truth: Any, metadata: Any) -> bool:  # noqa: A002
+        return bool(output == ground_truth)
+
+    first = client.evaluate(double, dataset=new_id, scorers=[right])
+    assert (first.pairs, first.left_out.errors, first.primary.verdict) == (11, 1, "noDifferenceFound")
+    rate = 2
+    second = client.evaluate(double, dataset=new_id, scorers=[right])
+    assert (second.primary.scorer_id, second.primary.wins, second.primary.verdict) == ("right", 10, "better")
+    assert second.items_[0].outcome == "tie"  # of zero
+    newest, _ = client.iter_experiments(workspace_id="default", per_page=2, order_by="created_at")
+    assert newest.name == "double"
+    experiment = client.get_experiment(dataset.id, newest.id)
+    assert experiment.details().counts["errors"] == 1
+    [failed] = experiment.iter_results(outcome="error")
+    assert failed.error["message"] == "LookupError: eleven"
+    assert experiment.delete().success
+    with pytest.raises(NotFound):
+        client.evaluate(double, dataset="nothing")
+
+
+def test_gates_through_the_client(client: Any, new_id: str) -> None:
+    dataset = client.create_dataset(name=new_id, workspace_id="default").id
+    client.create_stored_agent(id=new_id, name="Writer", instructions="one", workspace_id="default")
+    client.create_stored_scorer(id=new_id, name="Exact", type="equals", workspace_id="default")
+    made = client.create_gate(
+        new_id, dataset_id=dataset, scorer_ids=[new_id], rules=[{"rule": "passRate", "min": 0.5}]
+    )
+    gate = client.get_gate(made.id)
+    assert (made.resource.id, gate.details().rules[0]["rule"]) == (new_id, "passRate")
+    assert gate.update(attempts=2, bypass="nobody").attempts == 2
+    assert [one.id for one in client.iter_gates(id=new_id)] == [made.id]
+    draft = client.get_stored_agent(new_id).update(instructions="two").latest_version_id
+    checked = client.check_gates("agent", new_id, version_id=draft)
+    assert (checked.ok, [one.state for one in checked.gates]) == (False, ["missing"])
+    assert client.check_gates("agent", new_id, version_id=draft).gates[0].gate_id == made.id
+    assert gate.update(bypass="admin", enabled=True).bypass == "admin"
+    stored = client.get_stored_agent(new_id)
+    assert stored.activate_version(draft, bypass_evaluation="A typo at night").success
+    assert gate.delete().success
+
+
+# The exit codes, by what came of it
+
+
+def record(**more: Any) -> ExperimentRecord:
+    counts = {"cells": 12, "done": 12, "errors": 0, "skipped": 0, "queued": 0, "notScorable": 0}
+    members = {"id": "e", "datasetVersion": 1, "status": "completed", "attempts": 1, "spent": {}}
+    members |= {"outcome": "complete", "pairOf": "b", "summary": [], **more}
+    return ExperimentRecord.of({**members, "counts": counts | more.get("counts", {})})
+
+
+def comparison(verdict: str = "noDifferenceFound") -> Comparison:
+    scorer = {"scorerId": "exact", "primary": True, "wins": 1, "losses": 9, "ties": 2, "difference": -0.5}
+    scorer |= {"interval": None, "p": 0.01, "verdict": verdict, "detectable": 73}
+    left_out = dict.fromkeys(("onlyHere", "onlyBaseline", "changedItems", "errors", "notScorable"), 0)
+    rest = {"pairs": 12, "leftOut": left_out, "notContemporary": False, "items": []}
+    return Comparison.of({**rest, "scorers": [scorer]})
+
+
+def result(*, passed: bool | None = True, must: bool = False, error: Any = None) -> ResultRecord:
+    scores = [] if passed is None else [{"scorerId": "exact", "passed": passed}]
+    members = {"id": "1", "itemId": "i", "attempt": 0, "error": error, "scores": scores}
+    return ResultRecord.of({**members, "metadata": {"tags": ["must"]} if must else None})
+
+
+@pytest.mark.parametrize(
+    ("ended", "compared", "results", "rules", "code"),
+    [
+        (record(), comparison(), [result()], "worse,must,errors", 0),
+        (record(), comparison("better"), [result(passed=False)], "worse,must,errors", 0),
+        (record(), comparison("worse"), [result()], "worse,must,errors", 1),
+        (record(), comparison("worse"), [result()], "must,errors", 0),
+        (record(), comparison(), [result(passed=False, must=True)], "worse,must,errors", 1),
+        (record(), comparison(), [result(passed=None, must=True, error={"message": "x"})], "must", 1),
+        (record(), comparison(), [result(passed=False, must=True)], "worse,errors", 0),
+        (record(counts={"errors": 1}), comparison(), [result()], "worse,must,errors", 3),
+        (record(counts={"errors": 1}), comparison("worse"), [result()], "worse,must,errors", 1),
+        (record(counts={"errors": 1}), comparison(), [result()], "worse", 0),
+        (record(counts={"skipped": 1}), comparison(), [result()], "", 3),
+        (record(), comparison("tooFew"), [result()], "worse,must,errors", 3),
+        (record(outcome=None), comparison(), [result()], "must", 3),
+        (record(outcome="overBudget"), comparison(), [result()], "must", 3),
+        (record(pairOf=None), None, [result()], "worse", 3),
+    ],
+)
+def test_the_exit_code_says_what_came_of_it(
+    ended: ExperimentRecord, compared: Comparison | None, results: Any, rules: str, code: int
+) -> None:
+    found = judge(ended, None, compared, results, rules.split(","))
+    assert found.code == code
+    assert bool(found.reasons) == (code != 0)
+    assert all(reason in markdown(ended, compared, found) for reason in found.reasons)
+
+
+def test_the_results_are_cases_of_junit() -> None:
+    results = [result(), result(passed=False), result(passed=None, error={"message": "It broke"})]
+    suite = ElementTree.fromstring(junit(record(), comparison(), results))
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1", "1")
+    assert "passed" in markdown(record(), comparison(), Outcome(code=0, reasons=[]))
+
+
+def test_what_is_not_found_is_4_and_wrong_usage_2(
+    live_service: Service, new_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = ["--url", live_service.url, "--api-key", live_service.key, "evaluate", new_id]
+    assert main([*server, "--dataset", "nothing"]) == 4
+    assert "no dataset" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as usage:
+        main([*server, "--dataset", "x", "--fail-on", "better"])
+    assert usage.value.code == 2
+    assert "unknown rule 'better'" in capsys.readouterr().err
