@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
 
+from company.sign_in.factors import totp
+from company.sign_in.factors.models import Kind, SecondFactor
 from company.sign_in.models import OpenSession
 from tests.conftest import Cast
 from tests.support.people import give_role, key_of
@@ -167,11 +169,13 @@ def test_a_namesake_under_another_external_id_has_nothing_of_the_former(director
     give_role("ida", "acme", "admin")
     User.objects.filter(username="ida").update(is_superuser=True)
     key = key_of("ida")
+    factor = SecondFactor(user=User.objects.get(username="ida"), kind=Kind.TOTP)
+    factor.store({"secret": totp.new_secret(), "step": 0})
     assert directory.send("DELETE", f"Users/{made['id']}")[0] == 204
     assert directory.make("ida", externalId="e-2")["id"] == made["id"]
     ida = User.objects.get(username="ida")
     assert not ida.is_superuser and not Membership.objects.filter(user=ida).exists()
-    assert key.get("/me").status == 401
+    assert key.get("/me").status == 401 and not SecondFactor.objects.exists()
     assert not ApiKey.objects.filter(owner=ida, revoked_at=None).exists()
 
 

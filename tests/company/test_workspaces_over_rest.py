@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from tests.support.people import give_role, key_of
 from tests.support.unchanged import is_refusal
 from tests.support.webhooks import WebhookFactory
 from versioning.editor import creating
-from versioning.models import Event, PromptBlock, Workspace
+from versioning.models import Event, Membership, PromptBlock, Workspace
 from versioning.models.event_transaction import OpenTransaction
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +112,29 @@ def test_what_is_made_in_a_workspace_that_is_being_deleted_is_refused(
     answer = cast.root.post(PROMPT_BLOCKS.path, {"name": "Tone", "content": "Plain.", "workspaceId": "going"})
     assert is_refusal(answer, *((403, "forbidden") if on_sqlite else (409, "workspace_deleted")))
     assert not PromptBlock.objects.exists() and not Workspace.objects.filter(pk="going").exists()
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("whom", ["themselves", "each other"])
+def test_of_two_last_admins_one_stays(cast: Cast, whom: str) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("On SQLite transactions that write wait for each other.")
+    give_role("vera", "acme", "admin")
+    together = Barrier(2)
+
+    def demote(by: tuple[str, Api]) -> int:
+        name, api = by
+        other = name if whom == "themselves" else next(one for one in ("alice", "vera") if one != name)
+        together.wait()
+        status = api.put(f"/workspaces/acme/members/{other}", {"role": "viewer"}).status
+        connections.close_all()
+        return status
+
+    with ThreadPoolExecutor(2) as admins:
+        statuses = sorted(admins.map(demote, [("alice", cast.alice), ("vera", cast.vera)]))
+    assert statuses[0] == 200 and statuses[1] in {403, 409}
+    assert Membership.objects.filter(workspace="acme", role="admin").count() == 1
 
 
 def test_members_see_members_and_only_admins_when_they_signed_in(cast: Cast) -> None:
