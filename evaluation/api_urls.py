@@ -42,6 +42,10 @@ _EXPERIMENTS: Final[dict[str, dict[str, Any]]] = {
     "experiments/(?P<experiment>[^/]+)": {"get": "read", "delete": "remove"},
     f"{_DATASET}/experiments": {"get": "list_of_dataset", "post": "create"},
     f"{_EXPERIMENT}/finalize": {"post": "finalize"},
+    f"{_EXPERIMENT}/cancel": {"post": "cancel"},
+    f"{_EXPERIMENT}/resume": {"post": "resume"},
+    f"{_EXPERIMENT}/attempts": {"post": "add_attempts"},
+    f"{_EXPERIMENT}/score": {"post": "score"},
     _EXPERIMENT: {"get": "retrieve", "patch": "update", "delete": "destroy"},
 }
 _RESULTS: Final[dict[str, dict[str, Any]]] = {

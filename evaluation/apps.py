@@ -17,6 +17,8 @@ class EvaluationConfig(EditorApp):
     )
     checks = "evaluation.gates.check.EVIDENCE"
     follows = ("evaluation.gates.editing.FOLLOWERS",)
+    jobs = "evaluation.experiments.jobs.JOBS"
+    settings = "evaluation.experiments.conf.SETTINGS"
     api = "evaluation.api_urls"
     studio = "evaluation.studio.extension.STUDIO"
     error_members = (
@@ -24,10 +26,13 @@ class EvaluationConfig(EditorApp):
         "evaluation.gates.schemas.EvaluationErrorMembers",
     )
     adds = {
+        "evaluation.datasets.changing_items.register_purging": (
+            "evaluation.experiments.purging.remove_answers"
+        ),
         "evaluation.scoring.naming.register": (
             "evaluation.datasets.editing.naming",
             "evaluation.gates.editing.naming",
-        )
+        ),
     }
     verbs = {
         "datasets": "evaluation.datasets.verbs.Datasets",

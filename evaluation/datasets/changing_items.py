@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.utils import timezone
@@ -23,9 +23,20 @@ from evaluation.datasets.items import (
 from evaluation.datasets.models import PURGED, PURGED_PAYLOAD, Dataset, DatasetVersion, Item, Revision
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
+from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
+
+Purging = Callable[[UUID, UUID], object]
+"""Removes what else is known of an item, by the ids of the dataset and the item."""
+_purging: Final[list[Purging]] = []
+
+
+def register_purging(purging: Purging) -> None:
+    """Add a function that is called when an item is purged, in the transaction."""
+    require_callable(purging, by="evaluation.datasets.changing_items.register_purging()")
+    _purging.append(purging)
 
 
 class ItemConflict(Conflict):
@@ -239,6 +250,8 @@ def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
         revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
         if not revisions.update(payload_json=canonical.dump(PURGED_PAYLOAD)):
             raise NotFound
+        for remove in _purging:
+            remove(dataset.pk, uuid_of(item_id))
         dataset.record("updated", caller, purged=item_id)
 
 

@@ -43,7 +43,7 @@ class ExperimentViewSet(EditorViewSet):
     """Experiments of the workspaces whose drafts the caller may read."""
 
     subject = "experiment"
-    actions = {"create": Action.RUN}
+    actions = dict.fromkeys(("create", "resume", "add_attempts", "score"), Action.RUN)
     created = frozenset({"create"})
     errors = {"create": (409, 424), "finalize": (409,)}
     query = {
@@ -56,6 +56,10 @@ class ExperimentViewSet(EditorViewSet):
         "destroy": Nothing,
         "remove": Nothing,
         "finalize": Nothing,
+        "cancel": Nothing,
+        "resume": schemas.ExperimentResume,
+        "add_attempts": schemas.ExperimentAttempts,
+        "score": schemas.ExperimentScore,
     }
     responses = {
         "list": schemas.ExperimentPage,
@@ -66,7 +70,7 @@ class ExperimentViewSet(EditorViewSet):
         "destroy": Success,
         "read": schemas.ExperimentAnswer,
         "remove": Success,
-        "finalize": schemas.ExperimentAnswer,
+        **dict.fromkeys(("finalize", "cancel", "resume", "add_attempts", "score"), schemas.ExperimentAnswer),
         "review_summary": schemas.ReviewSummary,
     }
     paths = {"id": _DATASET, "experiment": _EXPERIMENT}
@@ -127,6 +131,27 @@ class ExperimentViewSet(EditorViewSet):
         """End an experiment whose results an application sends; items without a result are skipped."""
         Nothing.read(request)
         return self._answer(Experiments.finalize(experiment, dataset_id=id, by=self.caller))
+
+    def cancel(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Stop an experiment: nothing more begins, and what runs is dropped."""
+        Nothing.read(request)
+        return self._answer(Experiments.cancel(experiment, dataset_id=id, by=self.caller))
+
+    def resume(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Run what failed or was skipped."""
+        limits = schemas.ExperimentResume.read(request).get("limits")
+        return self._answer(Experiments.resume(experiment, limits=limits, dataset_id=id, by=self.caller))
+
+    def add_attempts(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Add the attempts that are missing."""
+        attempts = schemas.ExperimentAttempts.read(request)["attempts"]
+        return self._answer(Experiments.add_attempts(experiment, attempts, dataset_id=id, by=self.caller))
+
+    def score(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Score the outputs that there are, by these scorers as they are published now."""
+        ids = schemas.ExperimentScore.read(request)["scorerIds"]
+        scored = Experiments.current().score_again(experiment, ids, dataset_id=id, by=self.caller)
+        return self._answer(scored)
 
     def review_summary(self, request: Request) -> Response:
         """Count the results that people look at, by experiment."""

@@ -14,20 +14,24 @@ either an error (`error_code`) or not scorable (`not_scorable`, which says why).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
+from editor_client.shared import canonical
 
 from evaluation.datasets.models import Dataset, Revision
+from evaluation.experiments.pacing import PACING
 from versioning.domain.access import Caller, Right
 from versioning.models import DueWork, Workspace, events
-from versioning.models.due_work import DueWorkQuerySet
+from versioning.models.due_work import DueWorkQuerySet, Owner
 from versioning.models.querysets import covered_by, within
 
 if TYPE_CHECKING:
@@ -102,7 +106,7 @@ class Experiment(models.Model):
     version_id = models.CharField(max_length=80, blank=True)
     """The version of the target; empty for one that code defines, and without a target."""
     lock_json = models.TextField(blank=True)
-    """The lock of an agent, signed: with sub-agents and prompt blocks."""
+    """The lock of an agent, signed: with sub-agents and prompt blocks; or the configuration of a scorer."""
     lock_digest = models.CharField(max_length=64, blank=True)
     target_digest = models.CharField(max_length=64, blank=True)
     """Of the configurations in the lock, whatever versions hold them: see `pinning.target_digest`."""
@@ -178,8 +182,13 @@ class Experiment(models.Model):
 
     @property
     def lock(self) -> dict[str, Any] | None:
-        """The lock of the target, or None."""
-        found: dict[str, Any] | None = json.loads(self.lock_json) if self.lock_json else None
+        """The lock of an agent; None for other targets."""
+        return self.pinned if self.target_type == TargetType.AGENT else None
+
+    @property
+    def pinned(self) -> dict[str, Any]:
+        """The lock of an agent; of a scorer its `config`, and the `instructions` of the block it names."""
+        found: dict[str, Any] = json.loads(self.lock_json or "{}")
         return found
 
     @property
@@ -193,6 +202,31 @@ class Experiment(models.Model):
         if self.outcome:
             return "completed" if self.outcome == Outcome.COMPLETE else "failed"
         return "pending" if self.is_started and self.started_at is None else "running"
+
+    def set_setting(self, member: str, value: Any) -> None:
+        """Set one of the members that callers set."""
+        self.settings_json = canonical.dump({**self.settings, member: value})
+        self.__dict__.pop("settings", None)
+
+    def drop_scores(self, scorer_ids: Iterable[str]) -> None:
+        """Delete what these scorers said."""
+        Score.objects.filter(run_id=self.pk, scorer_id__in=list(scorer_ids)).delete()
+
+    def drop_scores_of(self, cell: Cell) -> None:
+        """Delete what scorers said of a cell."""
+        Score.objects.filter(cell=cell).delete()
+
+    def recount(self) -> None:
+        """Count the cells anew; the row has to be locked, and is not saved."""
+        rows = Cell.objects.filter(experiment=self).order_by()
+        states = dict(rows.values_list("state").annotate(number=Count("pk")))
+        self.cells_count = sum(states.values())
+        self.done_count = states.get(State.DONE, 0)
+        self.error_count = states.get(State.ERROR, 0)
+        self.skipped_count = states.get(State.SKIPPED, 0)
+        failed = Score.objects.filter(run_id=self.pk).exclude(error_code="").values("cell")
+        self.unscored_count = rows.filter(state=State.DONE, pk__in=failed).count()
+        self.summary_json = ""
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record an event about it."""
@@ -236,9 +270,34 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         """Filter by the cells with a result."""
         return self.filter(state__in=[State.DONE, State.ERROR])
 
-    def running(self) -> Self:
-        """Filter by those that a worker has leased."""
-        return self.filter(state=State.QUEUED, leased_until__gt=Now())
+    def owners(self) -> list[Owner]:
+        """Return the workspaces and queues with due cells that this process may run now."""
+        due = self.due().filter(experiment=OuterRef("pk")).values("due_at")[:1]
+        waiting = Experiment.objects.filter(outcome="").annotate(due_at=Subquery(due)).exclude(due_at=None)
+        found = [one for one in waiting.order_by("due_at", "pk") if PACING.has_room(one.provider)]
+        return list(dict.fromkeys((one.workspace_id, one.queue_id) for one in found))
+
+    def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Cell]:
+        """Lease the next due cell of a queue, whose experiments take turns by the order of their cells."""
+        _workspace, queue = owner
+        firsts = []
+        for one in Experiment.objects.filter(queue_id=queue, outcome=""):
+            if PACING.has_room(one.provider) and not self._is_full(one):
+                first = self.due().filter(experiment=one).values_list("due_at", "pk").first()
+                firsts += [] if first is None else [(first, one)]
+        if not firsts:
+            return []
+        _, experiment = min(firsts, key=itemgetter(0))
+        rows = super(CellQuerySet, self.filter(experiment=experiment)).lease_of(owner, limit, by=by)
+        for row in rows:
+            row.provider = experiment.provider
+            PACING.begin(row.provider)
+        return rows
+
+    def _is_full(self, experiment: Experiment) -> bool:
+        """Return whether as many cells run as the experiment wants at most."""
+        most = experiment.settings.get("maxConcurrency")
+        return most is not None and self.filter(experiment=experiment, leased_until__gt=Now()).count() >= most
 
 
 class Cell(DueWork):
@@ -278,6 +337,9 @@ class Cell(DueWork):
     review_comment = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
+    provider = ""
+    """Of its experiment, when it was leased."""
+
     if TYPE_CHECKING:
         experiment_id: str
         revision_id: int | None
@@ -292,6 +354,7 @@ class Cell(DueWork):
         ]
         indexes = [
             models.Index(name="cell_of_experiment", fields=["experiment", "state", "id"]),
+            models.Index(name="cell_running", fields=["experiment"], condition=Q(leased_until__isnull=False)),
             models.Index(
                 name="cell_due_of_experiment",
                 fields=["experiment", "due_at", "id"],

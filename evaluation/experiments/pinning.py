@@ -36,6 +36,8 @@ class Target:
     model: Mapping[str, Any] | None = None
     scorer_ids: Sequence[str] = ()
     config: Mapping[str, Any] | None = None
+    instructions: str | None = None
+    """The text of the prompt block that a judge names, or that of an agent as it is without a context."""
 
     def put_into(self, experiment: Experiment) -> None:
         """Pin it in the row of an experiment."""
@@ -45,6 +47,8 @@ class Target:
             experiment.lock_json = canonical.dump(self.lock)
             experiment.lock_digest = self.lock["digest"]
             experiment.target_digest = target_digest(self.lock)
+        if self.type == TargetType.SCORER:
+            experiment.lock_json = canonical.dump({"config": self.config, "instructions": self.instructions})
         experiment.provider = self.provider
 
 
@@ -125,7 +129,7 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
         provider=str((served.model or {}).get("provider", "")),
         model=served.model,
         scorer_ids=_scorers_of_agent(editor, agent_id, version_id, by),
-        config={"instructions": served.instructions},
+        instructions=served.instructions,
     )
 
 
@@ -148,6 +152,7 @@ def _scorer(editor: Editor, scorer_id: str, selected: Selector | Mapping[str, An
         provider=str(model.get("provider", "")),
         model=model,
         config=config,
+        instructions=judge_instructions(editor, config, by=by),
     )
 
 
@@ -169,23 +174,32 @@ def pinned_scorers(
     what does not exist for the caller.
     """
     if "scorerIds" in given and given["scorerIds"] is not None:
-        named, place = given["scorerIds"], "scorerIds"
+        named = given["scorerIds"]
         if named and target.type == TargetType.NONE:
             raise Invalid.field("scorerIds", Message("is of use only with a target"))
     else:
-        named, place = dataset.settings.get("scorerIds"), "scorerIds"
+        named = dataset.settings.get("scorerIds")
         if named is None:
             named = [one for one in target.scorer_ids if _exists(editor, one, by)]
-    found = [_pinned(editor, one, f"{place}.{index}", by) for index, one in enumerate(named)]
+    found = pinned_scorers_named(editor, named, "scorerIds", by)
     ids = [one.scorer_id for one in found]
-    twice = next((index for index, one in enumerate(ids) if one in ids[:index]), None)
-    if twice is not None:
-        raise Invalid.field(f"{place}.{twice}", Message("is named more than once"))
     primary = given.get("primaryScorer") or (ids[0] if ids else None)
     if primary is not None and primary not in ids:
         raise Invalid.field("primaryScorer", Message("is none of the scorers of this experiment"))
     for position, one in enumerate(found):
         one.position, one.is_primary = position, one.scorer_id == primary
+    return found
+
+
+def pinned_scorers_named(
+    editor: Editor, named: Sequence[Any], place: str, by: Caller
+) -> list[ExperimentScorer]:
+    """Return scorers by their ids, or by ids with versions; raises `Invalid` below this place."""
+    found = [_pinned(editor, one, f"{place}.{index}", by) for index, one in enumerate(named)]
+    ids = [one.scorer_id for one in found]
+    twice = next((index for index, one in enumerate(ids) if one in ids[:index]), None)
+    if twice is not None:
+        raise Invalid.field(f"{place}.{twice}", Message("is named more than once"))
     return found
 
 

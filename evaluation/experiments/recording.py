@@ -38,11 +38,15 @@ class Answer:
     run_id: str = ""
     started_at: datetime.datetime = field(default_factory=timezone.now)
     ended_at: datetime.datetime | None = None
+    is_kept: bool = False
+    """Whether it was given earlier, so that what it used is counted already."""
 
 
-def put_answer(cell: Cell, answer: Answer) -> None:
-    """Set the columns of a cell to an answer; of a long output only the beginning is kept."""
+def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
+    """Set the columns of a cell to an answer; of a long output only the beginning is kept, unless `whole`."""
     cell.output_json, cell.output_digest, cell.is_cut = kept(answer.output)
+    if whole and cell.is_cut:
+        cell.output_json, cell.is_cut = canonical.dump(answer.output), False
     cell.error_code = answer.error.code if answer.error else ""
     cell.error_message = answer.error.message[:MAX_MESSAGE] if answer.error else ""
     cell.detail_json = canonical.dump(dict(answer.detail)) if answer.detail else ""

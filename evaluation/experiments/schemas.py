@@ -105,6 +105,24 @@ class ExperimentCreate(ExperimentUpdate):
     runner_attestation: RunnerAttestation = UNCHANGED
 
 
+class ExperimentResume(RequestSchema):
+    """What an experiment may use from now on, together with what it has used."""
+
+    limits: ExperimentLimits = UNCHANGED
+
+
+class ExperimentAttempts(RequestSchema):
+    """How many attempts every item is to have."""
+
+    attempts: Annotated[int, Field(ge=1, le=MAX_ATTEMPTS)]
+
+
+class ExperimentScore(RequestSchema):
+    """The scorers that score the outputs that there are."""
+
+    scorer_ids: Annotated[list[NotBlank | PinnedScorerNamed], Field(min_length=1)]
+
+
 def _row(attribute: str) -> Source:
     return Source(f"row.{attribute}")
 

@@ -86,8 +86,6 @@ def planned(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by
     if target.type == TargetType.NONE and given.get("start", True):
         message = Message("is required; without a target, send start: false and the results")
         raise Invalid.field("targetType", message)
-    if given.get("start", True):
-        raise Invalid.field("start", Message("must be false: the application answers by itself"))
     scorers = pinned_scorers(editor, given, dataset, target, caller)
     refuse_too_much(items, given.get("attempts", 1), len(scorers))
     baseline = _baseline(experiments, given, dataset, target, caller)

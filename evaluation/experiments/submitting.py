@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from evaluation.experiments.finding import found_in
@@ -59,13 +60,14 @@ def submit(
         before = Before.of(cell)
         put_answer(cell, _answer(given))
         cell.state = State.ERROR if cell.error_code else State.DONE
-        cell.finish_now(**result_of(cell))
         sent = list(_sent_scores(experiment, given.get("scores", ())))
-        put_scores(experiment, cell, sent)
+        known = {scorer_id for scorer_id, *_ in sent}
+        others = [one for one in experiment.scorers.all() if one.scorer_id not in known]
+        experiment.drop_scores_of(cell)
         if cell.state == State.DONE:
-            known = {scorer_id for scorer_id, *_ in sent}
-            others = [one for one in experiment.scorers.all() if one.scorer_id not in known]
-            put_scores(experiment, cell, scored(cell, given.get("output"), others, asks_models=False))
+            sent += scored(cell, given.get("output"), others, asks_models=False)
+        cell.finish_now(**result_of(cell))
+        put_scores(experiment, cell, sent)
         count(experiment, cell, before, spent={})
     return cell
 
@@ -159,16 +161,22 @@ def finalize(experiment_id: str, *, dataset_id: str | None = None, by: Who = APP
         if found.outcome:
             return found
         experiment = open_experiment(experiment_id, dataset_id, caller)
+        experiment.stopped = Outcome.COMPLETE
+        experiment.save(update_fields=["stopped"])
         skip_queued(experiment)
         finish(experiment, Outcome.COMPLETE, by=caller)
     return experiment
 
 
-def skip_queued(experiment: Experiment) -> int:
-    """Skip the queued cells of a locked experiment; a worker that runs one finds that its lease is lost."""
-    skipped = Cell.objects.filter(experiment=experiment, state=State.QUEUED).update(
-        state=State.SKIPPED, due_at=None, leased_by="", leased_until=None
-    )
-    experiment.skipped_count += skipped
-    experiment.save(update_fields=["skipped_count"])
-    return skipped
+def skip_queued(experiment: Experiment, *, waits: bool = False) -> None:
+    """Skip the queued cells of a locked experiment; those with an output are done, and not scored any more.
+
+    With `waits` those that a worker runs stay; otherwise the worker finds that its lease is lost.
+    """
+    queued = Cell.objects.filter(experiment=experiment, state=State.QUEUED)
+    if waits:
+        queued = queued.exclude(leased_until__gt=Now())
+    ended: dict[str, Any] = {"due_at": None, "leased_by": "", "leased_until": None}
+    experiment.done_count += queued.exclude(output_json="").update(state=State.DONE, **ended)
+    experiment.skipped_count += queued.update(state=State.SKIPPED, **ended)
+    experiment.save(update_fields=["done_count", "skipped_count"])

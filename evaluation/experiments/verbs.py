@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.experiments import finding, scores, starting, submitting
+from evaluation.experiments import finding, scores, starting, stopping, submitting
 from versioning.verbs import Verbs
 
 
@@ -16,6 +16,10 @@ class Experiments(Verbs):
     delete = staticmethod(finding.delete)
     review_counts = staticmethod(finding.review_counts)
     review = staticmethod(finding.review)
+    cancel = staticmethod(stopping.cancel)
+    resume = staticmethod(stopping.resume)
+    add_attempts = staticmethod(stopping.add_attempts)
+    score_again = stopping.score_again
     submit = staticmethod(submitting.submit)
     finalize = staticmethod(submitting.finalize)
     add_score = staticmethod(scores.add)

@@ -6,8 +6,9 @@ Whatever is wrong with the answer is an error: never a score of 0, never a pass.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from editor_client.shared import canonical
 
@@ -16,6 +17,9 @@ from versioning.domain.errors import Invalid
 from versioning.runtime.asking import ask
 from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
 from versioning.runtime.messages import Turn
+
+if TYPE_CHECKING:
+    from versioning.runtime.failures import Passing
 
 SECONDS: Final = 120
 """How long a judge may take for one answer."""
@@ -33,14 +37,14 @@ def judge(
     by_label = {choice["label"]: choice for choice in choices}
     turns = [Turn(role="user", text=question(attempt, list(by_label)))]
     system = f"{instructions}\n\n{_form(list(by_label))}"
-    tokens = 0
+    tokens: Counter[str] = Counter()
     fault = ""
     for _ in range(2):
         try:
             answer = ask(model, system, turns, seconds=SECONDS)
         except (NoModel, ProviderUnavailable, ProviderFailed) as error:
-            raise ScorerError(error.code, str(error.message)) from None
-        tokens += answer.tokens
+            raise ScorerError(error.code, str(error.message), _passing(error)) from None
+        tokens += Counter(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
         try:
             verdict = verdict_in(answer.text, list(by_label))
         except ValueError as error:
@@ -53,9 +57,16 @@ def judge(
             passed=choice["passes"],
             label=verdict["label"],
             reason=verdict["reason"],
-            tokens=tokens,
+            input_tokens=tokens["input_tokens"],
+            output_tokens=tokens["output_tokens"],
         )
     raise ScorerError("malformed_answer", f"The judge gave no verdict that can be read: {fault}")
+
+
+def _passing(error: Exception) -> Passing | None:
+    from versioning.runtime.failures import passing  # noqa: PLC0415  it loads the agent library, as asking has
+
+    return passing(error)
 
 
 def question(attempt: Attempt, labels: Sequence[str]) -> str:

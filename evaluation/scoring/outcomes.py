@@ -6,10 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
+
+if TYPE_CHECKING:
+    from versioning.runtime.failures import Passing
 
 
 class _Missing:
@@ -89,8 +92,11 @@ class Outcome:
     reason: str | None = None
     error: Problem | None = None
     not_scorable: Unscored | None = None
-    tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
     """What judging cost."""
+    passing: Passing | None = None
+    """Set if the error may be over when the judge is asked again."""
 
 
 class NotScorable(Exception):
@@ -100,6 +106,6 @@ class NotScorable(Exception):
 class ScorerError(Exception):
     """The scorer failed; it has a code for programs."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, passing: Passing | None = None) -> None:
         super().__init__(message)
-        self.code = code
+        self.code, self.passing = code, passing

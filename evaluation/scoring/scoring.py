@@ -37,7 +37,7 @@ def score(scorer: Config, attempt: Attempt, functions: Functions, instructions: 
     except NotScorable as reason:
         return Outcome(not_scorable=Unscored(str(reason)))
     except ScorerError as error:
-        return Outcome(error=Problem(error.code, str(error)))
+        return Outcome(error=Problem(error.code, str(error)), passing=error.passing)
     except Invalid as error:
         return Outcome(error=Problem(error.code, str(error.message)))
 

@@ -131,13 +131,14 @@ def counts_of(use: RunUse, now: datetime.datetime) -> Counts:
     """Return the counts of a run that has ended: for its agents, and the prompt blocks that they showed."""
     found = Counts()
     for agent in use.agents.values():
-        found.add(_counts_of_agent(agent, use.by, now))
+        found.add(_counts_of_agent(agent, use, now))
     return found
 
 
-def _counts_of_agent(agent: AgentUse, by: Caller, now: datetime.datetime) -> Counts:
-    served, day = agent.served, now.date()
-    own = Counted(AGENT.slug, served.id, served.resolved_version_id or "", _arm(served.outcome), day)
+def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Counts:
+    served, day, by = agent.served, now.date(), use.by
+    arm = use.arm or _arm(served.outcome)
+    own = Counted(AGENT.slug, served.id, served.resolved_version_id or "", arm, day)
     count = Count.of(
         by,
         now,
@@ -150,7 +151,7 @@ def _counts_of_agent(agent: AgentUse, by: Caller, now: datetime.datetime) -> Cou
     found = Counts({own: count})
     shown = {block.id: block.version_id for block in served.blocks if block.id is not None and block.shown}
     for block_id, version_id in shown.items():
-        arm = _arm(served.block_outcomes.get(block_id))
+        arm = use.arm or _arm(served.block_outcomes.get(block_id))
         block = Counted(PROMPT_BLOCK.slug, block_id, version_id or "", arm, day)
         found[block] = Count.of(by, now, runs=agent.runs)
     return found

@@ -77,6 +77,8 @@ TAKING_A_BODY = [
     "POST /stored/agents/{}/change-request",
     "POST /stored/scorers/{}/try",
     *["PATCH /datasets/{}", "PATCH /datasets/{}/items/{}"],
+    *["POST /datasets/{}/experiments/{}/attempts", "POST /datasets/{}/experiments/{}/score"],
+    *["POST /datasets/{}/experiments/{}/resume"],
     *["PATCH /datasets/{}/experiments/{}", "PATCH /datasets/{}/experiments/{}/results/{}"],
     *["PATCH /gates/{}", "POST /gates/run"],
     "POST /stored/agents/preview-instructions",

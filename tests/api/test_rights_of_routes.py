@@ -199,7 +199,7 @@ def test_lists_show_nothing_to_non_members(cast: Cast, versions: World, route: s
 ACTIONS = [action for action in Action if action is not Action.DIRECTORY]
 OF_ACTION = {
     Action.READ: "POST .*/(preview-instructions|export|locks)$|.* /stored/.*/favorite$|GET .*",
-    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments|gates/run)$",
+    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments|resume|attempts|score|gates/run)$",
     Action.PUBLISH: "POST .*/(activate|unpublish|publish)$|.*/labels/{}$|DELETE /stored/[^/]+/{}$|"
     ".* /(schedules|rollouts|gates)(/.*)?$",
     Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts)(/.*)?$",

@@ -241,3 +241,16 @@ def test_an_experiment_is_described_and_deleted(alice: Api, dataset: str) -> Non
     assert (body["name"], body["metadata"]) == ("Nightly", {"a": 1})
     assert alice.delete(experiment).status == 200
     assert alice.get(experiment).status == 404
+
+
+def test_purging_an_item_removes_what_was_answered(alice: Api, dataset: str) -> None:
+    """Neither the input nor the output of a purged item is left in results."""
+    experiment = make_experiment(alice, dataset)
+    first, second = items(alice, dataset)
+    for item in (first, second):
+        submit(alice, experiment, item, "private")
+    assert alice.delete(f"{dataset}/items/{first}/purge").status == 200
+    found = {one["itemId"]: one for one in results(alice, experiment)}
+    assert (found[first]["input"], found[first]["output"]) == (None, None)
+    assert found[first]["scores"][0]["passed"] is False
+    assert found[second]["output"] == "private"

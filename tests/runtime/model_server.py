@@ -35,6 +35,7 @@ class Fails:
 
     status: int
     message: str
+    retry_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: Request, reply: Reply) -> None:
         if isinstance(reply, Fails):
-            self._send(reply.status, {"error": {"message": reply.message, "type": "server_error"}})
+            wait = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
+            error = {"message": reply.message, "type": "server_error"}
+            self._send(reply.status, {"error": error}, **wait)
         elif request.get("stream"):
             self._stream(reply)
         elif isinstance(reply, Says | Calls):
@@ -105,9 +108,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(reply, FallsSilent):
             self._wait_for_the_client_to_leave()
 
-    def _send(self, status: int, body: dict[str, Any]) -> None:
+    def _send(self, status: int, body: dict[str, Any], **headers: str) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

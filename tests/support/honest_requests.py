@@ -26,7 +26,7 @@ WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
 DATASET, ITEM, GATE = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6, 7))
-EXPERIMENT, RESULT = "nightly", "8001"
+EXPERIMENT, RUN_BY_WORKERS, RESULT = "nightly", "hourly", "8001"
 INVITATION = "7001"
 KEY = "ek_robot-00"
 EMPTY_WORKSPACE = "empty"
@@ -65,7 +65,7 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
 
 
 def make_items() -> None:
-    """Make a dataset with an item, an experiment with a result, and a gate of the agent `reviewed`."""
+    """Make a dataset with an item, experiments, a result, and a gate of the agent `reviewed`."""
     dataset = Dataset.objects.create(
         pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
     )
@@ -85,6 +85,8 @@ def make_items() -> None:
         cells_count=1,
         done_count=1,
     )
+    workers = {"is_started": True, "outcome": "cancelled", "dataset_digest": EMPTY, "dataset_version": 1}
+    Experiment.objects.create(pk=RUN_BY_WORKERS, workspace_id="acme", dataset=dataset, **workers)
     now = experiment.created_at
     result = {"pk": RESULT, "state": "done", "started_at": now, "ended_at": now, "output_json": '"Hello"'}
     Cell.objects.create(experiment=experiment, item_id=ITEM, revision=revision, **result)
@@ -184,7 +186,7 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     below = {
         "versions": ("version", "1" if "/datasets" in route else versions[kind][1]),
         "items": ("item", ITEM),
-        "experiments": ("experiment", EXPERIMENT),
+        "experiments": ("experiment", RUN_BY_WORKERS if route.endswith("/resume") else EXPERIMENT),
         "results": ("result", RESULT),
         "run": ("run", EXPERIMENT),
         "labels": ("name", "stable"),
@@ -276,6 +278,8 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/datasets/{}/experiments/{}"): {"name": "Nightly"},
         ("POST", "/datasets/{}/experiments/{}/results"): {"itemId": ITEM, "output": "Hello"},
         ("PATCH", "/datasets/{}/experiments/{}/results/{}"): {"status": "reviewed"},
+        ("POST", "/datasets/{}/experiments/{}/attempts"): {"attempts": 2},
+        ("POST", "/datasets/{}/experiments/{}/score"): {"scorerIds": ["writer"]},
         ("POST", "/scores"): {
             "score": {"scorerId": "writer", "runId": EXPERIMENT, "entityId": ITEM, "score": 1}
         },

@@ -11,17 +11,18 @@ if TYPE_CHECKING:
 
 
 class ModelAnswer(NamedTuple):
-    """The text of an answer, and the tokens of the request and of the answer together."""
+    """The text of an answer, and the tokens of the request and of the answer."""
 
     text: str
-    tokens: int
+    input_tokens: int
+    output_tokens: int
 
 
 def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, seconds: float) -> ModelAnswer:
     """Return the answer of a model to a conversation, at the lowest temperature.
 
-    Blocks until it is there. Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if it does not
-    come within so many seconds.
+    Blocks until it is there; a refusal is reported at once. Raises `NoModel`, `ProviderUnavailable`, and
+    `ProviderFailed` if it does not come within so many seconds.
     """
     # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
     from pydantic_ai.direct import model_request  # noqa: PLC0415
@@ -34,7 +35,7 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
 
     background = background_loop()
     background.refuse_own_thread()
-    chosen = background.providers.model("scorer", model)
+    chosen = background.strict_providers.model("scorer", model)
     messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(instructions)])]
     messages += model_history(turns)
     settings = ModelSettings(temperature=0, timeout=seconds)
@@ -48,4 +49,4 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
     except Exception as error:
         provider = str(model.get("provider"))
         raise failure_of(error, agent_id="scorer", provider=provider, in_request=True) from error
-    return ModelAnswer(found.text or "", found.usage.total_tokens)
+    return ModelAnswer(found.text or "", found.usage.input_tokens, found.usage.output_tokens)

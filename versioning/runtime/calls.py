@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.selectors import NO_VERSIONS, Selector, VersionsMap
+from versioning.runtime.conduct import USUAL, Conduct
 from versioning.runtime.messages import Conversation
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ class Options(TypedDict, total=False):
     max_steps: int | None
     model_settings: Mapping[str, Any] | None
     instructions: str | None
+    conduct: Conduct
+    """How the run is carried out."""
     published_sub_agents: bool
     """Whether sub-agents run as if the called version were published: see `planning.plan`."""
 
@@ -165,6 +168,7 @@ class Call:
     selector: Selector | None
     default: Selector | None
     published_sub_agents: bool = False
+    conduct: Conduct = USUAL
 
     @classmethod
     def parse(
@@ -177,6 +181,7 @@ class Call:
         versions: VersionsMap | Mapping[str, Any] | None = None,
         request_context: RequestContext | Mapping[str, Any] | None = None,
         published_sub_agents: bool = False,
+        conduct: Conduct = USUAL,
         **options: Any,
     ) -> Call:
         """Return the call; raises `Invalid` with the caller's names for what is wrong."""
@@ -188,6 +193,7 @@ class Call:
             selector=selector,
             default=default,
             published_sub_agents=published_sub_agents,
+            conduct=conduct,
         )
 
 

@@ -6,12 +6,13 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_ai.exceptions import (
     AgentRunError,
     ModelConnectionError,
     ModelHTTPError,
+    ModelRateLimitError,
     ModelRequestTimeout,
     ModelTimeoutError,
     UserError,
@@ -22,6 +23,7 @@ from versioning.runtime.errors import ProviderFailed, ToolFailed
 
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_TOO_MANY, _SERVER_ERROR = 429, 500
 _SHORTEST_SECRET = 6
 _LONGEST_REASON = 500
 _PATTERNS = (
@@ -47,6 +49,31 @@ def redacted(text: str) -> str:
 
 
 logger = logging.getLogger("versioning.runtime")
+
+
+class Passing(NamedTuple):
+    """A failure of a provider that may be over when it is asked again."""
+
+    is_limit: bool
+    """Whether it was asked too often."""
+    retry_after: float | None
+    """The seconds to wait, if the provider says so."""
+
+
+def passing(error: BaseException) -> Passing | None:
+    """Return what is known of a failure that may be over soon: no connection, 429, 5xx; None for others."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, ModelHTTPError):
+            is_limit = found.status_code == _TOO_MANY
+            is_passing = is_limit or found.status_code >= _SERVER_ERROR
+            return Passing(is_limit, found.retry_after) if is_passing else None
+        if isinstance(found, ModelRateLimitError):
+            return Passing(is_limit=True, retry_after=found.retry_after)
+        if isinstance(found, ModelConnectionError | ModelTimeoutError | ModelRequestTimeout):
+            return Passing(is_limit=False, retry_after=None)
+        found = found.__cause__
+    return None
 
 
 def failure_of(error: Exception, *, agent_id: str, provider: str, in_request: bool) -> VersioningError:

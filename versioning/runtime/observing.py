@@ -37,6 +37,8 @@ class RunUse:
     by: Caller
     called: str
     """The id of the called agent."""
+    arm: str = ""
+    """The arm under which it counts, in place of those of rollouts."""
     agents: Mapping[str, AgentUse] = field(default_factory=dict)
     """The agents that ran, by id: the called one and the sub-agents that were called."""
 

@@ -12,10 +12,11 @@ from pydantic_ai.models import Model
 from versioning.domain import model_names
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, RunOptions
+from versioning.runtime.conduct import AnswersTool
 from versioning.runtime.errors import NoModel, ProviderUnavailable
 from versioning.runtime.plans import Plan
 from versioning.runtime.providers import Providers
-from versioning.runtime.tools import Toolbox
+from versioning.runtime.tools import Toolbox, answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,8 @@ class Preparer:
         """
         root = plan.root
         options = call.options.over(RunOptions.stored(root.default_options))
-        ready, notices = self._ready_agent(root, options, providers)
+        instead = call.conduct.answers_tool
+        ready, notices = self._ready_agent(root, options, providers, instead)
         agents = {root.id: ready}
         warnings = [*plan.warnings, *notices]
         for agent_id, served in plan.agents.items():
@@ -69,7 +71,7 @@ class Preparer:
                 continue
             try:
                 agents[agent_id], notices = self._ready_agent(
-                    served, RunOptions.stored(served.default_options), providers
+                    served, RunOptions.stored(served.default_options), providers, instead
                 )
             except (NoModel, ProviderUnavailable) as error:
                 notices = (Notice(error.code, error.message, f"agents.{agent_id}"),)
@@ -79,7 +81,11 @@ class Preparer:
         )
 
     def _ready_agent(
-        self, served: ResolvedAgent, options: RunOptions, providers: Providers
+        self,
+        served: ResolvedAgent,
+        options: RunOptions,
+        providers: Providers,
+        instead: AnswersTool | None,
     ) -> tuple[ReadyAgent, tuple[Notice, ...]]:
         # A stored model with a URL as its name is refused; code may use one.
         problem = None if served.source == "code" else model_names.stored_problem(served.model)
@@ -87,6 +93,8 @@ class Preparer:
             raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
         model = providers.model(served.id, served.model)
         tools, notices = _chosen_tools(served, self.own_tools.get(served.id, Toolbox(())), self.shared_tools)
+        if instead is not None:
+            tools = tuple(answered(tool, instead) for tool in tools)
         return ReadyAgent(served=served, model=model, tools=tools, options=options), notices
 
 

@@ -19,9 +19,13 @@ _ECHO = echo_model()
 
 
 class Providers:
-    """The providers of one event loop; each is created once, since its connections belong to the loop."""
+    """The providers of one event loop; each is created once, since its connections belong to the loop.
 
-    def __init__(self) -> None:
+    Without `asks_again` their libraries report a refusal at once, where they have a setting for that.
+    """
+
+    def __init__(self, *, asks_again: bool = True) -> None:
+        self._asks_again = asks_again
         self._made: dict[tuple[str, int], Provider[Any]] = {}
         self._lock = Lock()
 
@@ -55,7 +59,10 @@ class Providers:
         key = (name, hash(frozenset(os.environ.items())))
         with self._lock:
             if key not in self._made:
-                self._made[key] = infer_provider(name)
+                self._made[key] = made = infer_provider(name)
+                client: Any = getattr(made, "client", None)
+                if not self._asks_again and hasattr(client, "max_retries"):
+                    client.max_retries = 0
             return self._made[key]
 
 

@@ -50,6 +50,8 @@ class Result:
     rollouts: Mapping[str, Mapping[str, Mapping[str, Any]]]
     """The arms of rollouts in which the run is, by `agents` and `promptBlocks` and then by id."""
     warnings: tuple[Notice, ...]
+    models: tuple[str, ...] = ()
+    """The models that answered the called agent, by the names that they gave; not in the JSON form."""
 
     @property
     def tool_calls(self) -> tuple[Mapping[str, Any], ...]:

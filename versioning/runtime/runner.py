@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.resolved_agent import CONTEXT_INVALID
 from versioning.runtime.calls import Call
+from versioning.runtime.conduct import result_of
 from versioning.runtime.planning import plan
 from versioning.runtime.plans import Catalogue, Plan
 from versioning.runtime.preparation import Prepared, Preparer
@@ -34,17 +35,19 @@ class BackgroundLoop:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.providers = Providers()
+        self.strict_providers = Providers(asks_again=False)
         Thread(target=self.loop.run_forever, name="versioning.runtime", daemon=True).start()
 
     def run(self, work: Coroutine[Any, Any, _Value]) -> _Value:
         """Run the coroutine and return its result; must not be called from the loop's own thread."""
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
-            return future.result()
+            result: _Value = result_of(future)
         except BaseException:
             # Interrupting the caller also ends the model call.
             future.cancel()
             raise
+        return result
 
     def refuse_own_thread(self) -> None:
         """Raise `RuntimeError` in the loop's own thread, which would wait for itself forever."""
@@ -94,7 +97,9 @@ class Runner:
         """Run the agent on the background loop and return its answer."""
         background = background_loop()
         background.refuse_own_thread()
-        return background.run(answer(self._prepare(call, background.providers)))
+        asks_again = call.conduct.asks_again
+        providers = background.providers if asks_again else background.strict_providers
+        return background.run(answer(self._prepare(call, providers)))
 
     async def agenerate(self, call: Call) -> Result:
         """Run the agent on the caller's event loop and return its answer."""

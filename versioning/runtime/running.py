@@ -24,7 +24,14 @@ from versioning.runtime.observing import AgentUse, RunUse
 from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import Emit
-from versioning.runtime.transcripts import Reporter, finish_reason_of, model_history, steps_of, usage_dict
+from versioning.runtime.transcripts import (
+    Reporter,
+    finish_reason_of,
+    model_history,
+    models_of,
+    steps_of,
+    usage_dict,
+)
 
 logger = logging.getLogger("versioning.runtime")
 
@@ -76,7 +83,8 @@ class _Run:
         """Notify the observers of runs about this one's usage."""
         prepared = self._prepared
         by, called = prepared.call.context.by, prepared.plan.root.id
-        observing.tell(RunUse(run_id=self.id, by=by, called=called, agents=self._uses))
+        arm = prepared.call.conduct.arm
+        observing.tell(RunUse(run_id=self.id, by=by, called=called, arm=arm, agents=self._uses))
 
     async def result(self, reporter: Reporter | None = None) -> Result:
         """Run the called agent and return the result."""
@@ -99,6 +107,7 @@ class _Run:
             resolved_versions=self._prepared.plan.resolved_versions,
             rollouts=self._prepared.plan.outcomes,
             warnings=tuple(self._warnings),
+            models=models_of(messages),
         )
 
     async def _ask(

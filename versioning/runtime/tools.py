@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter
 
+from versioning.runtime.conduct import LIVE, AnswersTool
+
 if TYPE_CHECKING:
     from pydantic_ai import Tool
 
@@ -80,3 +82,18 @@ def _described(name: str, function: Callable[..., Any]) -> Tool[Any]:
         return Tool(function)
     except Exception as error:
         raise ValueError(f"the tool {name!r} cannot be described: {error}") from error
+
+
+def answered(tool: Tool[Any], instead: AnswersTool) -> Tool[Any]:
+    """Return a tool that looks the same to a model, in whose place something else may answer."""
+    from pydantic_ai import RunContext, Tool  # noqa: PLC0415  a worker that runs nothing does not need its memory
+
+    schema = tool.function_schema
+
+    async def answer(context: RunContext[Any], **args: Any) -> Any:
+        found = instead(tool.name, args)
+        if found is not LIVE:
+            return found
+        return await schema.call(schema.validator.validate_python(args), context)
+
+    return Tool.from_schema(answer, tool.name, tool.description, dict(schema.json_schema), takes_ctx=True)

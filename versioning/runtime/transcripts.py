@@ -53,6 +53,12 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
     }
 
 
+def models_of(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
+    """Return the models that answered, by the names that they gave."""
+    named = (one.model_name for one in messages if isinstance(one, ModelResponse))
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
 def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
     """Return the JSON form of a tool call."""
     args = to_jsonable_python(part.args_as_dict(), fallback=str)

@@ -1,0 +1,145 @@
+"""Ask the target of an experiment: an agent by its lock, or a scorer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from typing import Any, Final
+
+from django.utils import timezone
+from editor_client.shared import canonical
+
+from evaluation.experiments.mocks import DENY, Mocks
+from evaluation.experiments.models import Cell, Experiment, TargetType
+from evaluation.experiments.recording import Answer
+from evaluation.scoring.outcomes import MISSING, Attempt, Problem
+from evaluation.scoring.scoring import score
+from versioning.conf import get_framework
+from versioning.domain.access import Caller
+from versioning.domain.errors import VersioningError
+from versioning.models.connections import give_back
+from versioning.runtime import RequestContext
+from versioning.runtime.conduct import Conduct, Stop, stoppable
+
+ARM: Final = "evaluation"
+"""The arm under which runs of experiments count in usage."""
+ITEM_SECONDS: Final = 120
+Passing = Any
+
+
+class TryAgain(Exception):
+    """The provider failed in a way that may be over soon; the argument is what came of this try."""
+
+    def __init__(self, answer: Answer, passing: Passing) -> None:
+        super().__init__(answer.error)
+        self.answer, self.passing = answer, passing
+
+
+def ask(experiment: Experiment, cell: Cell, by: Caller, stop: Stop) -> Answer:
+    """Return what the target answers to the item of a cell, or why it failed.
+
+    Raises `TryAgain`, and `CancelledError` if the stop ends it.
+    """
+    began, started = time.monotonic(), timezone.now()
+    asks = _agent if experiment.target_type == TargetType.AGENT else _scorer
+    with stoppable(stop):
+        try:
+            answer = asks(experiment, cell, by)
+        except VersioningError as error:
+            answer = Answer(error=Problem(error.code, str(error.message)))
+            passing = _passing(error)
+            if passing is not None:
+                raise TryAgain(_timed(answer, started, began), passing) from None
+        except TimeoutError:
+            answer = Answer(error=Problem("timed_out", "The target did not answer in time."))
+    return _timed(answer, started, began)
+
+
+def _passing(error: VersioningError) -> Passing | None:
+    from versioning.runtime.failures import passing  # noqa: PLC0415  it loads the agent library, as a run has
+
+    return passing(error)
+
+
+def _timed(answer: Answer, started: Any, began: float) -> Answer:
+    milliseconds = round((time.monotonic() - began) * 1000)
+    return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
+
+
+def _agent(experiment: Experiment, cell: Cell, by: Caller) -> Answer:
+    policy = cell.member("unmockedToolPolicy") or experiment.settings.get("unmockedToolPolicy", DENY)
+    mocks = Mocks(cell.member("toolMocks") or (), policy)
+    context = {**experiment.settings.get("requestContext", {}), **(cell.member("requestContext") or {})}
+    try:
+        result = get_framework().generate(
+            experiment.target_id,
+            messages_of(cell.member("input")),
+            request_context=RequestContext.of(context, experiment.pinned, by=by),
+            conduct=Conduct(arm=ARM, answers_tool=mocks.answer, asks_again=False),
+        )
+    except VersioningError as error:
+        if _passing(error) is not None:
+            raise
+        detail = _without_nothing(toolMockReport=mocks.report())
+        return Answer(error=Problem(error.code, str(error.message)), detail=detail)
+    calls = [{"toolName": one["toolName"], "args": one["args"]} for one in result.tool_calls]
+    return Answer(
+        output=result.text,
+        detail={
+            "toolCalls": calls,
+            **_without_nothing(
+                toolMockReport=mocks.report(),
+                models=list(result.models),
+                warnings=[one.message for one in result.warnings],
+            ),
+        },
+        input_tokens=result.usage["inputTokens"],
+        output_tokens=result.usage["outputTokens"],
+        run_id=result.run_id,
+    )
+
+
+def _without_nothing(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}
+
+
+def messages_of(given: Any) -> Any:
+    """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping) and "messages" in given:
+        return given["messages"]
+    return canonical.dump(given)
+
+
+def _scorer(experiment: Experiment, cell: Cell, by: Caller) -> Answer:
+    """Return what the scorer says of the answer in the input of an item, as its `try` does."""
+    given = cell.member("input")
+    if not isinstance(given, Mapping) or "output" not in given:
+        message = "The input of an item for a scorer is an object with an output, and if you like an input."
+        return Answer(error=Problem("invalid_input", message))
+    attempt = Attempt(
+        input=given.get("input"),
+        output=given["output"],
+        ground_truth=given.get("groundTruth", MISSING),
+        metadata=cell.member("metadata") or {},
+        tool_calls=given.get("toolCalls"),
+    )
+    give_back()
+    said = score(
+        experiment.pinned["config"], attempt, get_framework().scorers, experiment.pinned["instructions"]
+    )
+    answer = Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens)
+    if said.error is not None:
+        answer = replace(answer, error=said.error)
+        if said.passing is not None:
+            raise TryAgain(answer, said.passing)
+        return answer
+    unscored = None if said.not_scorable is None else {"reason": said.not_scorable.reason}
+    output = {"score": said.score, "passed": said.passed, "label": said.label, "reason": said.reason}
+    return replace(answer, output={**output, "notScorable": unscored})
+
+
+__all__ = ["ARM", "ITEM_SECONDS", "CancelledError", "TryAgain", "ask", "messages_of"]

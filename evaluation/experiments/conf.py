@@ -1,0 +1,21 @@
+"""The settings of experiments."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from versioning.conf import Setting, positive
+
+SETTINGS: Final = (
+    Setting(
+        "EDITOR_EVALUATION_CONCURRENCY",
+        4,
+        "how many items of [experiments](is-it-better.md#experiments) a worker runs at once, by provider",
+        check=positive,
+    ),
+    Setting(
+        "EDITOR_KEEP_RESULTS",
+        90,
+        "for how many days results of [experiments](is-it-better.md#experiments) are kept; 0: for ever",
+    ),
+)

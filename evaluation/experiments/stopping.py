@@ -1,0 +1,160 @@
+"""Stop experiments before their end, and go on with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.utils import timezone
+
+from evaluation.experiments import cells
+from evaluation.experiments.finding import found_in
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, State
+from evaluation.experiments.pinning import pinned_scorers_named
+from evaluation.experiments.recording import finish
+from evaluation.experiments.starting import refuse_too_much
+from evaluation.experiments.submitting import skip_queued
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Message
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.resources import Who, caller_of
+from versioning.models import events
+from versioning.verbs import Verbs
+
+NO_RESULT: Final = {
+    "due_at": None,
+    "leased_by": "",
+    "leased_until": None,
+    "tries": 0,
+    "started_at": None,
+    "ended_at": None,
+    "output_json": "",
+    "output_digest": "",
+    "is_cut": False,
+    "error_code": "",
+    "error_message": "",
+    "detail_json": "",
+    "run_id": "",
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "milliseconds": 0,
+}
+
+
+def stop_for(cell: Cell, outcome: str) -> None:
+    """Skip a leased cell and what no worker has begun, because of a limit; what runs may still end."""
+    with events.transaction():
+        found = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
+        if found is not None:
+            cell.release()
+            _stop(found, outcome, APPLICATION, waits=True)
+
+
+def _stop(experiment: Experiment, outcome: str, by: Caller, *, waits: bool) -> None:
+    experiment.stopped = outcome
+    experiment.save(update_fields=["stopped"])
+    skip_queued(experiment, waits=waits)
+    if not experiment.queued_count:
+        finish(experiment, outcome, by=by)
+
+
+@retry_on_conflict
+def cancel(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> Experiment:
+    """Stop an experiment: nothing more begins, and what runs is dropped. An ended one stays as it is."""
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        if not found.outcome:
+            _stop(found, Outcome.CANCELLED, caller, waits=False)
+            found.record("cancelled", caller)
+    return found
+
+
+@retry_on_conflict
+def resume(
+    experiment_id: str,
+    *,
+    limits: dict[str, Any] | None = None,
+    dataset_id: str | None = None,
+    by: Who = APPLICATION,
+) -> Experiment:
+    """Queue what failed or was skipped; outputs on which a scorer failed are scored again.
+
+    `limits` take the place of those that were reached. What was spent before still counts.
+    """
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        if not found.is_started:
+            message = Message("No worker runs this experiment: the application sends its results.")
+            raise Conflict(message, code="experiment_not_started")
+        if limits is not None:
+            found.set_setting("limits", {**found.settings.get("limits", {}), **limits})
+        rows = Cell.objects.filter(experiment=found)
+        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(**NO_RESULT, state=State.QUEUED)
+        failed = Score.objects.filter(run_id=found.pk).exclude(error_code="").values("cell")
+        again += rows.filter(pk__in=failed, state=State.DONE).update(state=State.QUEUED, tries=0)
+        found.stopped, found.started_at = "", None
+        _reopen(found, again)
+    return found
+
+
+def _reopen(experiment: Experiment, queued: int) -> None:
+    """Make the queued cells of a locked experiment due, and count them anew."""
+    rows = Cell.objects.filter(experiment=experiment)
+    rows.filter(state=State.QUEUED, due_at=None).update(due_at=timezone.now())
+    if queued:
+        experiment.outcome, experiment.ended_at = "", None
+    experiment.recount()
+    experiment.save()
+
+
+@retry_on_conflict
+def add_attempts(
+    experiment_id: str, attempts: int, *, dataset_id: str | None = None, by: Who = APPLICATION
+) -> Experiment:
+    """Let every item have so many attempts; those that there are stay. Raises `Invalid`."""
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        if found.dataset_id is None:
+            raise Conflict(Message("The dataset of this experiment is deleted."), code="dataset_deleted")
+        refuse_too_much(found.items_count, attempts, found.scorers.count())
+        missing = range(found.attempts, attempts)
+        if missing:
+            cells.add_cells([found], missing, now=timezone.now(), is_due=found.is_started)
+            found.attempts = attempts
+            _reopen(found, len(missing))
+    return found
+
+
+@retry_on_conflict
+def score_again(
+    experiments: Verbs,
+    experiment_id: str,
+    scorer_ids: Sequence[Any],
+    *,
+    dataset_id: str | None = None,
+    by: Who = APPLICATION,
+) -> Experiment:
+    """Score the outputs that there are by these scorers, in the versions that are published now.
+
+    They are pinned as well; what the same scorers said before is dropped. Raises `Invalid`.
+    """
+    caller = caller_of(by)
+    with events.transaction():
+        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+        scorers = pinned_scorers_named(experiments.editor, scorer_ids, "scorerIds", caller)
+        ids = [one.scorer_id for one in scorers]
+        before = {one.scorer_id: one for one in found.scorers.all()}
+        refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
+        found.scorers.filter(scorer_id__in=ids).delete()
+        for position, one in enumerate(scorers, len(before)):
+            known = before.get(one.scorer_id)
+            one.experiment, one.position = found, known.position if known else position
+            one.is_primary = known.is_primary if known else not before and one is scorers[0]
+        ExperimentScorer.objects.bulk_create(scorers)
+        done = Cell.objects.filter(experiment=found, state=State.DONE)
+        found.drop_scores(ids)
+        _reopen(found, done.update(state=State.QUEUED, tries=0))
+    return found

@@ -1,0 +1,369 @@
+"""Experiments that a worker runs: in one process, with the worker's own jobs."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from evaluation.experiments import asking, running
+from evaluation.experiments.jobs import JOBS, remove_old
+from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments.pacing import PACING, Pacing
+from evaluation.experiments.recording import Answer
+from experiments.runs.recording import RECORDER
+from experiments.usage.models import Usage
+from tests.conftest import Cast
+from tests.runtime.model_server import Calls, Fails, ModelServer, Says, running_model_server
+from tests.support.api import AGENTS, SCORERS, Api
+from tests.support.datasets import add_item, make_dataset
+from tests.support.experiments import results
+from tests.support.people import give_role, key_of
+from tests.support.scorers import make_scorer
+from versioning.editor import Editor
+from versioning.runtime import Framework
+from versioning.worker.running import Worker
+
+ECHO = {"provider": "echo", "name": "echo"}
+PAST = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+OPENAI = {"provider": "openai", "name": "gpt-4o"}
+
+
+def work() -> None:
+    """Do what is due now or later, as a worker does."""
+    while Cell.objects.exclude(due_at=None).update(due_at=PAST):
+        assert Worker([JOBS[0]]).once()
+
+
+@pytest.fixture(autouse=True)
+def usual_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins with providers that have refused nothing, and waits for nothing."""
+    monkeypatch.setattr(PACING, "_lanes", {})
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure of a provider is tried again at once."""
+    monkeypatch.setattr(running, "wait_for", lambda passing, tries: 0.0)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A provider that answers as the test says."""
+    with running_model_server() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        yield server
+
+
+def make_questions(api: Api, number: int = 3, **members: Any) -> str:
+    """Make a dataset whose items are repeated by a good answer."""
+    make_scorer(api, "repeats", "contains", config={"values": ["{{input}}"]})
+    dataset = make_dataset(api, scorerIds=["repeats"])
+    for index in range(number):
+        add_item(api, dataset, input=f"Question {index}", **members)
+    return dataset
+
+
+def start(api: Api, dataset: str, **members: Any) -> str:
+    """Start an experiment with the draft of `writer`."""
+    target = {"targetType": "agent", "targetId": "writer", "selector": {"status": "draft"}}
+    answer = api.post(f"{dataset}/experiments", {**target, **members})
+    assert answer.status == 201, answer.body
+    assert answer.body["results"] == [] and answer.body["experimentId"] == answer.body["id"]
+    return f"{dataset}/experiments/{answer.body['id']}"
+
+
+def test_a_worker_asks_every_item_and_scores_the_answers(alice: Api) -> None:
+    AGENTS.make(alice, model=ECHO)
+    dataset = make_questions(alice)
+    experiment = start(alice, dataset, attempts=2)
+    assert alice.get(experiment).body["status"] == "pending"
+    work()
+    body = alice.get(experiment).body
+    assert (body["status"], body["outcome"], body["counts"]["done"]) == ("completed", "complete", 6)
+    assert body["summary"][0]["passRate"] == 1.0 and body["spent"]["inputTokens"] > 0
+    found = results(alice, experiment)
+    assert {(one["input"], one["attempt"]) for one in found} == {
+        (f"Question {item}", attempt) for item in range(3) for attempt in range(2)
+    }
+    assert [one["attempt"] for one in found] == [0, 0, 0, 1, 1, 1]
+    RECORDER.write()
+    assert Usage.objects.get(kind="agent", resource_id="writer").arm == "evaluation"
+    types = [one["type"] for one in alice.get("/events").body["events"]]
+    assert "experiment.started" in types and "experiment.finished" in types
+
+
+def test_what_changes_meanwhile_changes_nothing(alice: Api) -> None:
+    made = AGENTS.make(alice, model=ECHO)
+    dataset = make_questions(alice)
+    experiment = start(alice, dataset)
+    AGENTS.save(alice, text="Something else entirely")
+    AGENTS.publish(alice, "writer", AGENTS.versions(alice)[0]["id"])
+    assert alice.patch(SCORERS.url("repeats"), {"config": {"values": ["never"]}}).status == 200
+    for item in alice.get(f"{dataset}/items").body["items"]:
+        assert alice.patch(f"{dataset}/items/{item['id']}", {"input": "Another"}).status == 200
+    work()
+    body = alice.get(experiment).body
+    assert body["agentVersion"] == made["latestVersionId"]
+    assert body["summary"][0]["passed"] == 3
+    assert all("Question" in one["output"] and "one" in one["output"] for one in results(alice, experiment))
+
+
+def test_candidate_and_baseline_take_turns(alice: Api) -> None:
+    first = AGENTS.make(alice, model=ECHO, autoPublish=True)
+    AGENTS.save(alice, text="two", autoPublish=False)
+    dataset = make_questions(alice)
+    candidate = start(alice, dataset, baseline="published")
+    body = alice.get(candidate).body
+    baseline = f"{dataset}/experiments/{body['pairOf']}"
+    assert alice.get(baseline).body["agentVersion"] == first["latestVersionId"]
+    order = list(Cell.objects.order_by("pk").values_list("experiment_id", "item_id"))
+    for (one, item), (other, same) in zip(order[::2], order[1::2], strict=True):
+        assert (one, other, item) == (body["id"], body["pairOf"], same)
+    work()
+    assert {alice.get(one).body["outcome"] for one in (candidate, baseline)} == {"complete"}
+
+
+def test_passing_failures_are_tried_again_and_others_are_not(
+    alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    AGENTS.make(alice, model=OPENAI)
+    dataset = make_questions(alice, 1)
+    replies = [Fails(429, "slowly", retry_after=0), Fails(500, "oops"), Says("Question 0")]
+    model.model = lambda request: replies.pop(0)
+    experiment = start(alice, dataset)
+    work()
+    [result] = results(alice, experiment)
+    assert (result["output"], result["retryCount"], result["error"]) == ("Question 0", 2, None)
+    model.requests.clear()
+    model.model = lambda request: Fails(503, "away")
+    experiment = start(alice, dataset)
+    work()
+    assert len(model.requests) == 4
+    assert results(alice, experiment)[0]["error"]["code"] == "provider_failed"
+    model.requests.clear()
+    model.model = lambda request: Fails(400, "no")
+    start(alice, dataset)
+    work()
+    assert len(model.requests) == 1
+
+
+def test_an_answer_is_not_rolled_again_because_of_a_judge(
+    alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    AGENTS.make(alice, model=ECHO)
+    choices = [{"label": "good", "score": 1, "passes": True}, {"label": "bad", "score": 0, "passes": False}]
+    make_scorer(
+        alice, "kind", "llm-judge", model=OPENAI, instructions="Is it kind?", config={"choices": choices}
+    )
+    dataset = make_dataset(alice, scorerIds=["kind"])
+    add_item(alice, dataset, input="x" * 40_000)
+    verdict = Says(json.dumps({"reason": "It is.", "label": "good"}))
+    replies = [Fails(429, "slowly"), verdict]
+    model.model = lambda request: replies.pop(0)
+    experiment = start(alice, dataset)
+    work()
+    [result] = results(alice, experiment)
+    assert result["scores"][0]["label"] == "good" and result["outputCut"] is True
+    assert Usage.objects.count() == 0
+    RECORDER.write()
+    assert Usage.objects.get(kind="agent").runs == 1
+    spent = alice.get(experiment).body["spent"]
+    assert spent["inputTokens"] > result["inputTokens"] > 0
+
+
+def test_rubbish_of_a_judge_is_an_error_and_can_be_judged_again(alice: Api, model: ModelServer) -> None:
+    AGENTS.make(alice, model=ECHO)
+    choices = [{"label": "good", "score": 1, "passes": True}, {"label": "bad", "score": 0, "passes": False}]
+    make_scorer(
+        alice, "kind", "llm-judge", model=OPENAI, instructions="Is it kind?", config={"choices": choices}
+    )
+    dataset = make_dataset(alice, scorerIds=["kind"])
+    add_item(alice, dataset)
+    model.model = lambda request: Says("Well, I would say it is good.")
+    experiment = start(alice, dataset)
+    work()
+    body = alice.get(experiment).body
+    assert (body["outcome"], body["counts"]["done"]) == ("complete", 1)
+    assert (body["summary"][0]["n"], body["summary"][0]["errors"], body["summary"][0]["passRate"]) == (
+        0,
+        1,
+        None,
+    )
+    model.model = lambda request: Says(json.dumps({"reason": "It is.", "label": "good"}))
+    assert alice.post(f"{experiment}/resume", {}).body["status"] == "pending"
+    work()
+    assert alice.get(experiment).body["summary"][0]["passed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "outcome", "done"),
+    [
+        ({"tokens": 1}, "overBudget", 1),
+        ({"seconds": 0.000001}, "expired", 0),
+    ],
+)
+def test_limits_skip_what_is_left(alice: Api, limits: dict[str, Any], outcome: str, done: int) -> None:
+    AGENTS.make(alice, model=ECHO)
+    experiment = start(alice, make_questions(alice), limits=limits)
+    work()
+    body = alice.get(experiment).body
+    assert (body["status"], body["outcome"], body["counts"]["done"]) == ("failed", outcome, done)
+    assert body["counts"]["skipped"] == 3 - done
+    more = {"tokens": 10**6} if "tokens" in limits else {"seconds": 600}
+    assert alice.post(f"{experiment}/resume", {"limits": more}).status == 200
+    work()
+    assert alice.get(experiment).body["outcome"] == "complete"
+
+
+def test_too_many_errors_end_it(alice: Api, model: ModelServer) -> None:
+    AGENTS.make(alice, model=OPENAI)
+    model.model = lambda request: Fails(400, "no")
+    experiment = start(alice, make_questions(alice, 12))
+    work()
+    body = alice.get(experiment).body
+    assert (body["outcome"], body["counts"]["errors"], body["counts"]["skipped"]) == ("tooManyErrors", 10, 2)
+
+
+def test_cancelling_skips_and_resuming_goes_on(alice: Api) -> None:
+    AGENTS.make(alice, model=ECHO)
+    experiment = start(alice, make_questions(alice))
+    body = alice.post(f"{experiment}/cancel", {}).body
+    assert (body["outcome"], body["counts"]["skipped"]) == ("cancelled", 3)
+    work()
+    assert results(alice, experiment) == []
+    alice.post(f"{experiment}/resume", {})
+    work()
+    assert alice.get(experiment).body["outcome"] == "complete"
+
+
+def test_a_cell_that_was_cancelled_meanwhile_records_nothing(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    AGENTS.make(alice, model=ECHO)
+    experiment = start(alice, make_questions(alice, 1))
+
+    def answer_late(*_: Any) -> Answer:
+        assert alice.post(f"{experiment}/cancel", {}).body["outcome"] == "cancelled"
+        return Answer(output="late")
+
+    monkeypatch.setattr(running, "ask", answer_late)
+    work()
+    assert results(alice, experiment) == []
+    assert alice.get(experiment).body["counts"]["skipped"] == 1
+
+
+def test_attempts_are_added_and_scorers_score_again(alice: Api, model: ModelServer) -> None:
+    AGENTS.make(alice, model=ECHO)
+    dataset = make_questions(alice)
+    experiment = start(alice, dataset)
+    work()
+    assert alice.post(f"{experiment}/attempts", {"attempts": 3}).body["counts"]["queued"] == 6
+    work()
+    assert alice.get(experiment).body["counts"]["done"] == 9
+    before = [one["output"] for one in results(alice, experiment)]
+    make_scorer(alice, "shouts", "contains", config={"values": ["!!!"]})
+    assert alice.post(f"{experiment}/score", {"scorerIds": ["shouts"]}).status == 200
+    work()
+    body = alice.get(experiment).body
+    assert [(one["scorerId"], one["passed"]) for one in body["summary"]] == [("repeats", 3), ("shouts", 0)]
+    assert [one["output"] for one in results(alice, experiment)] == before
+
+
+def test_it_runs_with_the_rights_of_the_moment(cast: Cast) -> None:
+    alice, edgar = cast.alice, cast.edgar
+    AGENTS.make(alice, model=ECHO)
+    dataset = make_questions(alice)
+    experiment = start(edgar, dataset)
+    give_role("edgar", "acme", "viewer")
+    work()
+    assert {one["error"]["code"] for one in results(alice, experiment)} == {"forbidden"}
+    with_key = start(key_of("alice"), dataset)
+    Experiment.objects.filter(pk=with_key.rpartition("/")[2]).update(key_prefix="ek_gone")
+    work()
+    assert {one["error"]["code"] for one in results(alice, with_key)} == {"forbidden"}
+
+
+def search(query: str) -> str:
+    """Find something."""
+    return f"really found {query}"
+
+
+def test_tools_are_answered_by_mocks(alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    framework = Framework(tools=[search], editor=Editor())
+    monkeypatch.setattr(asking, "get_framework", lambda: framework)
+    AGENTS.make(alice, model=OPENAI, tools={"search": {}})
+    dataset = make_dataset(alice)
+    mock = {"toolName": "search", "args": {"query": "shoes"}, "output": "three pairs"}
+    add_item(alice, dataset, input="mocked", toolMocks=[mock])
+    add_item(alice, dataset, input="other arguments", toolMocks=[{**mock, "args": {"query": "hats"}}])
+    add_item(alice, dataset, input="denied")
+    add_item(alice, dataset, input="allowed", unmockedToolPolicy="allow")
+
+    def call_once(request: dict[str, Any]) -> Any:
+        last = request["messages"][-1]
+        return Says(str(last["content"])) if last["role"] == "tool" else Calls("search", {"query": "shoes"})
+
+    model.model = call_once
+    experiment = start(alice, dataset)
+    work()
+    found = {one["input"]: one for one in results(alice, experiment)}
+    assert (found["mocked"]["output"], found["mocked"]["error"]) == ("three pairs", None)
+    assert [one["mockIndex"] for one in found["mocked"]["toolMockReport"]["served"]] == [0]
+    assert found["mocked"]["toolCalls"] == [{"toolName": "search", "args": {"query": "shoes"}}]
+    assert found["allowed"]["output"] == "really found shoes"
+    for asked, code in (("denied", "NOT_DECLARED"), ("other arguments", "MISMATCH")):
+        assert found[asked]["error"]["code"] == "tool_not_mocked"
+        assert found[asked]["toolMockReport"]["failure"]["code"] == f"TOOL_MOCK_{code}"
+
+
+def test_a_scorer_is_evaluated_against_labels(alice: Api) -> None:
+    make_scorer(alice, "greets", "contains", config={"values": ["hello"], "ignoreCase": True})
+    make_scorer(alice, "agrees", "jsonEquals", config={"path": "passed", "value": "{{groundTruth}}"})
+    dataset = make_dataset(alice, scorerIds=["agrees"])
+    add_item(alice, dataset, input={"input": "Hi", "output": "Hello!"}, groundTruth=True)
+    add_item(alice, dataset, input={"input": "Hi", "output": "Go away."}, groundTruth=True)
+    add_item(alice, dataset, input="nothing to score", groundTruth=True)
+    experiment = start(alice, dataset, targetType="scorer", targetId="greets")
+    work()
+    body = alice.get(experiment).body
+    assert (body["summary"][0]["passed"], body["counts"]["errors"], body["lock"]) == (1, 1, None)
+
+
+def test_old_outputs_are_removed(alice: Api, settings: Any) -> None:
+    AGENTS.make(alice, model=ECHO)
+    experiment = start(alice, make_questions(alice, 1))
+    work()
+    remove_old()
+    assert results(alice, experiment)[0]["output"]
+    settings.EDITOR_KEEP_RESULTS = 1e-9
+    remove_old()
+    [result] = results(alice, experiment)
+    assert (result["output"], result["outputCut"], result["scores"][0]["passed"]) == (None, True, True)
+
+
+def test_a_busy_provider_is_asked_by_half_as_many(settings: Any) -> None:
+    settings.EDITOR_EVALUATION_CONCURRENCY = 4
+    now = [0.0]
+    pacing = Pacing(clock=lambda: now[0])
+    for _ in range(4):
+        assert pacing.has_room("openai")
+        pacing.begin("openai")
+    assert not pacing.has_room("openai") and pacing.has_room("anthropic")
+    pacing.refused("openai", 10)
+    pacing.refused("openai", 10)  # asked before the first refusal
+    for _ in range(4):
+        pacing.end("openai")
+    assert not pacing.has_room("openai")
+    now[0] = 10.0
+    pacing.begin("openai")
+    assert pacing.has_room("openai")
+    pacing.begin("openai")
+    assert not pacing.has_room("openai")
+    for _ in range(3):
+        pacing.answered("openai")
+    assert pacing.has_room("openai")
