@@ -82,7 +82,9 @@ def attempt(delivery: Delivery) -> None:
         "User-Agent": "editor-webhooks/1",
         **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
     }
-    with tracing.span("POST webhook", {"http.request.method": "POST"}, kind="client") as span:
+    caller = {tracing.PARENT: delivery.trace} if delivery.trace else None
+    described = {"http.request.method": "POST"}
+    with tracing.span("POST webhook", described, kind="client", caller=caller) as span:
         outcome = sending.send(webhook.url, {**headers, **tracing.headers()}, body)
         span.set({"http.response.status_code": outcome.status_code})
         if not outcome.is_success:

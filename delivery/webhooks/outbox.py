@@ -91,4 +91,5 @@ def _fill_some() -> None:
 def delivery_of(webhook: Webhook, event: Event) -> Delivery:
     """Return a new delivery that is due now."""
     body = CompactJSONRenderer().render(EventAnswer.dump(event)).decode()
-    return Delivery(webhook=webhook, event_id=event.uuid, body=body, due_at=Now())
+    trace = event.trace or ""
+    return Delivery(webhook=webhook, event_id=event.uuid, body=body, trace=trace, due_at=Now())

@@ -211,15 +211,16 @@ def test_traces_that_cannot_be_made_are_a_warning_of_the_check(monkeypatch: pyte
     )
 
 
-def test_a_webhook_gets_the_trace_of_its_delivery(cast: Cast, spans: Spans, settings: Any) -> None:
+def test_a_webhook_continues_the_trace_of_the_change(cast: Cast, spans: Spans, settings: Any) -> None:
     settings.EDITOR_WEBHOOK_ALLOW = ["127.0.0.1"]
     with receiving() as receiver:
         make_webhook(cast.alice, receiver.url)
-        AGENTS.make(cast.alice)
+        made = cast.alice.post(AGENTS.path, AGENTS.body(id="writer", autoPublish=False), **CALLER)
+        assert made.status == 201
         work()
     [message] = receiver.messages
     span = the(spans, "POST webhook")
-    assert span.context is not None
-    assert message.headers["traceparent"].split("-")[1] == f"{span.context.trace_id:032x}"
+    assert span.context is not None and span.context.trace_id == int(TRACE, 16)
+    assert message.headers["traceparent"] == f"00-{TRACE}-{span.context.span_id:016x}-01"
     assert attributes(span) == {"http.request.method": "POST", "http.response.status_code": 200}
     assert receiver.url not in as_text(spans)

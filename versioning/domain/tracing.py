@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 if TYPE_CHECKING:
     from versioning.domain.resolved_agent import ResolvedAgent
 
+PARENT: Final = "traceparent"
+MAX_LENGTH: Final = 55
+"""The length of that header."""
+
 Attributes = Mapping[str, Any]
 """The attributes of a span by OpenTelemetry's names; those that are None are left out."""
 Headers = Mapping[str, str]
@@ -103,6 +107,11 @@ def answered(method: str, path: str, status: int, seconds: float, caller: Header
 def headers() -> dict[str, str]:
     """Return the headers that pass the current span on to another program; none without a tracer."""
     return _tracers[0].headers() if _tracers else {}
+
+
+def parent() -> str | None:
+    """Return the `traceparent` of the current span, for work that is done later; None without a tracer."""
+    return headers().get(PARENT) if _tracers else None
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, Final
 from django.db import connection
 from django.utils import timezone
 
+from versioning.domain import tracing
 from versioning.domain.access import Caller, RightsChanged
 from versioning.domain.events import Audience, Reach, Target, VersionName, subject_of
 from versioning.models.log import Event, LogPosition
@@ -45,6 +46,7 @@ _EMPTY: Final[Entry] = {
     "key_prefix": "",
     "reach": Reach.EDITORS.value,
     "hidden_from": "",
+    "trace": None,
 }
 
 
@@ -65,6 +67,7 @@ def entry_of(
         "actor": by.username or "",
         "via": by.via.value,
         "key_prefix": by.key_prefix or "",
+        "trace": tracing.parent(),
         **columns,
     }
     if version is not None:
@@ -88,6 +91,7 @@ def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str
         "audience": Audience.READERS.value,
         "via": by.via.value,
         "hidden_from": workspace_id,
+        "trace": tracing.parent(),
         **_about(agent),
     }
 
