@@ -259,3 +259,27 @@ def test_an_arm_asks_too(cast: Cast, draft: str, dataset: str) -> None:
     assert states(cast.paula.post("/rollouts", body)) == [("writer", "missing", None)]
     evidence(cast.edgar, dataset, draft, lambda number: number < 2)
     assert cast.paula.post("/rollouts", body).status == 201
+
+
+def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(
+    cast: Cast, block: str, dataset: str
+) -> None:
+    """Of an agent that shows a block, what is live is run too; a release is run as a whole."""
+    make_gate(cast.alice, dataset)
+    make_gate(cast.alice, dataset, agent="lead", rules=[{"rule": "passRate", "min": 0.5}])
+    subject = {"resource": {"kind": "promptBlock", "id": "tone"}, "versionId": block}
+    assert cast.vera.post(f"{GATES}/run", subject).code == "forbidden"
+    started = cast.edgar.post(f"{GATES}/run", subject)
+    assert (started.status, len(started.body["experiments"])) == (202, 3)
+    assert cast.edgar.post(f"{GATES}/run", subject).body == {"experiments": []}
+    url = PROMPT_BLOCKS.url("tone", "versions", block, "activate")
+    assert {state for _, state, _ in states(cast.paula.post(url))} == {"running"}
+    for experiment in started.body["experiments"]:
+        is_lead = Experiment.objects.get(pk=experiment).target_id == "lead"
+        finish(experiment, lambda _, passes=not is_lead: passes)
+    assert states(cast.paula.post(url)) == [("lead", "failed", "passRate")]
+    assert cast.edgar.post(f"{GATES}/run", subject).body == {"experiments": []}
+    release = _release(cast, [_item("promptBlock", "tone", block)])
+    assert cast.edgar.post(f"{GATES}/run", {"releaseId": release}).body == {"experiments": []}
+    assert cast.edgar.post(f"{GATES}/run", {}).fields == ["release"]
+    assert cast.edgar.post(f"{GATES}/run", {**subject, "releaseId": release}).fields == ["release"]
