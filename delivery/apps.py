@@ -14,6 +14,8 @@ class DeliveryConfig(EditorApp):
     events = "delivery.events.EVENTS"
     keeps_workspaces = "delivery.models.Webhook"
     follows = ("delivery.streams.sign_outs.FOLLOWER", "delivery.webhooks.models.FOLLOWER")
+    notifications = "delivery.webhooks.notifications.OF_WEBHOOKS"
+    topics = "delivery.webhooks.notifications.TOPIC"
     log_readers = "delivery.webhooks.outbox.unread_after"
     jobs = "delivery.webhooks.jobs.JOBS"
     api = "delivery.api_urls"

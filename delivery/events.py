@@ -21,6 +21,11 @@ def _of_webhook(event: Event, names: Names) -> Sentence:
     if what == "changed":
         fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
         return Sentence(_("{who} changed a webhook: {fields}"), {"fields": fields})
+    named = names.named.get((event.position, event.ordinal))
+    if what == "disabled" and not event.actor and named is not None:
+        return Sentence(
+            _("The webhook {webhook} was disabled: its receiver takes no messages"), {"webhook": named}
+        )
     sentences = {
         "created": _("{who} created a webhook"),
         "deleted": _("{who} deleted a webhook"),

@@ -143,6 +143,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
+PASSWORD_RESET_TIMEOUT = 3600
+
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 # Only the studio is translated: `studio.preferences.language`.

@@ -19,6 +19,8 @@ class EvaluationConfig(EditorApp):
     follows = ("evaluation.gates.editing.FOLLOWERS",)
     jobs = "evaluation.experiments.jobs.JOBS"
     settings = "evaluation.experiments.conf.SETTINGS"
+    notifications = "evaluation.notifications.OF_EXPERIMENTS"
+    topics = "evaluation.notifications.TOPIC"
     api = "evaluation.api_urls"
     studio = "evaluation.studio.extension.STUDIO"
     error_members = (

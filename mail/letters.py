@@ -12,12 +12,12 @@ from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.translation import gettext as _
 
-from mail import conf
+from mail import conf, forgotten, news
 from mail.letter import Letter, isolated
 from mail.models import Mail, MailKind
 from mail.outbox import wanted_address
 from mail.recipients import in_language_of
-from mail.topics import INVITATION
+from mail.topics import FORGOTTEN_PASSWORD, INVITATION
 from studio.dates import moment_in_words
 from studio.people import display_name
 from studio.workspaces.base import invitation_address
@@ -71,7 +71,49 @@ def _letter_of_invitation(invitation: Invitation) -> Letter:
     )
 
 
+def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
+    """Yield a link for each account with the name or the address that was typed, if there is any."""
+    for number, user in enumerate(forgotten.accounts_of(mail.detail["asked"])):
+        to = wanted_address(user, FORGOTTEN_PASSWORD.name)
+        if not to:
+            continue
+        with in_language_of(user):
+            names = {"username": isolated(user.get_username())}
+            letter = Letter(
+                subject=_("A new password for %(username)s") % names,
+                sentences=[
+                    _("Somebody has asked for a new password for the account %(username)s.") % names,
+                    _("If it was you, set one within an hour. The link works once."),
+                ],
+                address=conf.public_address(forgotten.new_password_address(user)),
+                button=_("Set a new password"),
+                ends=[_("If it was somebody else, do nothing: your password stays as it is.")],
+            )
+            yield letter.message(to, f"{mail.message_id}.{number}", connection)
+
+
+def _address_changed(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
+    """Yield a notice to the address that an account had before."""
+    user = mail.user
+    if user is None:
+        return
+    with in_language_of(user):
+        names = {"username": isolated(user.get_username())}
+        letter = Letter(
+            subject=_("The mail address of %(username)s has changed") % names,
+            sentences=[
+                _("The account %(username)s has another mail address now; this one gets no more mail.")
+                % names,
+                _("If it was not you who changed it, tell an admin of your workspace at once."),
+            ],
+        )
+        yield letter.message(mail.detail["to"], mail.message_id, connection)
+
+
 Writer = Callable[[Mail, BaseEmailBackend], Iterator[EmailMultiAlternatives]]
 _WRITERS: Final[Mapping[MailKind, Writer]] = {
     MailKind.INVITATION: _invitation,
+    MailKind.FORGOTTEN_PASSWORD: _forgotten_password,
+    MailKind.ADDRESS_CHANGED: _address_changed,
+    MailKind.NEWS: news.news,
 }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 
 from versioning.models import Invitation
@@ -15,6 +15,8 @@ from versioning.models.due_work import DueWork, LeaseLost
 
 TRIED_FOR: Final = datetime.timedelta(days=1)
 """For how long after it is due mail is tried again."""
+MAX_JOINED: Final = 1000
+"""How many rows become one mail."""
 
 
 class MailKind(models.TextChoices):
@@ -39,6 +41,9 @@ class Mail(DueWork):
     until = models.DateTimeField()
     """When it is given up."""
 
+    joined: Sequence[Mail] = ()
+    """Other mail to the person that is sent with it."""
+
     class Meta:
         constraints = [
             models.CheckConstraint(
@@ -60,11 +65,25 @@ class Mail(DueWork):
         """The first half of its `Message-ID`, the same each time it is sent."""
         return f"{self.pk}.{int(self.until.timestamp() * 1000)}"
 
+    def join(self) -> None:
+        """Lease the other mail about events that is due for the person, to be sent with this one."""
+        if self.kind == MailKind.NEWS:
+            others = Mail.objects.filter(kind=MailKind.NEWS, user=self.user_id)
+            self.joined = others.lease(MAX_JOINED, by=self.leased_by)
+
     def remove(self) -> None:
-        """Delete it under its lease; raises `LeaseLost`."""
-        rows = Mail.objects.filter(pk=self.pk, leased_by=self.leased_by, attempts=self.attempts)
-        if not self.leased_by or not rows.delete()[0]:
-            raise LeaseLost
+        """Delete it under its lease, with what is joined; raises `LeaseLost`."""
+        with transaction.atomic():
+            for one in (self, *self.joined):
+                rows = Mail.objects.filter(pk=one.pk, leased_by=one.leased_by, attempts=one.attempts)
+                if not one.leased_by or not rows.delete()[0]:
+                    raise LeaseLost
+
+    def try_again(self, seconds: float) -> None:
+        """Make it due again in this many seconds, with what is joined; raises `LeaseLost`."""
+        with transaction.atomic():
+            for one in (self, *self.joined):
+                one.postpone(seconds)
 
 
 class MailCursor(models.Model):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from django.db.models import QuerySet
 
+MAX_ADDRESS: Final = 254
 _ENGLISH: Final = "en"
 
 
@@ -45,12 +46,12 @@ def address_of(user: User | None) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is a mail address."""
+    """Return whether a text is a mail address, and not longer than accounts store."""
     try:
         validate_email(text)
     except ValidationError:
         return False
-    return True
+    return len(text) <= MAX_ADDRESS
 
 
 def reachable_in(workspace_ids: Collection[str]) -> QuerySet[User]:

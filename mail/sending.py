@@ -33,6 +33,7 @@ def send(mail: Mail) -> None:
         logger.error("a mail was given up", extra={"kind": mail.kind, "attempts": mail.attempts})
         mail.remove()
         return
+    mail.join()
     connection = conf.connection()
     messages = letters.messages_of(mail, connection)
     connections.give_back()  # it is not needed while the mail server answers
@@ -56,7 +57,7 @@ def _failed(mail: Mail, error: Exception) -> None:
         return
     logger.warning("a mail could not be sent yet", extra=about)
     wait = WAITS[min(mail.attempts, len(WAITS)) - 1]
-    mail.postpone(wait * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  no secret
+    mail.try_again(wait * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  no secret
 
 
 def _is_permanent(error: Exception) -> bool:

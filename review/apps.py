@@ -26,4 +26,5 @@ class ReviewConfig(EditorApp):
         "reviews": "review.reviews.verbs.Reviews",
     }
     notifications = "review.notifications.OF_REVIEWS"
+    topics = "review.notifications.TOPICS"
     studio = ("review.comments.studio.extension.STUDIO", "review.studio.extension.STUDIO")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
 
 from review.about import about_own_work
 from review.models import Comment, Review
 from versioning.domain.access import Caller, Right
-from versioning.editor.notifications import NotificationRule
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 from versioning.models.querysets import within
 
 _ASKING: Final = "review.requested"
@@ -57,4 +58,15 @@ def _of_reviews(caller: Caller) -> Q:
     )
 
 
+TOPICS: Final = (
+    NotificationTopic(name="reviewRequested", title=_("reviews that I am asked for"), types=[_ASKING]),
+    NotificationTopic(
+        name="reviewDecided",
+        title=_("what others decide in reviews that I have asked for or give"),
+        types=[*_SAID, "review.closed"],
+    ),
+    NotificationTopic(
+        name="commentAdded", title=_("comments on my work, and answers to mine"), types=["comment.added"]
+    ),
+)
 OF_REVIEWS: Final = NotificationRule(condition=_of_reviews)

@@ -21,4 +21,5 @@ class SchedulesConfig(EditorApp):
     api = "schedules.api_urls"
     verbs = {"schedules": "schedules.verbs.Schedules"}
     notifications = "schedules.notifications.NOTIFICATIONS"
+    topics = "schedules.notifications.TOPIC"
     studio = "schedules.studio.extension.STUDIO"

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from schedules.judging import problems_of
 from schedules.models import Schedule
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Via
-from versioning.editor.notifications import NotificationRule
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 from versioning.models import events
 from versioning.verbs import Verbs
 
@@ -39,6 +40,12 @@ def _failures(caller: Caller) -> Q:
 NOTIFICATIONS: Final = (
     NotificationRule(condition=_of_own_schedules),
     NotificationRule(condition=_failures, unattended=True),
+)
+
+TOPIC: Final = NotificationTopic(
+    name="scheduleFailed",
+    title=_("my schedules, if they fail"),
+    types=["schedule.failed"],
 )
 
 

@@ -24,7 +24,7 @@ from studio.extensions import (
 )
 from studio.for_you import TaskGroup, in_order
 from studio.kinds import StudioKind
-from studio.navigation import MainPage
+from studio.navigation import Link, MainPage
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Caller
 from versioning.domain.errors import VersioningError
@@ -49,6 +49,11 @@ def main_pages() -> list[MainPage]:
 def account_pages() -> list[MainPage]:
     """Return the added pages in the menu of the signed-in person."""
     return sorted((page for one in registered() for page in one.account_pages), key=lambda page: page.place)
+
+
+def account_links() -> list[Link]:
+    """Return the added links of the page about the person's own account."""
+    return [link for one in registered() for link in one.account_links()]
 
 
 def sends_invitations() -> bool:

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 
 from studio.for_you import TaskGroup
 from studio.kinds import StudioKind
-from studio.navigation import MainPage
+from studio.navigation import Link, MainPage
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
 from studio.ways_in import SignInExtension
 from versioning.domain.access import Caller, Right
@@ -231,6 +231,8 @@ class Extension:
     """Its part in signing in."""
     account_pages: Sequence[MainPage] = ()
     """Its pages in the menu of the signed-in person, whose URLs are among the `own_urls`."""
+    account_links: Callable[[], Sequence[Link]] = lambda: ()
+    """Returns links of the page about the person's own account."""
     sends_invitations: Callable[[], bool] = lambda: False
     """Whether it sends the link of an invitation to the mail address that the inviter gives."""
     overlays: Mapping[str, OverlayWords] = field(default_factory=dict)

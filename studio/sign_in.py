@@ -28,6 +28,22 @@ def takes_passwords() -> bool:
     return all(one.takes_passwords() for one in added())
 
 
+def takes_password_of(user: Any) -> bool:
+    """Return whether a person signs in with a password."""
+    return user.has_usable_password() and all(one.takes_password_of(user) for one in added())
+
+
+def forgotten_password() -> str:
+    """Return the address for people who have forgotten their password; empty if there is none."""
+    return next(filter(None, (one.forgotten_password() for one in added())), "")
+
+
+def end_sessions(user: Any) -> None:
+    """End all sessions of a person."""
+    for one in added():
+        one.ends_sessions(user)
+
+
 def ways(next_url: str) -> list[Link]:
     """Return the links to other ways of signing in."""
     return [way for one in added() for way in one.ways(next_url)]

@@ -21,5 +21,11 @@ class SignInExtension:
     """Returns links to other ways of signing in that lead to an address of the studio afterwards."""
     further_step: Callable[[HttpRequest, Any, str], HttpResponse | None] = lambda _request, _user, _next: None
     """Returns the answer that asks a person whose password was right for more, or None."""
+    takes_password_of: Callable[[Any], bool] = lambda _user: True
+    """Whether a person who has a password may sign in with it."""
+    forgotten_password: Callable[[], str] = lambda: ""
+    """Returns the address for people who have forgotten their password; empty if there is none."""
+    ends_sessions: Callable[[Any], object] = lambda _user: None
+    """Ends all sessions of a person, who has set a new password without being signed in."""
     asks_again: Callable[[HttpRequest], HttpResponse | None] = lambda _request: None
     """Returns the answer that asks a signed-in person for the password again, or None if that is recent."""

@@ -15,6 +15,7 @@ from company.sign_in.models import Identity, OpenSession
 from company.sign_in.oidc import SignInRefused
 from company.sign_in.recency import MINUTES
 from company.sign_in.refusals import refusal_page
+from studio import additions
 from studio.error_pages import own_address
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
@@ -31,6 +32,7 @@ class AccountPage(StudioPage):
             "company/account.html",
             title=_("Your account"),
             has_providers=bool(single_sign_on.offered()),
+            more=additions.account_links(),
             takes_password=takes_password_of(request.user),
             session_count=len(sessions.sessions_of(self._user)),
         )

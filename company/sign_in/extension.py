@@ -6,8 +6,8 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from company.sign_in import confirming, single_sign_on
-from company.sign_in.conf import takes_passwords
+from company.sign_in import confirming, sessions, single_sign_on
+from company.sign_in.conf import takes_password_of, takes_passwords
 from company.sign_in.factors.second_step import further_step
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
@@ -20,6 +20,8 @@ STUDIO: Final = Extension(
     account_pages=[MainPage(page="account", title=_("Your account"))],
     sign_in=SignInExtension(
         takes_passwords=takes_passwords,
+        takes_password_of=takes_password_of,
+        ends_sessions=sessions.end_all,
         ways=single_sign_on.ways,
         further_step=further_step,
         asks_again=confirming.ask_again,

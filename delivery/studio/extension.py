@@ -6,8 +6,11 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy
 
+from delivery.studio.events import named_in_events
 from delivery.studio.notices import notices
 from studio.extensions import Extension, WorkspaceTab
 
 tab = WorkspaceTab(page="webhooks", title=gettext_lazy("Webhooks"), is_setting=True)
-STUDIO: Final = Extension(urls="delivery.studio.urls", tabs=[tab], notices=notices)
+STUDIO: Final = Extension(
+    urls="delivery.studio.urls", tabs=[tab], notices=notices, named_in_events=named_in_events
+)

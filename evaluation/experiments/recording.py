@@ -162,4 +162,4 @@ def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) ->
     experiment.updated_at = experiment.ended_at
     experiment.summary_json = canonical.dump(summed_up(experiment))
     experiment.save(update_fields=["outcome", "ended_at", "updated_at", "summary_json"])
-    experiment.record("finished", by, outcome=outcome)
+    experiment.record("finished", by, outcome=outcome, createdBy=experiment.author_name)

@@ -51,7 +51,9 @@ class LoginPage(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return what the page shows."""
         ways = [] if self.for_superusers else sign_in.ways(self._next)
-        return super().get_context_data(takes_passwords=self._takes_passwords, ways=ways, **kwargs)
+        forgotten = sign_in.forgotten_password() if self._takes_passwords else ""
+        shown = {"takes_passwords": self._takes_passwords, "ways": ways, "forgotten_password": forgotten}
+        return super().get_context_data(**shown, **kwargs)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Sign in, or show the form again; where no passwords are taken, show the other ways."""

@@ -79,6 +79,8 @@ def studio_service(tmp_path_factory: pytest.TempPathFactory, overrides: Reposito
     """A server with two code-defined agents (`support`, `supervisor`), whose data the tests share."""
     with running_service(
         tmp_path_factory.mktemp("studio"),
+        EMAIL_URL="dummymail://",
+        EDITOR_PUBLIC_URL="https://editor.example.com",
         EDITOR_FRAMEWORK="editor_project.framework.framework",
         EDITOR_SOURCE="code",
         EDITOR_CODE_PATH=str(overrides.root),

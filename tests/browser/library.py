@@ -148,6 +148,7 @@ class Library:
             "sessions": "account/sessions/",
             "second-factor": "account/second-factor/",
             "links": "account/links/",
+            "mail": "account/mail/",
             "name": "name/",
             "preferences": "preferences/",
             "password": "password_change/",

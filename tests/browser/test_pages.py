@@ -36,6 +36,7 @@ NO_PAGES = (
         "/studio/sso/<str:provider>/",
         "/callback/",
     ),
+    *("/studio/login/forgotten/", "<str:token>/"),
     *("/studio/people/", "/studio/reviews/ask/"),
     *("jsi18n/", "autocomplete/", "auth/user/", "auth/user/add/", "<path:object_id>/", "<id>/password/"),
     *(f"<path:object_id>/{page}/" for page in ("change", "history", "delete")),  # Django's, for superusers
@@ -166,10 +167,15 @@ def test_no_page_is_forgotten(library: Library) -> None:
     assert [route for route in pages if drawing(re.sub(r"<\w+:\w+>", "x", route)) not in {*seen, None}] == []
 
 
-def test_the_sign_in_page_is_not_clipped_or_inaccessible(enter: Enter) -> None:
+ALONE = ("login/", "login/forgotten/", "login/new-password/MQ/ep_made-up/")
+"""Pages for people who are not signed in."""
+
+
+@pytest.mark.parametrize("address", ALONE)
+def test_no_page_before_signing_in_is_clipped_or_inaccessible(enter: Enter, address: str) -> None:
     page = enter("alice")
     page.context.clear_cookies()
-    page.goto("login/")
+    page.goto(address)
     found = {look: problems(page, theme) for look, theme in looks(page)}
     assert {look: errors for look, errors in found.items() if errors} == {}
 

@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse
 
 from versioning.domain import measuring, tracing
 
-# API keys, invitation links and the secrets of webhooks, distinguished by the prefix.
-_SECRET = re.compile(r"(e[ik]_|whsec_)[A-Za-z0-9_+/-]{16,}=*")
-_PREFIXES = ("ek_", "ei_", "whsec_")
+# API keys, links of invitations and for new passwords, secrets of webhooks, distinguished by the prefix.
+_SECRET = re.compile(r"(e[ikp]_|whsec_)[A-Za-z0-9_+/-]{16,}=*")
+_PREFIXES = ("ek_", "ei_", "ep_", "whsec_")
 
 
 def without_secrets(text: str) -> str:

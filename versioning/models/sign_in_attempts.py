@@ -15,7 +15,14 @@ from django.utils.crypto import salted_hmac
 FIRST_WAIT: Final = 5  # seconds, doubled with every further wrong password
 LONGEST_WAIT: Final = 300  # seconds: previous attempts lock people out for no longer than this
 FORGOTTEN_AFTER: Final = datetime.timedelta(hours=1)
-_FREE: Final[Mapping[str, int]] = {"account": 5, "browser": 5, "password": 5, "second": 5, "address": 30}
+_FREE: Final[Mapping[str, int]] = {
+    "account": 5,
+    "browser": 5,
+    "password": 5,
+    "second": 5,
+    "forgotten": 3,
+    "address": 30,
+}
 """How many wrong passwords for each kind of subject have no consequence."""
 _HASH_DIGITS: Final = 5  # at most 16**5 subjects of each kind, for all names that are tried
 _CLEANED_AT_ONCE: Final = 200
