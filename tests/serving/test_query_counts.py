@@ -176,8 +176,8 @@ def test_saving_and_publishing_take_few_statements(kind: Kind) -> None:
         saved = verbs.edit("one", {field: "Be brief."}, publish=True)
     statements = [statement for statement in statements if "SAVEPOINT" not in statement]
     assert saved.version.number == version.number + 2
-    # Lock; insert the version; ask for the review policy, for a rollout and for gates; move the pointers; note
-    # what was published; take a position of the log, and insert the entries. Of a block the log is told which
+    # Lock; insert the version; ask for the review policy, a rollout and gates; move the pointers; note what
+    # was published; take a position of the log, and insert the entries. Of a block the log is told which
     # agents show it.
     assert len(statements) <= (9 if kind == AGENTS else 10), statements
 
