@@ -279,7 +279,24 @@ def test_any_part_may_be_anything(tmp_path: Path, source: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{{" * 200_000, "{%" * 200_000, "{{{" * 100_000 + "}}", "{{a" * 100_000 + "}}" * 100_000, "{" * 400_000],
+    [
+        "{{" * 60_000,
+        "{%" * 60_000,
+        "{{{" * 40_000 + "}}",
+        "{{a" * 40_000 + "}}" * 40_000,
+        "{" * 100_000,
+        "eyJaaaaaaaaa-" * 20_000,
+        "sk-" * 40_000,
+        "x\n" + " " * 100_000 + "x",
+        "user" + " " * 100_000 + "x",
+        "{{history" + " " * 100_000 + "x",
+        '{{role "' * 20_000,
+        "a://b:" * 20_000,
+        "".join(f"{{{{v{number}}}}}" for number in range(4_000)),
+        "".join(f"{{{{a{' ' * (number % 300)}{'-' * (number // 300)}b}}}}" for number in range(4_000)),
+        "---\n" * 20_000,
+    ],
+    ids=range(15),
 )
 @pytest.mark.parametrize("source", ["langfuse", "prompty", "dotprompt"])
 def test_templates_take_linear_time(tmp_path: Path, source: str, text: str) -> None:

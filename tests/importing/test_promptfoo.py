@@ -166,6 +166,9 @@ def test_the_message_of_variables_is_the_input(desk: Desk) -> None:
         "file://",
         "file://*.sh",
         "file://pipe.txt",
+        "file://a**b.txt",
+        "file://**/*.txt",
+        "file://linked/*.txt",
     ],
 )
 def test_what_is_elsewhere_is_neither_read_nor_run(desk: Desk, reference: str) -> None:
@@ -188,6 +191,20 @@ def test_what_is_elsewhere_is_neither_read_nor_run(desk: Desk, reference: str) -
     if file.exists():
         assert "top secret" not in file.read_text() and "root:" not in file.read_text()
     assert not (desk.folder / "ran").exists()
+
+
+def test_items_that_are_too_large_are_left_out(desk: Desk) -> None:
+    tests = [{"vars": {"a": "x" * 300_000}}, {"vars": {"a": "y"}}]
+    plan = desk.plan(
+        "promptfoo", desk.write("promptfooconfig.json", {"prompts": ["Hi {{a}}"], "tests": tests})
+    )
+    assert "too_large" in losses(plan) and len(plan["datasets"][0]["items"]) == 1
+
+
+def test_defaults_that_multiply_are_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("editor_client.importing.cases.MAX_TOTAL", 4 << 20)
+    config = {"prompts": ["Hi"], "defaultTest": {"vars": {"a": "x" * 100_000}}, "tests": [{}] * 5_000}
+    assert "4 MiB" in desk.refuses("promptfoo", desk.write("promptfooconfig.json", config))
 
 
 def test_too_many_tests_are_refused(desk: Desk) -> None:

@@ -144,7 +144,7 @@ def test_langsmith(desk: Desk, elsewhere: Misbehaving) -> None:
         {"repo_handle": "public", "full_name": "me/public", "is_public": True},
         {"repo_handle": "stache", "full_name": "me/stache", "is_public": False},
     ]
-    model = {"model": "openai/gpt-4o", "temperature": 0.1, "openai_api_key": {"lc": 1, "type": "secret"}}
+    model = {"model": "gpt-4o", "temperature": 0.1, "openai_api_key": {"lc": 1, "type": "secret"}}
     first = manifest(
         message("SystemMessagePromptTemplate", 'Be {tone} in {{"json": 1}}, {x:>5}.'),
         {"id": ["x", "MessagesPlaceholder"], "kwargs": {"variable_name": "history"}},

@@ -167,3 +167,34 @@ def test_samples_of_the_repository(desk: Desk) -> None:
         ({"messages": [{"role": "user", "content": "Hi"}]}, ["a", "b"]),
         ("x", "y"),
     ]
+
+
+def test_credentials_are_left_out_wherever_they_stand(desk: Desk) -> None:
+    secrets = [
+        "sk-proj-abcdefgh12345678",
+        "ghp_abcdefghij0123456789",
+        "AKIAABCDEFGHIJKLMNOP",
+        "Bearer abcdefghij1234567890xyz",
+        "user:hunter2",
+    ]
+    config = {
+        "model": "gpt-4o",
+        "max_tokens": 5,
+        "headers": {"Authorization": "Basic abc", "X-Api-Key": "abc", "Accept": "json"},
+        "OPENAI_API_KEY": "abc",
+        "url": f"https://{secrets[4]}@example.com",
+    }
+    text = f"Use {', '.join(secrets[:4])}; but scikit's sk-learn-classification-models stay."
+    prompt = {
+        "name": "leaky",
+        "production_version": "1",
+        "versions": [{"version": "1", "messages": [{"role": "system", "content": text}], "config": config}],
+    }
+    plan = desk.imports("openai", desk.write("leaky.json", prompt))
+    written = str(plan) + desk.out
+    assert not [one for one in [*secrets, "hunter2", "Basic abc"] if one in written]
+    [resource] = plan["resources"]
+    assert "sk-learn-classification-models stay." in resource["versions"][0]["config"]["instructions"]
+    assert resource["metadata"]["import"]["config"]["headers"] == {"Accept": "json"}
+    places = [one["where"] for one in plan["losses"] if one["code"] == "credential"]
+    assert "leaky v1, config.OPENAI_API_KEY" in places and "leaky v1, config.headers.Authorization" in places

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from editor_client.importing.collection import external_id
+from editor_client.importing.collection import Collection, Unreadable, external_id, shown
+from editor_client.importing.documents import MAX_TOTAL
+from editor_client.shared import canonical
+
+MAX_ITEMS: Final = 10_000
+"""The maximum number of items of a dataset."""
+MAX_ITEM: Final = 250 * 1024
+"""The maximum size of an item: the editor takes 256 KiB, with what is added to it."""
 
 
 @dataclass
 class Cases:
     """Makes the items for one prompt, or for several that are tested together."""
 
-    needed: Collection[str] = ()
+    collection: Collection
+    name: str
+    """The name of the dataset."""
+    needed: Container[str] = ()
     """The variables that the instructions have; the names in the source."""
     dropped: Sequence[str] = ()
     """The variables of a message that is left out: a single one is the input."""
@@ -21,6 +31,7 @@ class Cases:
     """Our names of variables that cannot keep theirs."""
     items: list[dict[str, Any]] = field(default_factory=list, init=False)
     _seen: dict[str, int] = field(default_factory=dict, init=False)
+    _size: int = field(default=0, init=False)
 
     def add(self, given: Mapping[str, Any], **members: Any) -> None:
         """Add an item with these values of variables; of the further `members` those that are not None."""
@@ -41,4 +52,13 @@ class Cases:
 
     def _add(self, item: dict[str, Any], members: Mapping[str, Any]) -> None:
         item |= {name: value for name, value in members.items() if value is not None}
+        size = len(canonical.dump(item).encode())
+        self._size += size
+        if len(self.items) >= MAX_ITEMS or self._size > MAX_TOTAL:
+            limits = f"{MAX_ITEMS} items, or {MAX_TOTAL >> 20} MiB"
+            raise Unreadable(f"{shown(self.name)} has more than {limits}.")
+        if size > MAX_ITEM:
+            lost = f"An item of more than {MAX_ITEM >> 10} KiB is left out."
+            self.collection.lose("too_large", self.name, lost)
+            return
         self.items.append({**item, "externalId": external_id(item, self._seen)})

@@ -119,11 +119,14 @@ class Collection:
     def fitting(self, extra: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return those members that have a place in the metadata, and note the others as lost."""
         kept: dict[str, Any] = {}
+        size = 0
         for name, value in extra.items():
-            if len(canonical.dump({**kept, name: value}).encode()) > MAX_METADATA // 2:
+            length = len(canonical.dump({name: value}).encode())
+            if size + length > MAX_METADATA // 2:
                 self.lose("too_large", where, f"{shown(name)} is too large for the metadata; it is left out.")
             else:
                 kept[name] = value
+                size += length
         return kept
 
 

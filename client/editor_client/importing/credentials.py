@@ -10,16 +10,18 @@ from editor_client.importing.collection import Collection, shown
 REMOVED: Final = "[credential removed]"
 CODE: Final = "credential"
 _KEY: Final = re.compile(
-    r"(?:.*[_.-])?(?:api_?key|authorization|auth|password|passwd|passphrase|secret|secret_?key|access_?key"
+    r"(?:.*_)?(?:api_?key|authorization|auth|password|passwd|passphrase|secret|secret_?key|access_?key"
     r"|(?:access|auth|bearer|refresh|session|id|personal_access)_?token|token|credentials?|connection"
     r"|connection_?string|private_?key|client_?secret|cookies?|dsn)"
 )
 _VALUE: Final = re.compile(
-    r"\b(?:sk|pk|rk)-(?:lf-|proj-|ant-|or-v1-)?[A-Za-z0-9_-]{16,}"
+    # Whatever is read to no avail is bounded: a text of beginnings would take quadratic time.
+    r"\b(?:sk|pk|rk)-(?=[A-Za-z_-]{0,100}[0-9])[A-Za-z0-9_-]{16,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\bhf_[A-Za-z0-9]{20,}"
-    r"|\blsv2_[a-z]{2}_\w{16,}|\bek_[\w-]{30,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----|(?i:\bbearer )[\w.~+/-]{20,}=*"
+    r"|\blsv2_[a-z]{2}_\w{16,}|\bek_[\w-]{30,}|\beyJ[\w-]{8,500}\.eyJ[\w-]{8,2000}\.[\w-]{8,}"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----|(?i:\bbearer )(?=[\w.~+/-]{0,100}[0-9])[\w.~+/-]{20,}=*"
+    r"|(?<=://)[^\s/:@]{1,100}:[^\s/@]{1,100}(?=@)"
 )
 
 
@@ -47,7 +49,7 @@ def without(value: Any, collection: Collection, where: str, *, by_name: bool = T
 
 
 def _names_a_credential(name: str) -> bool:
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:200]).lower()
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]", "_", name[-200:]).lower()
     return _KEY.fullmatch(snake) is not None
 
 

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote
@@ -90,8 +91,11 @@ class Documents:
         reference = self.referred(pattern)
         if "*" not in pattern:
             return [reference]
-        found = sorted(self.folder.glob(self.name(reference)))
-        return [one for one in found[:MAX_FILES] if self.referred(self.name(one)).is_file()]
+        try:
+            found = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
+        except (ValueError, NotImplementedError, RecursionError) as error:
+            raise Unreadable(f"{shown(pattern)} names no files: {error}.") from None
+        return [one for one in found if self.referred(self.name(one)).is_file()]
 
     def text(self, path: Path) -> str:
         """Return a file as text, without a byte-order mark."""

@@ -59,6 +59,9 @@ def checked(plan: Any) -> Mapping[str, Any]:
     if not isinstance(plan, dict) or plan.get("format") != FORMAT:
         raise Unreadable(f"This is no plan of the form {FORMAT}.")
     content = {name: value for name, value in plan.items() if name != "planDigest"}
+    lists = ("resources", "datasets", "losses")
+    if not all(isinstance(plan.get(name), list) for name in lists):
+        raise Unreadable("The plan lacks its lists of resources, datasets and losses.")
     if plan.get("planDigest") != canonical.digest(content):
         raise Unreadable("The plan was changed after it was made: its planDigest does not fit. Plan again.")
     return plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -18,6 +19,11 @@ _PATH: Final = re.compile(PATH)
 _NAME: Final = re.compile(r"[^\W\d][\w .-]*")
 """A name in another system: it can have letters that ours cannot have, spaces and hyphens."""
 _WORD: Final = re.compile(r"[^\W\d]\w*(\.\w+)*")
+_WORDS: Final = frozenset(
+    {"else", "this", "loop", "self", "super", "caller", "true", "false", "none", "null", "undefined"}
+    | {"True", "False", "None"}
+)
+"""Words of template languages, which are no variables."""
 _CLOSERS: Final = {"{%": "%}", "{#": "#}", "{{{": "}}}", "{{!--": "--}}", "{{": "}}"}
 _SPELLED: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 
@@ -53,15 +59,17 @@ def renamed(names: Iterable[str]) -> dict[str, str]:
     found = sorted(set(names))
     taken = {name for name in found if is_path(name)}
     changes: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
     for name in found:
         if name not in taken:
             spelled = "".join(_SPELLED.get(one, one) for one in unicodedata.normalize("NFC", name))
             plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
             base = re.sub(r"[^A-Za-z0-9_]+", "_", plain).strip("_") or "variable"
             wanted = base if base[0].isalpha() else f"_{base}"
-            number = 1
-            while (candidate := wanted if number == 1 else f"{wanted}_{number}") in taken:
-                number += 1
+            candidate = wanted
+            while candidate in taken:
+                numbers[wanted] += 1
+                candidate = f"{wanted}_{numbers[wanted] + 1}"
             taken.add(candidate)
             changes[name] = candidate
     return changes
@@ -123,9 +131,9 @@ class Translator:
         return translated
 
     def _note_unmeant(self, translated: str, meant: list[str], where: str) -> None:
-        found = [path for path, fallback in placeholders(translated)]
-        for path in dict.fromkeys(found):
-            if found.count(path) != meant.count(path) if len(found) < 1000 else path not in meant:  # noqa: PLR2004
+        found, wanted = Counter(path for path, _ in placeholders(translated)), Counter(meant)
+        for path, count in found.items():
+            if count != wanted[path]:
                 message = f"{{{{ {path} }}}} is text in the source, and filled in by the editor."
                 self.collection.lose("literal_placeholder", where, message)
 
@@ -218,6 +226,6 @@ def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
     if language == "mustache" and inside.startswith("&"):
         inside = inside[1:].strip()
     accepts: Callable[[str], object] = _WORD.fullmatch
-    if accepts(inside) and inside not in {"else", "this"} and not inside.startswith("this."):
+    if accepts(inside) and inside.partition(".")[0] not in _WORDS:
         return Piece("variable", source, line, inside)
     return Piece("logic", source, line)

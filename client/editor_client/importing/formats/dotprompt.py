@@ -26,9 +26,9 @@ from editor_client.importing.templates import Translator
 SYSTEM: Final = "dotprompt"
 ENDINGS: Final = (".prompt",)
 _TAG: Final = re.compile(
-    r"\{\{[ \t]*(?:role[ \t]+[\"'](?P<role>\w{1,40})[\"']|(?P<history>history)[ \t]*)[ \t]*\}\}"
+    r"\{\{[ \t]*+(?:role[ \t]++[\"'](?P<role>\w{1,40})[\"']|(?P<history>history))[ \t]*+\}\}"
 )
-_PARTIAL: Final = re.compile(r"\{\{>[ \t]*(?P<name>[\w./-]{1,100})[ \t]*\}\}")
+_PARTIAL: Final = re.compile(r"\{\{>[ \t]*+(?P<name>[\w./-]{1,100})[ \t]*+\}\}")
 _ROLES: Final = {"model": "assistant"}
 _NAMED: Final = {"name", "description", "model", "config"}
 

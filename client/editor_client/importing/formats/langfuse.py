@@ -140,7 +140,7 @@ def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:
     """Make a dataset of items; those that are archived are left out."""
-    cases = Cases()
+    cases = Cases(collection, name)
     for one in found:
         if one.get("status") == "ARCHIVED":
             collection.lose("archived", name, f"The archived item {shown(one.get('id'))} is left out.")

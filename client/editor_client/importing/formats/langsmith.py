@@ -29,6 +29,12 @@ _LANGUAGES: Final[Mapping[str, Language]] = {
     "jinja2": "jinja2",
 }
 _ROLES: Final = {"System": "system", "Human": "user", "AI": "assistant"}
+_PROVIDERS: Final = {
+    "ChatOpenAI": "openai",
+    "AzureChatOpenAI": "azure",
+    "ChatAnthropic": "anthropic",
+    "ChatGoogleGenerativeAI": "google",
+}
 _SEQUENCES: Final = {"RunnableSequence", "PromptPlayground"}
 
 
@@ -69,14 +75,15 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
     messages, language = _messages(prompt, collection, name)
     if commit.get("examples"):
         collection.lose("examples", name, "The examples of the commit are left out.")
-    given = {key: one for key, one in model.items() if key not in {"model", "model_name"}}
+    given = {key: one for key, one in model.items() if key not in {"model", "model_name", "provider"}}
+    named = model.get("model", model.get("model_name"))
     settings, others = models.settings_from(given, collection, f"{name}, model")
     reader = AgentReader(collection, name, language, description=a_text(repo.get("description")) or None)
     number = a_text(commit.get("commit_hash"))[:8]
     reader.add(
         messages,
         number=number,
-        model=models.model_from(model.get("model", model.get("model_name")), collection, name),
+        model=models.model_from(named, collection, name, provider=model.get("provider")),
         settings=settings,
         extra={"config": others} if others else {},
     )
@@ -91,7 +98,9 @@ def _parts(manifest: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     model = an_object(kwargs.get("last"))
     while isinstance(model.get("kwargs"), dict) and "bound" in model["kwargs"]:
         model = an_object(model["kwargs"]["bound"])
-    return an_object(kwargs.get("first")), an_object(model.get("kwargs"))
+    provider = _PROVIDERS.get(_class_of(model))
+    about = {} if provider is None else {"provider": provider}
+    return an_object(kwargs.get("first")), {**an_object(model.get("kwargs")), **about}
 
 
 def _messages(prompt: Mapping[str, Any], collection: Collection, name: str) -> tuple[list[Message], Language]:

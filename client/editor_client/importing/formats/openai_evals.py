@@ -21,9 +21,9 @@ from editor_client.importing.collection import (
 from editor_client.importing.documents import Documents
 from editor_client.importing.messages import messages_from, texts_of
 from editor_client.importing.scorers import LEFT_OUT, Scorers, literal
+from editor_client.shared import canonical
 
 SYSTEM: Final = "openai-evals"
-MAX_ITEMS: Final = 10_000
 _OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
 _ITEM: Final = re.compile(r"\{\{\s*item\.([A-Za-z_][\w.]*)\s*\}\}", re.ASCII)
 _OPERATIONS: Final[Mapping[str, tuple[str, str, dict[str, Any]]]] = {
@@ -54,9 +54,7 @@ def _read_rows(
     rows: list[Any], name: str, collection: Collection, scorer_ids: list[str], agent_ids: list[str]
 ) -> None:
     """Make a dataset of rows: `{"item"}`, whose prompts have `{{item.x}}`, or `{"input", "ideal"}`."""
-    if len(rows) > MAX_ITEMS:
-        raise Unreadable(f"{shown(name)} has more than {MAX_ITEMS} rows.")
-    cases = Cases()
+    cases = Cases(collection, name)
     for number, row in enumerate(rows, 1):
         given = credentials.without(row, collection, f"{name}, row {number}", by_name=False)
         if isinstance(given, dict) and isinstance(given.get("item"), dict):
@@ -84,17 +82,17 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
     found = [_scorer(one, scorers) for one in objects(value["testing_criteria"])]
     runs = value.get("runs")
     agents: list[str] = []
-    rows: list[Any] = []
+    rows: dict[str, Any] = {}
     for number, run in enumerate(objects(an_object(runs).get("data", runs)), 1):
         source = an_object(run.get("data_source"))
         agents += _read_prompt(source, a_text(run.get("name")) or f"{name}/run-{number}", collection)
         content = an_object(source.get("source"))
         if content.get("type") == "file_content":
-            rows += [row for row in objects(content.get("content")) if row not in rows]
+            rows |= {canonical.digest(row): row for row in objects(content.get("content"))}
         elif content:
             message = f"The rows of run {number} are kept by the server, and are left out."
             collection.lose("rows", name, message)
-    _read_rows(rows, name, collection, [one for one in found if one], agents)
+    _read_rows(list(rows.values()), name, collection, [one for one in found if one], agents)
 
 
 def _read_prompt(source: Mapping[str, Any], name: str, collection: Collection) -> list[str]:

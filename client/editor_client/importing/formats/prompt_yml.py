@@ -81,6 +81,8 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     if rows:
         used = {one for text in texts_of(messages) for one in variables(text, "curly")}
         cases = Cases(
+            collection,
+            name,
             needed=used - set(reader.dropped_variables),
             dropped=reader.dropped_variables,
             names=renamed([*used, *columns]),

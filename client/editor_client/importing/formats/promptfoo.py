@@ -122,7 +122,8 @@ class _Configuration:
         dropped = {tuple(reader.dropped_variables) for reader, _ in readers}
         asked = list(dropped.pop()) if len(dropped) == 1 else []
         needed = used - set(asked)
-        cases = Cases(needed=needed, dropped=asked, names=renamed([*used, *given]))
+        names = renamed([*used, *given])
+        cases = Cases(self.collection, self.name, needed=needed, dropped=asked, names=names)
         for test in tests:
             judged = assertions.judged(source.asserts(test), test["vars"])
             where = f"{self.name}, tests"

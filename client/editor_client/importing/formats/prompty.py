@@ -18,8 +18,8 @@ from editor_client.shared import canonical, tags
 SYSTEM: Final = "prompty"
 ENDINGS: Final = (".prompty",)
 _ROLE: Final = re.compile(
-    r"^[ \t]*#?[ \t]*(system|developer|user|assistant|tool|function)"
-    r"[ \t]*(\[[^\]\n]{0,200}\])?[ \t]*:[ \t]*$",
+    r"^[ \t]*+(?:\#[ \t]*+)?(system|developer|user|assistant|tool|function)"
+    r"[ \t]*+(?:\[[^\]\n]{0,200}\][ \t]*+)?:[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LANGUAGES: Final[Mapping[str, Language]] = {
