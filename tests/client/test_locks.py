@@ -38,6 +38,7 @@ def house(client: Any, name: str) -> dict[str, Any]:
             {"type": "prompt_block_ref", "id": f"{name}-tone"},
         ],
         model=ECHO,
+        scorers={"unknown": {}},
         auto_publish=True,
     )
     lock: dict[str, Any] = client.lock([name])

@@ -23,8 +23,16 @@ from editor_client.stored_agents import AGENTS
 from editor_client.testing.log import Log
 from editor_client.testing.object_lists import Row
 from editor_client.testing.protocol import Json, Refused, not_found, refuse_unknown, required
-from editor_client.testing.references import require_published_blocks
-from editor_client.testing.resources import AnyKind, Label, Resource, Version, edited, now, visibility_in
+from editor_client.testing.resources import (
+    AnyKind,
+    Label,
+    Resource,
+    Version,
+    edited,
+    now,
+    require_published_blocks,
+    visibility_in,
+)
 from editor_client.testing.rollouts import SUMS, Served, end, rollout_running
 
 Body = Mapping[str, Any]

@@ -22,8 +22,7 @@ from editor_client.testing.protocol import (
     required,
     route,
 )
-from editor_client.testing.references import require_published_blocks
-from editor_client.testing.resources import Resource, now
+from editor_client.testing.resources import Resource, now, require_published_blocks
 from editor_client.testing.rollouts import SUMS, arms_of, begun, end, rollout_running, shown
 
 ABOUT: Final = ("kind", "id")

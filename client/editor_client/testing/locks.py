@@ -12,8 +12,7 @@ from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.editor import Body, Editor
 from editor_client.testing.protocol import Answer, Json, Refused, Request, refuse_unknown, route
-from editor_client.testing.references import references
-from editor_client.testing.resources import AnyKind, Version
+from editor_client.testing.resources import AnyKind, Version, references
 from editor_client.testing.serving import (
     SELECTORS,
     agent_in_parts,
@@ -48,7 +47,7 @@ def make_lock(editor: Editor, body: Body) -> Json:
             pin = {"versionId": version.id, "digest": canonical.digest(version.config)}
             pins[resource.kind][resource.id] = pin
             for kind, name in references(version.config):
-                reached = editor.get(kind, name)
+                reached = editor.get(kind, name) if kind in pins else None  # a run shows no scorer
                 shown = reached and (reached.latest if drafts else reached.active)
                 if reached and shown:
                     waiting.append((reached, shown))
@@ -91,7 +90,8 @@ def _pinned(editor: Editor, lock: Body, agent_id: str) -> dict[tuple[AnyKind, st
             broken.append(name)
         else:
             found[kind, name] = version
-            waiting += [(other, one) for other, one in references(version.config) if one in pins[other]]
+            reached = references(version.config)
+            waiting += [(other, one) for other, one in reached if one in pins.get(other, ())]
     if broken:
         raise Refused(
             424,

@@ -1,17 +1,21 @@
-"""The state of the editor in memory: resources with their versions and labels, and what a save changes."""
+"""The state of the editor in memory: resources with versions and labels, saves, and references."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from editor_client.shared.configurations import Config, merged
+from editor_client.shared.configurations import Config, keys, merged, referenced_agents
 from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored import Kind
+from editor_client.stored_agents import AGENTS
+from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
+from editor_client.stored_scorers import SCORERS
 from editor_client.testing.protocol import Json, not_found, refuse_unknown
 
 SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
@@ -206,3 +210,49 @@ def visibility_in(body: Mapping[str, Any]) -> str | None:
     if visibility not in {None, "private", "public"}:
         raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
     return visibility
+
+
+class Resources(Protocol):
+    """The resources of an editor."""
+
+    def get(self, kind: AnyKind, resource_id: str) -> Resource | None:
+        """Return a resource, or None."""
+
+    def all(self, kind: AnyKind) -> list[Resource]:
+        """Return all resources of a kind."""
+
+
+def references(config: Config) -> list[tuple[AnyKind, str]]:
+    """Return the sub-agents, prompt blocks and scorers that a configuration names, in any context."""
+    agents = {(AGENTS, agent_id) for _, agent_id in referenced_agents(config)}
+    blocks = {(PROMPT_BLOCKS, block_id) for _, block_id in referenced_blocks(config)}
+    scorers = {(SCORERS, scorer_id) for _, scorer_id in keys(config, "scorers")}
+    found: Iterable[tuple[AnyKind, str]] = agents | blocks | scorers
+    return sorted(found, key=lambda one: (one[0].slug, one[1]))
+
+
+def require_published_blocks(resources: Resources, config: Config) -> None:
+    """Raise `Invalid` naming each prompt block in the instructions that is not published."""
+    issues = []
+    for place, target in referenced_blocks(config):
+        block = resources.get(PROMPT_BLOCKS, target)
+        problem = "is not published" if block else "does not exist, or you may not read it"
+        if block is None or block.active is None:
+            issues.append(Issue(place, f"the prompt block {target!r} {problem}"))
+    if issues:
+        raise Invalid(issues, code="unpublished_blocks")
+
+
+def dependents(resources: Resources, resource: Resource, status: str = "published") -> list[Json]:
+    """Return the agents that refer to a resource, in their published versions or the latest ones."""
+    versions = {
+        agent: agent.latest if status == "draft" else agent.active
+        for agent in sorted(resources.all(AGENTS), key=lambda one: one.id)
+    }
+    about = {"kind": AGENTS.slug} if resource.kind is SCORERS else {}
+    return [
+        {"id": agent.id, "name": version.config["name"], **about}
+        for agent, version in versions.items()
+        if version is not None and agent is not resource
+        if (resource.kind, resource.id) in references(version.config)
+    ]

@@ -23,8 +23,7 @@ from editor_client.testing.protocol import (
     required,
     route,
 )
-from editor_client.testing.references import dependents
-from editor_client.testing.resources import AnyKind, Resource, Version
+from editor_client.testing.resources import AnyKind, Resource, Version, dependents
 
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
 """Parameters of a real editor that this one does not support."""
