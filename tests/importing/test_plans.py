@@ -135,6 +135,11 @@ def test_an_edit_made_here_is_not_undone_by_the_same_file(desk: Desk, prompt: An
     assert desk.client.get_stored_agent(AGENT).details(status="draft").instructions == "Mine."
 
 
+def test_two_that_would_be_one_are_refused(desk: Desk, prompt: Any) -> None:
+    prompt.write_text(json.dumps([SAVED_PROMPT, SAVED_PROMPT]))
+    assert "Two in the source" in desk.refuses("openai", prompt)
+
+
 def test_a_plan_that_was_changed_is_refused(desk: Desk, prompt: Any) -> None:
     plan = desk.plan("openai", prompt)
     plan["resources"][0]["id"] = "another"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -34,8 +35,10 @@ def make_plan(
 ) -> dict[str, Any]:
     """Return the plan, as JSON: what would be made, what is equal already, and every loss.
 
-    `prefix` is put before all ids. Raises `Unreadable` if the workspace is not clear, or an id is not valid.
+    `prefix` is put before all ids. Raises `Unreadable` if the workspace is not clear, or an id is not valid
+    or there twice.
     """
+    _refuse_namesakes(collection)
     workspace_id = workspace or _only_workspace(client)
     resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
     actions = [_plan_resource(client, one, collection, workspace_id) for one in resources]
@@ -72,6 +75,14 @@ def origin_of(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[str, 
     number = snapshot.get("version")
     digest = canonical.digest(snapshot["config"])
     return {"system": system, "name": name, "version": number, "digest": digest}
+
+
+def _refuse_namesakes(collection: Collection) -> None:
+    named = Counter(f"{one.kind} {one.id}" for one in collection.resources)
+    named.update(f"dataset {one.name}" for one in collection.datasets)
+    twice = next((name for name, count in named.items() if count > 1), None)
+    if twice is not None:
+        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
 
 
 def _only_workspace(client: Client) -> str:
