@@ -33,6 +33,8 @@ IN_ADDRESSES = {
     "release": "x",
     "schedule": "x",
     "rollout": "x",
+    "dataset": "x",
+    "item": "x",
     "arm": "new",
     "comment": "x",
     "language": "de",

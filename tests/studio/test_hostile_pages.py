@@ -20,6 +20,7 @@ from schedules.verbs import Times
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import make_history, undone
+from tests.support.datasets import add_item, make_dataset
 from tests.support.forms import controls
 from tests.support.people import make_cast
 from tests.support.studio import Visitor, words_of, workspace_page
@@ -129,6 +130,7 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
         keys = make_cast()
         make_history(PROMPT_BLOCKS, Api(keys["alice"]))
         history = make_history(AGENTS, Api(keys["alice"]))
+        item = add_item(Api(keys["alice"]), make_dataset(Api(keys["alice"])))
         delivery = DeliveryFactory(webhook=WebhookFactory(workspace_id="acme"))
         return keys, {
             "resource": "writer",
@@ -145,6 +147,8 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "schedule": str(the_schedule(history.draft)),
             "rollout": str(the_rollout(history.draft)),
             "arm": "new",
+            "dataset": item["datasetId"],
+            "item": item["id"],
             "language": "de",
             **dict.fromkeys(("id", "object_id"), str(User.objects.get(username="vera").pk)),
             "content_type_id": str(ContentType.objects.get_for_model(User).pk),
