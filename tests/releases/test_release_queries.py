@@ -54,7 +54,7 @@ def test_configurations_are_read_once_per_kind_and_before_any_lock(cast: Cast, p
     with CaptureQueriesContext(connection) as asked:
         assert publish(cast.alice, release).status == 200
     statements = [one["sql"] or "" for one in asked.captured_queries]  # a prepared cursor may tell none
-    reading = [place for place, sql in enumerate(statements) if '_json"' in sql and "SELECT" in sql]
+    reading = [place for place, sql in enumerate(statements) if 'config_json"' in sql and "SELECT" in sql]
     first_row = next(place for place, sql in enumerate(statements) if '"versioning_agent"."id"' in sql)
     assert len(reading) == 2, [statements[place] for place in reading]
     assert max(reading) < first_row
