@@ -140,6 +140,7 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "provider": "corp",
             "prefix": ApiKey.objects.get(owner__username="vera").prefix,
             "token": "ei_nothing",
+            "uidb64": "MQ",
             "webhook": str(delivery.webhook_id),
             "delivery": str(delivery.pk),
             "review": str(the_review()),
