@@ -32,9 +32,11 @@ SETTINGS: Final = {"EDITOR_THROTTLE": "100000/min", "EDITOR_WEBHOOK_ALLOW": "127
 
 # Actions without a route: in forms of the studio, or on the machine.
 IN_THE_STUDIO: Final = f"""
+from datetime import timedelta
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
+from django.utils import timezone
 from company.models import DirectoryAccount, SecondFactor
 from company.sign_in.models import Identity
 from mail.models import Mail, MailCursor, MailKind, MailPreferences
@@ -59,7 +61,7 @@ get_editor().invitation.invite("default", "lena", Role.VIEWER)
 DirectoryAccount.objects.create(user=ada, external_id="e-1")
 MailPreferences.objects.create(user=ada, daily=True)
 MailCursor.objects.create(position=1)
-Mail.due(MailKind.NEWS, user=ada).save()
+Mail.due(MailKind.NEWS, timezone.now() + timedelta(days=1), user=ada).save()
 Identity.objects.create(user=ada, issuer="https://id.example.com", subject="1")
 SecondFactor(user=User.objects.create_user("safe"), kind="totp").store({{"secret": "x", "step": 0}})
 """
