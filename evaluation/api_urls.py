@@ -10,6 +10,7 @@ from evaluation.datasets.api import DatasetViewSet, ItemViewSet
 from evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
 from evaluation.experiments.api import ExperimentViewSet, ResultViewSet, ScoreViewSet
 from evaluation.experiments.comparison_api import ComparisonViewSet
+from evaluation.experiments.labels_api import LabelViewSet
 from evaluation.gates.api import GateViewSet
 
 _DATASET: Final = "datasets/(?P<id>[^/]+)"
@@ -67,6 +68,7 @@ _GATES: Final[dict[str, dict[str, Any]]] = {
 }
 
 urlpatterns: list[URLPattern] = [
+    re_path(r"^labels\Z", LabelViewSet.as_view({"get": "list", "post": "create"})),
     *(re_path(rf"^{route}\Z", ModelWorkViewSet.as_view(verbs)) for route, verbs in _MODEL_WORK.items()),
     *(re_path(rf"^{route}\Z", DatasetFileViewSet.as_view(verbs)) for route, verbs in _FILES.items()),
     *(re_path(rf"^{route}\Z", DatasetViewSet.as_view(verbs)) for route, verbs in _DATASETS.items()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from evaluation.datasets.schemas import Pagination
 from evaluation.experiments.models import MAX_GROUP, MAX_NAME
@@ -496,4 +496,37 @@ class ScorePage(ResponseSchema):
     """A page of scores, newest first."""
 
     scores: Annotated[list[ScoreAnswer], Source("items")]
+    pagination: Annotated[Pagination, Source(lambda page: page)]
+
+
+class ResultLabelCreate(RequestSchema):
+    """What a person says of a result."""
+
+    experiment_id: NotBlank
+    item_id: NotBlank
+    attempt: Attempt = UNCHANGED
+    name: Annotated[NotBlank, Field(max_length=MAX_NAME)]
+    value: StrictBool | StrictInt | StrictFloat | StrictStr
+    comment: str | None = None
+
+
+class ResultLabelAnswer(ResponseSchema):
+    """What a person said of a result."""
+
+    id: Annotated[str, Source(lambda label: str(label.pk))]
+    experiment_id: str
+    item_id: Annotated[str, Source(lambda label: str(label.item_id))]
+    attempt: int
+    name: str
+    value: bool | int | float | str
+    comment: Annotated[str | None, _or_null("comment")]
+    author: Annotated[str | None, Source(lambda label: label.author.get_username() if label.author else None)]
+    created_at: Time
+    updated_at: Time
+
+
+class ResultLabelPage(ResponseSchema):
+    """A page of labels, newest first."""
+
+    labels: Annotated[list[ResultLabelAnswer], Source("items")]
     pagination: Annotated[Pagination, Source(lambda page: page)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluation.experiments import finding, scores, starting, stopping, submitting
+from evaluation.experiments import labels as labelling
 from versioning.verbs import Verbs
 
 
@@ -22,4 +23,7 @@ class Experiments(Verbs):
     score_again = stopping.score_again
     submit = staticmethod(submitting.submit)
     finalize = staticmethod(submitting.finalize)
+    add_label = staticmethod(labelling.add)
+    labels = staticmethod(labelling.list_readable)
+    agreement = labelling.agreement
     add_score = staticmethod(scores.add)

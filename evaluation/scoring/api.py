@@ -9,10 +9,11 @@ from rest_framework.response import Response
 
 from evaluation.scoring.naming import Dependent, naming
 from evaluation.scoring.outcomes import MISSING, Attempt
-from evaluation.scoring.schemas import ScorerDependents, ScorerOutcome, ScorerTry
+from evaluation.scoring.schemas import AgreementAnswer, ScorerDependents, ScorerOutcome, ScorerTry
 from evaluation.scoring.verbs import Scoring
 from versioning.api.schemas.base import Json
 from versioning.api.versions import ResourceViewSet
+from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.selectors import Status
@@ -31,9 +32,9 @@ class ScorerViews(ResourceViewSet):
     """Scorers."""
 
     actions = {**ResourceViewSet.actions, "try_out": Action.RUN}
-    own_routes = {"try": {"post": "try_out"}}
+    own_routes = {"try": {"post": "try_out"}, "agreement": {"get": "agreement"}}
     own_requests = {"try_out": ScorerTry}
-    own_responses = {"try_out": ScorerOutcome, "dependents": ScorerDependents}
+    own_responses = {"try_out": ScorerOutcome, "dependents": ScorerDependents, "agreement": AgreementAnswer}
 
     def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
         """List what names it."""
@@ -42,6 +43,10 @@ class ScorerViews(ResourceViewSet):
         agents = self.collection.dependents(id, status=status, by=self.caller)
         named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
         return Response(self.dump(Named([*named, *naming(id, self.caller)], agents.hidden_count)))
+
+    def agreement(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Compare what it says with the labels of people under its id."""
+        return Response(self.dump(get_editor().experiments.agreement(id, by=self.caller)))
 
     def try_out(self, request: Request, id: str) -> Response:  # noqa: A002
         """Score an answer with a version of this scorer; nothing is stored."""

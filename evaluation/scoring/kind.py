@@ -97,6 +97,6 @@ SCORER: Final = ResourceKind(
     schema=ConfigSchema(edit=ScorerFields, whole=ScorerConfig, problems=config_problems),
     studio_words="evaluation.studio.words.SCORER",
     views="evaluation.scoring.api.ScorerViews",
-    own_words=frozenset({"try"}),
+    own_words=frozenset({"try", "agreement"}),
     list_member="scorerDefinitions",
 )

@@ -78,3 +78,12 @@ class ScorerOutcome(ResponseSchema):
     reason: str | None
     error: ScorerProblem | None
     not_scorable: NotScorableAnswer | None
+
+
+class AgreementAnswer(ResponseSchema):
+    """How far a scorer agrees with people."""
+
+    n: int
+    agree: float | None
+    kappa: float | None
+    majority: float | None

@@ -43,7 +43,7 @@ LISTS = [
     *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces", "GET /datasets"],
     *["GET /keys", "GET /service-accounts", "GET /experiments", "GET /experiments/review-summary"],
     "GET /gates",
-    *["GET /scores/run/{}", "GET /scores/scorer/{}", "GET /scores/entity/{}/{}"],
+    *["GET /labels", "GET /scores/run/{}", "GET /scores/scorer/{}", "GET /scores/entity/{}/{}"],
 ]
 """Every caller gets a page, with what the caller may read."""
 

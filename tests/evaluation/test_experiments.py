@@ -254,3 +254,21 @@ def test_purging_an_item_removes_what_was_answered(alice: Api, dataset: str) -> 
     assert (found[first]["input"], found[first]["output"]) == (None, None)
     assert found[first]["scores"][0]["passed"] is False
     assert found[second]["output"] == "private"
+
+
+def test_people_label_results_and_scorers_are_compared_with_them(alice: Api, dataset: str) -> None:
+    """A person has one say under a name; agreement counts those about whether a scorer passes."""
+    experiment = make_experiment(alice, dataset)
+    first, second = items(alice, dataset)
+    submit(alice, experiment, first, "Answer 0")
+    submit(alice, experiment, second, "wrong")
+    agreement = "/stored/scorers/exact/agreement"
+    nothing = {"n": 0, "agree": None, "kappa": None, "majority": None}
+    assert alice.get(agreement).body == nothing
+    about = {"experimentId": experiment.rpartition("/")[2], "name": "exact"}
+    for item, value in ((first, False), (first, True), (second, True)):
+        assert alice.post("/labels", {**about, "itemId": item, "value": value}).status == 201
+    assert alice.get("/labels", name="exact").body["pagination"]["total"] == 2
+    assert alice.get(agreement).body == {"n": 2, "agree": 0.5, "kappa": 0.0, "majority": 1.0}
+    unknown = alice.post("/labels", {**about, "itemId": "none", "value": True})
+    assert (unknown.status, unknown.fields) == (400, ["itemId"])

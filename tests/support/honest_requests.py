@@ -280,6 +280,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/datasets/{}/experiments/{}/results/{}"): {"status": "reviewed"},
         ("POST", "/datasets/{}/experiments/{}/attempts"): {"attempts": 2},
         ("POST", "/datasets/{}/experiments/{}/score"): {"scorerIds": ["writer"]},
+        ("POST", "/labels"): {"experimentId": EXPERIMENT, "itemId": ITEM, "name": "writer", "value": True},
         ("POST", "/scores"): {
             "score": {"scorerId": "writer", "runId": EXPERIMENT, "entityId": ITEM, "score": 1}
         },
