@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.datasets import editing
-from evaluation.experiments import comparing, schemas, scores
+from evaluation.experiments import comparing, finding, schemas, scores
 from evaluation.experiments.comparing import OUTCOMES
 from evaluation.experiments.models import Cell, Experiment
 from evaluation.experiments.presenting import shown
@@ -45,6 +45,7 @@ class ExperimentViewSet(EditorViewSet):
     subject = "experiment"
     actions = dict.fromkeys(("create", "resume", "add_attempts", "score"), Action.RUN)
     created = frozenset({"create"})
+    unmade = {"create": schemas.ExperimentNotStarted}
     errors = {"create": (409, 424), "finalize": (409,)}
     query = {
         "list": (*parameters.paging(10, ORDERS), parameters.WORKSPACE, *_GROUPS),
@@ -95,7 +96,11 @@ class ExperimentViewSet(EditorViewSet):
 
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Start an experiment; everything it uses is pinned now."""
-        started = Experiments.current().start(id, schemas.ExperimentCreate.read(request), by=self.caller)
+        given = schemas.ExperimentCreate.read(request)
+        if given.get("dryRun"):
+            estimate = Experiments.current().estimate(id, given, by=self.caller)
+            return Response(schemas.ExperimentEstimate.dump(estimate))
+        started = Experiments.current().start(id, given, by=self.caller)
         data = self.dump(*shown([started.experiment]))
         if not started.is_new:
             return Response(data)
@@ -178,6 +183,11 @@ class ResultViewSet(EditorViewSet):
                 enum=OUTCOMES,
             ),
             parameters.query("baseline", "The other experiment; by default its own baseline."),
+            parameters.query("scorerId", "Only what this scorer has scored, or could not."),
+            parameters.query(
+                "passed", "Whether this scorer passes them, else the primary one.", enum=["true", "false"]
+            ),
+            parameters.query("itemId", "Only of this item.", type=parameters.UUID),
         )
     }
     requests = {"create": schemas.ResultCreate, "update": schemas.ResultUpdate}
@@ -198,6 +208,7 @@ class ResultViewSet(EditorViewSet):
         rows = Cell.objects.over().filter(experiment=found).select_related("revision")
         for tag in request.query_params.getlist("tags"):
             rows = rows.filter(review_tags__contains=f"\n{tag}\n")
+        rows = finding.by_scores(found, rows, request.query_params)
         outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
         if outcome is not None:
             chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)

@@ -9,10 +9,10 @@ from django.db.models import Count, F, Q
 from django.utils import timezone
 from editor_client.shared import canonical
 
-from evaluation.experiments.models import Cell, Experiment, ExperimentQuerySet
+from evaluation.experiments.models import Cell, CellQuerySet, Experiment, ExperimentQuerySet, Score
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_uuid, uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -110,6 +110,22 @@ def result(experiment: Experiment, result_id: str) -> Cell:
     if found is None:
         raise NotFound
     return found
+
+
+def by_scores(experiment: Experiment, rows: CellQuerySet, given: Mapping[str, str]) -> CellQuerySet:
+    """Filter results by `itemId`, by `scorerId`, and by whether that or the primary scorer `passed` them."""
+    if "itemId" in given:
+        rows = rows.filter(item_id=given["itemId"]) if is_uuid(given["itemId"]) else rows.none()
+    if not given.keys() & {"scorerId", "passed"}:
+        return rows
+    scores = Score.objects.filter(cell__experiment=experiment)
+    primary = experiment.scorers.filter(is_primary=True).values_list("scorer_id", flat=True).first()
+    scorer_id = given.get("scorerId", primary)
+    if scorer_id is not None:
+        scores = scores.filter(scorer_id=scorer_id)
+    if "passed" in given:
+        scores = scores.filter(passed=given["passed"] == "true")
+    return rows.filter(pk__in=scores.values("cell"))
 
 
 @retry_on_conflict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import Field, RootModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from evaluation.datasets.schemas import Pagination
 from evaluation.experiments.models import MAX_GROUP, MAX_NAME
@@ -103,6 +103,7 @@ class ExperimentCreate(ExperimentUpdate):
     grouping: ExperimentGrouping = UNCHANGED
     provenance: ExperimentProvenance = UNCHANGED
     runner_attestation: RunnerAttestation = UNCHANGED
+    dry_run: Annotated[bool, Field(description="True stores nothing, and says what it would be.")] = UNCHANGED
 
 
 class ExperimentResume(RequestSchema):
@@ -242,6 +243,36 @@ class ExperimentStarted(ExperimentAnswer):
 
     experiment_id: Annotated[str, _row("pk")]
     results: Annotated[list[JsonObject], Source(lambda _shown: [])]
+
+
+class EstimatedTokens(ResponseSchema):
+    """What an experiment would use, about."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class EstimateProblem(ResponseSchema):
+    """Something that an experiment would suffer from."""
+
+    code: str
+    message: str
+    scorer_id: str | None
+
+
+class ExperimentEstimate(ResponseSchema):
+    """What an experiment would be; a new baseline is counted too."""
+
+    cells: int
+    estimate: Annotated[EstimatedTokens, Source(lambda estimate: estimate)]
+    not_scorable: Annotated[
+        dict[str, int], Field(description="The items that a scorer cannot score, by scorer.")
+    ]
+    problems: list[EstimateProblem]
+
+
+class ExperimentNotStarted(RootModel[ExperimentEstimate | ExperimentStarted]):
+    """With `dryRun` what it would be; otherwise the experiment that has this id already."""
 
 
 class ExperimentPage(ResponseSchema):

@@ -40,16 +40,21 @@ def scored(
     are left out.
     """
     attempt, functions = attempt_at(cell, output), get_framework().scorers
-    named = cell.member("scorerIds")
     for one in scorers:
         kind = one.config["type"]
         if kind == EXTERNAL or (kind == JUDGE and not asks_models):
             continue
-        if named is not None and one.scorer_id not in named:
+        if names_others(cell, one):
             said = Outcome(not_scorable=Unscored("The item names other scorers."))
         else:
             said = score(one.config, attempt, functions, one.instructions)
         yield one.scorer_id, one.version_id, said, {}
+
+
+def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
+    """Return whether the item names scorers, and this is none of them."""
+    named = cell.member("scorerIds")
+    return named is not None and scorer.scorer_id not in named
 
 
 def cut(scorers: Iterable[ExperimentScorer]) -> Iterator[Said]:

@@ -64,7 +64,7 @@ def start(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: 
     `Invalid`, and `Conflict` for an id that another experiment has.
     """
     caller = caller_of(by)
-    known = _known(dataset_id, given, caller)
+    known = known_by_id(dataset_id, given, caller)
     if known is not None:
         return Started(experiment=known, is_new=False)
     plan = planned(experiments, dataset_id, given, by=caller)
@@ -113,7 +113,7 @@ def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
     return found
 
 
-def _known(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
+def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
     """Return the experiment that has the id of a request already, if it is the same.
 
     Raises `Conflict` if it is another one's.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.experiments import finding, scores, starting, stopping, submitting
+from evaluation.experiments import estimating, finding, scores, starting, stopping, submitting
 from evaluation.experiments import labels as labelling
 from versioning.verbs import Verbs
 
@@ -13,6 +13,7 @@ class Experiments(Verbs):
     list = staticmethod(finding.list_readable)
     find = staticmethod(finding.find)
     start = starting.start
+    estimate = estimating.estimate
     describe = staticmethod(finding.describe)
     delete = staticmethod(finding.delete)
     review_counts = staticmethod(finding.review_counts)

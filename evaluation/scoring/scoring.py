@@ -43,23 +43,53 @@ def score(scorer: Config, attempt: Attempt, functions: Functions, instructions: 
 
 
 def _judged(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None) -> Outcome:
+    problem = problem_of(scorer, functions, instructions)
+    if problem is not None:
+        raise ScorerError(problem.code, problem.message)
     kind, config = scorer["type"], scorer.get("config", {})
     compare = COMPARING.get(kind)
     if compare is not None:
         return _rated(scorer, float(compare(config, attempt)))
     if kind == "code":
-        return _rated(scorer, _of_function(config["name"], functions, attempt))
+        return _rated(scorer, _of_function(config["name"], functions[config["name"]], attempt))
     if kind == "external":
         raise NotScorable("The score of this scorer is sent by an application.")
+    return judge(scorer["model"], _rubric(scorer, instructions), config["choices"], attempt)
+
+
+def problem_of(scorer: Config, functions: Functions, instructions: str | None = None) -> Problem | None:
+    """Return why a scorer fails on every attempt; None for one that can be run. As `score` takes them."""
+    kind, config = scorer["type"], scorer.get("config", {})
+    if kind == "code" and config["name"] not in functions:
+        return Problem("unknown_function", f"The application registers no scorer {config['name']!r}.")
     if kind == "llm-judge":
-        instructions = scorer.get("instructions", "") if instructions is None else instructions
         needed = {"model": scorer.get("model"), "config.choices": config.get("choices")}
-        needed |= {"instructions": instructions.strip()}
+        needed |= {"instructions": _rubric(scorer, instructions).strip()}
         missing = [name for name, value in needed.items() if not value]
-        if missing:
-            raise ScorerError("incomplete", f"The judge lacks {', '.join(missing)}.")
-        return judge(scorer["model"], instructions, config["choices"], attempt)
-    raise ScorerError("unsupported_type", f"Scorers of the type {kind!r} are not run here.")
+        return Problem("incomplete", f"The judge lacks {', '.join(missing)}.") if missing else None
+    if kind in COMPARING or kind in {"code", "external"}:
+        return None
+    return Problem("unsupported_type", f"Scorers of the type {kind!r} are not run here.")
+
+
+def _rubric(scorer: Config, instructions: str | None) -> str:
+    """Return the text of the block that a judge names, or its own."""
+    return str(scorer.get("instructions", "") if instructions is None else instructions)
+
+
+def cannot_score(scorer: Config, attempt: Attempt) -> bool:
+    """Return whether a scorer does not apply to an item or lacks its reference, whatever the output is."""
+    compare = COMPARING.get(scorer["type"])
+    try:
+        if not holds(scorer.get("appliesIf"), attempt.metadata):
+            return True
+        if compare is not None:
+            compare(scorer.get("config", {}), attempt)
+    except NotScorable:
+        return True
+    except (ScorerError, Invalid):
+        return False
+    return False
 
 
 def passes(scorer: Config, value: float) -> bool:
@@ -85,10 +115,7 @@ def _rated(scorer: Config, value: float) -> Outcome:
     return Outcome(score=value, passed=passes(scorer, value))
 
 
-def _of_function(name: str, functions: Functions, attempt: Attempt) -> float:
-    function = functions.get(name)
-    if function is None:
-        raise ScorerError("unknown_function", f"The application registers no scorer {name!r}.")
+def _of_function(name: str, function: Callable[..., Any], attempt: Attempt) -> float:
     truth = None if attempt.ground_truth is MISSING else attempt.ground_truth
     given = {"input": attempt.input, "output": attempt.output, "metadata": dict(attempt.metadata)}
     try:

@@ -204,6 +204,23 @@ def test_scores_are_sent_for_items_and_for_own_runs(alice: Api, dataset: str) ->
         assert alice.get(path).body["pagination"]["total"] == count, path
 
 
+def test_results_are_filtered_by_scores_and_item(alice: Api, dataset: str) -> None:
+    experiment = make_experiment(alice, dataset)
+    first, second = items(alice, dataset)
+    good = submit(alice, experiment, first, "Answer 0")
+    bad = submit(alice, experiment, second, "x", scores=[{"scorerId": "people", "score": 1}])
+    for query, found in (
+        ({"passed": "true"}, [good]),
+        ({"passed": "false"}, [bad]),
+        ({"scorerId": "people"}, [bad]),
+        ({"scorerId": "people", "passed": "false"}, []),
+        ({"scorerId": "exact", "passed": "true", "itemId": second}, []),
+        ({"itemId": first}, [good]),
+        ({"itemId": "none"}, []),
+    ):
+        assert [one["id"] for one in results(alice, experiment, **query)] == [one["id"] for one in found]
+
+
 def test_people_review_results(alice: Api, dataset: str) -> None:
     """State, tags and comment stay with the result, and are counted."""
     experiment = make_experiment(alice, dataset)

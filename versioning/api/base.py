@@ -100,6 +100,8 @@ class EditorViewSet(ViewSet):
     """The actions that do not answer with JSON, each with the media types of its answers."""
     created: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 201."""
+    unmade: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    """What those among them answer with 200 that can make nothing."""
     accepted: ClassVar[frozenset[str]] = frozenset()
     """The actions that answer 202, because what they began goes on."""
     guarded: ClassVar[frozenset[str]] = frozenset()

@@ -84,6 +84,7 @@ class DeclaringView(Protocol):
     answers: ClassVar[Mapping[str, Sequence[str]]]
     accepted: ClassVar[frozenset[str]]
     created: ClassVar[frozenset[str]]
+    unmade: ClassVar[Mapping[str, type[BaseModel]]]
     guarded: ClassVar[frozenset[str]]
     header_parameters: ClassVar[Mapping[str, tuple[OpenApiParameter, ...]]]
     paths: ClassVar[Mapping[str, PathParameter]]
@@ -184,6 +185,8 @@ class EditorSchema(AutoSchema):
         if answer is None:
             return self._error_responses()
         described: dict[Any, Any] = {success: OpenApiResponse(answer, str(answer.__doc__).strip())}
+        if unmade := self.editor_view.unmade.get(self.action):
+            described[200] = OpenApiResponse(unmade, str(unmade.__doc__).strip())
         if self.action in _TAGGED_READS or self.editor_view.subject == "event":
             described[304] = OpenApiResponse(description="Not changed.")
         return described | self._error_responses()

@@ -1,0 +1,146 @@
+"""Say what an experiment would be and use, without storing or asking anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Avg
+
+from evaluation.datasets.models import Revision
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, State, TargetType
+from evaluation.experiments.scoring_cells import JUDGE, names_others
+from evaluation.experiments.starting import Plan, known_by_id, planned
+from evaluation.scoring.outcomes import MISSING, Attempt, text_of
+from evaluation.scoring.scoring import cannot_score, problem_of
+from versioning.conf import get_framework
+from versioning.domain.access import APPLICATION
+from versioning.editor.resources import Who, caller_of
+from versioning.verbs import Verbs
+
+CHARACTERS: Final = 4
+"""How many characters a token has, about."""
+VERDICT_TOKENS: Final = 60
+"""How long the answer of a judge is, about: a reason and a label."""
+_AT_ONCE: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanProblem:
+    """Something that does not prevent an experiment, and that it suffers from."""
+
+    code: str
+    message: str
+    scorer_id: str | None = None
+
+
+@dataclass(kw_only=True)
+class Estimate:
+    """What an experiment would be; its new baseline is counted too."""
+
+    cells: int
+    not_scorable: dict[str, int]
+    """The items that a scorer cannot score whatever the answer is, by scorer."""
+    problems: Sequence[PlanProblem]
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+def estimate(
+    experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
+) -> Estimate:
+    """Return what an experiment of these members would be; raises as starting it would.
+
+    Tokens are guessed from the length of the texts, and those of answers from earlier ones of the target to
+    items of the dataset; without any, from the ground truths.
+    """
+    known_by_id(dataset_id, given, caller_of(by))
+    plan = planned(experiments, dataset_id, given, by=by)
+    runs = 1 if plan.baseline is None or isinstance(plan.baseline, Experiment) else 2
+    cells = plan.items * given.get("attempts", 1) * runs
+    found = Estimate(
+        cells=cells,
+        not_scorable=dict.fromkeys((one.scorer_id for one in plan.scorers), 0),
+        problems=list(_problems(plan)),
+    )
+    answer = _usual_answer(plan)
+    for revision in _items(plan):
+        cell = Cell(revision=revision)
+        judges = [one for one in _able(plan.scorers, cell, found) if one.config["type"] == JUDGE]
+        if plan.target.type != TargetType.NONE:
+            _add_tokens(found, plan, cell, judges, answer)
+    times = cells // plan.items
+    found.input_tokens = round(found.input_tokens * times / CHARACTERS)
+    found.output_tokens = round(found.output_tokens * times / CHARACTERS)
+    return found
+
+
+def _items(plan: Plan) -> Iterator[Revision]:
+    rows = Revision.objects.of_version(plan.dataset, plan.version.version)
+    return rows.order_by("pk").iterator(chunk_size=_AT_ONCE)
+
+
+def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> Iterator[ExperimentScorer]:
+    """Yield the scorers that can score some answer to an item, and count it for the others."""
+    truth = cell.member("groundTruth")
+    attempt = Attempt(
+        input=cell.member("input"),
+        output="",
+        ground_truth=MISSING if truth is None else truth,
+        metadata=cell.member("metadata") or {},
+        tool_calls=(),
+        tokens=0,
+        milliseconds=0,
+    )
+    for one in scorers:
+        if names_others(cell, one) or cannot_score(one.config, attempt):
+            found.not_scorable[one.scorer_id] += 1
+        else:
+            yield one
+
+
+def _add_tokens(
+    found: Estimate, plan: Plan, cell: Cell, judges: Sequence[ExperimentScorer], usual: float | None
+) -> None:
+    """Add the characters that an item costs in one attempt."""
+    asked, truth = len(text_of(cell.member("input"))), cell.member("groundTruth")
+    expected = 0 if truth is None else len(text_of(truth))
+    answered = round(expected if usual is None else usual * CHARACTERS)
+    asks_model = plan.target.type == TargetType.AGENT or (plan.target.config or {}).get("type") == JUDGE
+    if asks_model:
+        found.input_tokens += len(plan.target.instructions or "") + asked
+        found.output_tokens += answered
+    for one in judges:
+        rubric = one.config.get("instructions", "") if one.instructions is None else one.instructions
+        found.input_tokens += len(rubric) + asked + answered + expected
+        found.output_tokens += VERDICT_TOKENS * CHARACTERS
+
+
+def _usual_answer(plan: Plan) -> float | None:
+    """Return the tokens of an answer of the target so far, on average; None if there was none."""
+    before = Cell.objects.filter(
+        experiment__dataset=plan.dataset,
+        experiment__target_type=plan.target.type,
+        experiment__target_id=plan.target.id,
+        state=State.DONE,
+        output_tokens__gt=0,
+    )
+    mean: float | None = before.aggregate(mean=Avg("output_tokens"))["mean"]
+    return mean
+
+
+def _problems(plan: Plan) -> Iterator[PlanProblem]:
+    functions = get_framework().scorers
+    for one in plan.scorers:
+        problem = problem_of(one.config, functions, one.instructions)
+        if problem is not None:
+            yield PlanProblem(code=problem.code, message=problem.message, scorer_id=one.scorer_id)
+        elif one.config["type"] == JUDGE and plan.target.model and _same_model(one, plan.target.model):
+            message = "The judge is the model that it judges."
+            yield PlanProblem(code="self_judge", message=message, scorer_id=one.scorer_id)
+
+
+def _same_model(judge: ExperimentScorer, model: Mapping[str, Any]) -> bool:
+    own = judge.config.get("model") or {}
+    return all(own.get(name) == model.get(name) for name in ("provider", "name"))
