@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from django.contrib.admin.utils import quote
 from django.template.response import TemplateResponse
 
 from evaluation.datasets.models import Dataset
@@ -37,6 +38,10 @@ class DatasetPage(WorkspacePage):
         """Return the address of another page about this dataset."""
         return self.address(page, self.kwargs["dataset"], *rest)
 
+    def experiment_address(self, experiment_id: str, *rest: str) -> str:
+        """Return the address of the page about an experiment over this dataset."""
+        return self.own_address("experiment", quote(experiment_id), *rest)
+
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page about the dataset."""
         own = {
@@ -44,6 +49,7 @@ class DatasetPage(WorkspacePage):
             "may_save": self.may(Right.SAVE),
             "table_address": self.own_address(),
             "datasets_address": self.address("datasets"),
+            "experiments_address": self.own_address("experiments"),
             "settings_address": self.own_address("dataset_settings"),
             "versions_address": self.own_address("dataset_versions"),
             "import_address": self.own_address("dataset_import"),

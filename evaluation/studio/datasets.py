@@ -13,8 +13,8 @@ from editor_client.shared import canonical
 
 from evaluation.datasets.models import MAX_NAME, DatasetVersion
 from evaluation.datasets.verbs import Datasets
-from evaluation.scoring.kind import SCORER
 from evaluation.studio.base import DatasetPage
+from evaluation.studio.choices import scorer_choices
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
@@ -154,11 +154,9 @@ class SettingsPage(DatasetPage):
 
     def _form(self, data: Any = None, **more: Any) -> SettingsForm:
         form = SettingsForm(data, **more)
-        known = self.editor.collection(SCORER).list(by=self.caller).filter(workspace=self.workspace.pk)
-        named = {one.pk: one.latest.config["name"] for one in known.select_related("latest_version")}
         held = self.dataset.settings.get("scorerIds", ())
-        offered = {**named, **{one: one for one in held if one not in named}}
-        form.fields["scorers"].choices = sorted(offered.items(), key=lambda one: one[1])  # type: ignore[attr-defined]
+        offered = scorer_choices(self.workspace.pk, self.caller, held=held)
+        form.fields["scorers"].choices = offered  # type: ignore[attr-defined]
         return form
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:

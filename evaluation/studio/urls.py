@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from evaluation.studio import datasets, files, items, listing, table
+from evaluation.studio import datasets, experiment, experiments, files, items, listing, table
 from studio.views import StudioPage
 
 
@@ -25,4 +25,7 @@ urlpatterns = [
     page(f"{_ONE}export/", files.ExportPage, "dataset_export"),
     page(f"{_ONE}items/<str:item>/", items.ItemPage, "dataset_item"),
     page(f"{_ONE}items/<str:item>/purge/", items.PurgePage, "dataset_item_purge"),
+    page(f"{_ONE}experiments/", experiments.ExperimentsPage, "experiments"),
+    page(f"{_ONE}experiments/add/", experiments.StartPage, "start_experiment"),
+    page(f"{_ONE}experiments/<str:experiment>/", experiment.ExperimentPage, "experiment"),
 ]

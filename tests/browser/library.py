@@ -54,6 +54,8 @@ class Library:
     """The id of a dataset of acme."""
     item: str = ""
     """The id of one of its items."""
+    experiment: str = ""
+    """The id of an experiment over it."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -143,6 +145,9 @@ class Library:
             "import-into-dataset": f"{acme}/datasets/{self.dataset}/import/",
             "item": f"{acme}/datasets/{self.dataset}/items/{self.item}/",
             "purge-item": f"{acme}/datasets/{self.dataset}/items/{self.item}/purge/",
+            "experiments": f"{acme}/datasets/{self.dataset}/experiments/",
+            "start-experiment": f"{acme}/datasets/{self.dataset}/experiments/add/",
+            "experiment": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/",
             "account": "account/",
             "confirm": "account/confirm/",
             "sessions": "account/sessions/",
@@ -217,6 +222,12 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     ]
     items = edgar.post(f"/datasets/{dataset.body['id']}/items/batch", {"items": questions})
     assert items.status == 201, items.body
+    over = f"/datasets/{dataset.body['id']}/experiments"
+    experiment = edgar.post(over, {"start": False, "name": "By hand"})
+    assert experiment.status == 201, experiment.body
+    for item in items.body["items"]:
+        sent = {"itemId": item["id"], "output": "Ask for the number.\n" + SCRIPT}
+        assert edgar.post(f"{over}/{experiment.body['id']}/results", sent).status == 201
     return Library(
         agent="front-desk",
         block="policies/refunds",
@@ -226,6 +237,7 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
         comment=comment,
         dataset=dataset.body["id"],
         item=items.body["items"][1]["id"],
+        experiment=experiment.body["id"],
     )
 
 

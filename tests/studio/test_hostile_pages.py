@@ -21,6 +21,7 @@ from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import make_history, undone
 from tests.support.datasets import add_item, make_dataset
+from tests.support.experiments import make_experiment
 from tests.support.forms import controls
 from tests.support.people import make_cast
 from tests.support.studio import Visitor, words_of, workspace_page
@@ -131,6 +132,7 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
         make_history(PROMPT_BLOCKS, Api(keys["alice"]))
         history = make_history(AGENTS, Api(keys["alice"]))
         item = add_item(Api(keys["alice"]), make_dataset(Api(keys["alice"])))
+        experiment = make_experiment(Api(keys["alice"]), f"/datasets/{item['datasetId']}")
         delivery = DeliveryFactory(webhook=WebhookFactory(workspace_id="acme"))
         return keys, {
             "resource": "writer",
@@ -150,6 +152,7 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "arm": "new",
             "dataset": item["datasetId"],
             "item": item["id"],
+            "experiment": experiment.rpartition("/")[2],
             "language": "de",
             **dict.fromkeys(("id", "object_id"), str(User.objects.get(username="vera").pk)),
             "content_type_id": str(ContentType.objects.get_for_model(User).pk),

@@ -11,6 +11,7 @@ const WHILE_BUSY = 10_000; // when something happens all the time, its pages are
 const AT_MOST = 60_000;
 const PATIENCE = 10_000;
 const GROWS_OLD = 60_000; // "just now" is true for a minute
+const MOVES = 5000; // what is marked with `data-moves`, such as numbers that rise, changes without an event
 const ENDS = new Set([401, 403, 404]);
 
 let address = new URL(box.dataset.ask, location.href);
@@ -39,7 +40,9 @@ async function ask(what) {
 async function look() {
   const { changed, next, unread } = await (await ask(address)).json();
   if (unread !== undefined) ring(unread);
-  const isOld = Date.now() - drawn > GROWS_OLD && regions.some((region) => region.querySelector("time"));
+  const has = (what) => regions.some((region) => region.querySelector(what));
+  const age = Date.now() - drawn;
+  const isOld = (age > MOVES && has("[data-moves]")) || (age > GROWS_OLD && has("time"));
   if (changed || isOld) await renew();
   // Only now: what could not be shown is asked for again.
   address.searchParams.set("after", next);

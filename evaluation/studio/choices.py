@@ -1,0 +1,33 @@
+"""What forms of the application offer: the agents and the scorers of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from evaluation.scoring.kind import SCORER
+from versioning.conf import get_editor
+from versioning.domain.access import Caller
+from versioning.domain.agents import AGENT
+
+Choices = list[tuple[str, str]]
+
+
+def agent_choices(workspace_id: str, by: Caller) -> Choices:
+    """Return the agents of a workspace, stored or defined in code, that the caller may read: id and name."""
+    editor = get_editor()
+    rows = editor.collection(AGENT).list(by=by).filter(workspace=workspace_id)
+    named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
+    if workspace_id == editor.code.workspace_id:
+        named = {**{key: one.name for key, one in editor.code.readable_by(by).items()}, **named}
+    return sorted(named.items(), key=lambda one: one[1])
+
+
+def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:
+    """Return the scorers of a workspace that the caller may read: id and name.
+
+    Those that are `held` are there in any case.
+    """
+    rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
+    named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
+    offered = {**{one: one for one in held}, **named}
+    return sorted(offered.items(), key=lambda one: one[1])

@@ -1,0 +1,106 @@
+"""Experiments in the studio: the list, the form that starts one, its page, and who sees them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from evaluation.experiments.models import Experiment
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api
+from tests.support.datasets import make_dataset
+from tests.support.gates import finish, make_scored_dataset, start
+from tests.support.studio import Visitor, words_of, workspace_page
+
+FORM = {"agent": "writer", "version": "draft", "baseline": "published", "attempts": "2", "scorers": "exact"}
+
+
+@pytest.fixture
+def edgar(cast: Cast) -> Visitor:
+    """An editor at the studio."""
+    del cast
+    return Visitor("edgar")
+
+
+def page_of(dataset: str, *rest: str) -> str:
+    """Return the address of a page about the experiments over a dataset."""
+    return workspace_page("/".join(["datasets", dataset.removeprefix("/datasets/"), "experiments", *rest]))
+
+
+def test_an_experiment_is_started_once_it_was_said_how_much_it_is(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice, autoPublish=True)
+    AGENTS.save(alice, text="Something else")
+    dataset = make_scored_dataset(alice, items=3)
+    assert "There is no experiment yet" in words_of(edgar.get(page_of(dataset)))
+    said = edgar.post(page_of(dataset, "add"), **FORM)
+    assert "12 (items: 3, attempts for each: 2, and the same of what is published). 1" in words_of(said)
+    assert not Experiment.objects.exists()
+    [cells] = re.findall(r'name="cells" value="(\d+)"', said.content.decode())
+    more = words_of(edgar.post(page_of(dataset, "add"), **{**FORM, "attempts": "3"}, cells=cells))
+    assert "asked for: 18 (" in more and not Experiment.objects.exists()
+    shown = edgar.post(page_of(dataset, "add"), **FORM, cells=cells)
+    assert "0 done, 0 failed, 0 skipped, 6 queued" in words_of(shown)
+    candidate = Experiment.objects.exclude(pair_of=None).get()
+    assert [one.scorer_id for one in candidate.scorers.all()] == ["exact"]
+    listed = words_of(edgar.get(page_of(dataset)))
+    assert listed.count("0 done, 0 failed, 0 skipped, 6 queued") == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"agent": "nobody"}, "Select a valid choice"),
+        ({"attempts": "0"}, "greater than or equal to 1"),
+        ({"baseline": "published"}, "nothing to compare"),
+    ],
+)
+def test_what_cannot_be_started_is_said(edgar: Visitor, alice: Api, wrong: dict[str, str], why: str) -> None:
+    AGENTS.make(alice)
+    dataset = make_scored_dataset(alice, items=1)
+    answer = edgar.client.post(page_of(dataset, "add"), {**FORM, "baseline": "", **wrong})
+    assert (answer.status_code, why in words_of(answer)) == (400, True), words_of(answer)
+
+
+def test_a_dataset_without_items_starts_nothing(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice)
+    form = {"agent": "writer", "version": "draft", "attempts": "1"}
+    answer = edgar.client.post(page_of(make_dataset(alice), "add"), form)
+    assert answer.status_code == 400 and "the dataset has no items yet" in words_of(answer)
+
+
+def test_the_page_shows_answers_with_their_scores(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice)
+    dataset = make_scored_dataset(alice, items=4)
+    experiment = finish(start(alice, dataset, selector={"status": "draft"}), lambda number: number > 0)
+    page = words_of(edgar.get(page_of(dataset, experiment)))
+    assert "4 done, 0 failed" in page and "Passes: 75 % (between 30 and 95 %)" in page
+    assert "Question 3 x exact 1.0 passed" in page and "Question 0 x exact 0.0 not passed" in page
+    assert "75 % (between 30 and 95 %)" in words_of(edgar.get(page_of(dataset)))
+
+
+def test_an_experiment_is_stopped_and_goes_on(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice)
+    dataset = make_scored_dataset(alice, items=2)
+    experiment = start(alice, dataset, start=True, selector={"status": "draft"})
+    address = page_of(dataset, experiment)
+    assert "data-moves" in edgar.get(address).content.decode()
+    stopped = edgar.post(address, do="cancel")
+    assert "cancelled" in words_of(stopped) and "2 skipped, 0 queued" in words_of(stopped)
+    assert "data-moves" not in stopped.content.decode()
+    assert "0 skipped, 2 queued" in words_of(edgar.post(address, do="resume"))
+    assert edgar.client.post(address, {"do": "explode"}).status_code == 404
+
+
+def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice)
+    dataset = make_scored_dataset(alice, items=2)
+    experiment = start(alice, dataset, selector={"status": "draft"})
+    other = make_dataset(alice, "Other")
+    assert edgar.get(page_of(other, experiment)).status_code == 404
+    for name in ("vera", "charlie"):
+        visitor: Any = Visitor(name)
+        for page in ([], ["add"], [experiment]):
+            assert visitor.get(page_of(dataset, *page)).status_code in {403, 404}
+        assert visitor.client.post(page_of(dataset, experiment), {"do": "cancel"}).status_code in {403, 404}
