@@ -15,7 +15,7 @@ from typing import Final
 from django.conf import settings
 
 MAX_WAIT: Final = 300.0
-"""The longest time in seconds that a provider is heeded."""
+"""The longest time in seconds that a provider can ask for."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Pacing:
             lane, now = self._lane(provider), self._clock()
             if now >= lane.paused_until:
                 lane.limit = max(1.0, lane.limit / 2)
-            lane.paused_until = max(lane.paused_until, now + min(wait, MAX_WAIT))
+            lane.paused_until = max(lane.paused_until, now + wait)
 
     def _lane(self, provider: str) -> _Lane:
         return self._lanes.setdefault(provider, _Lane(limit=_most()))

@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from threading import Lock
 from typing import Any, Final
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import F
 from django.utils import timezone
 
@@ -21,7 +22,7 @@ from evaluation.experiments import scoring_cells
 from evaluation.experiments.asking import ITEM_SECONDS, TryAgain, ask
 from evaluation.experiments.callers import caller_of
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State
-from evaluation.experiments.pacing import PACING
+from evaluation.experiments.pacing import MAX_WAIT, PACING
 from evaluation.experiments.recording import (
     Answer,
     Before,
@@ -95,6 +96,15 @@ def _run(cell: Cell, stop: Stop) -> None:
         perform(experiment, cell, stop)
     except TryAgain as again:
         _postpone(cell, again.passing, {})
+    except (CancelledError, LeaseLost, OperationalError, InterfaceError):
+        raise
+    except Exception:
+        if cell.attempts - cell.tries < TRIES:
+            raise  # the worker logs it, and tries again later
+        logger.exception("a cell fails each time", extra={"row": str(cell.pk)})
+        failed = Answer(error=Problem("internal_error", "The item could not be run; the log says why."))
+        put_answer(cell, failed)
+        record(experiment.pk, cell, failed, [])
 
 
 def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
@@ -176,8 +186,11 @@ def _postpone(cell: Cell, passing: Any, columns: Mapping[str, Any]) -> None:
 
 
 def wait_for(passing: Any, tries: int) -> float:
-    """Return the seconds before the next try: those that the provider names, or twice as long each time."""
-    return 2.0**tries if passing.retry_after is None else float(passing.retry_after)
+    """Return the seconds before the next try: those that the provider names, or twice as long each time.
+
+    No provider can ask for more than `MAX_WAIT`.
+    """
+    return 2.0**tries if passing.retry_after is None else min(float(passing.retry_after), MAX_WAIT)
 
 
 def record(experiment_id: str, cell: Cell, answer: Answer, said: Iterable[Said]) -> None:

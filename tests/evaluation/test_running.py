@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,12 +13,12 @@ import pytest
 from evaluation.experiments import asking, running
 from evaluation.experiments.jobs import JOBS, remove_old
 from evaluation.experiments.models import Cell, Experiment
-from evaluation.experiments.pacing import PACING, Pacing
+from evaluation.experiments.pacing import MAX_WAIT, PACING, Pacing
 from evaluation.experiments.recording import Answer
 from experiments.runs.recording import RECORDER
 from experiments.usage.models import Usage
 from tests.conftest import Cast
-from tests.runtime.model_server import Calls, Fails, ModelServer, Says, running_model_server
+from tests.runtime.model_server import Calls, Fails, ModelServer, Reply, Says, running_model_server
 from tests.support.api import AGENTS, SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
 from tests.support.experiments import results
@@ -25,6 +26,7 @@ from tests.support.people import give_role, key_of
 from tests.support.scorers import make_scorer
 from versioning.editor import Editor
 from versioning.runtime import Framework
+from versioning.runtime.failures import Passing
 from versioning.worker.running import Worker
 
 ECHO = {"provider": "echo", "name": "echo"}
@@ -150,6 +152,49 @@ def test_passing_failures_are_tried_again_and_others_are_not(
     start(alice, dataset)
     work()
     assert len(model.requests) == 1
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("bad", ["\x00", "\ud800"])
+@pytest.mark.parametrize(
+    ("reply", "outcome"), [(Says, ("done", "")), (partial(Fails, 400), ("error", "provider_failed"))]
+)
+def test_what_no_database_stores_is_replaced(
+    alice: Api, model: ModelServer, bad: str, reply: Callable[[str], Reply], outcome: tuple[str, str]
+) -> None:
+    AGENTS.make(alice, model=OPENAI)
+    model.model = lambda request: reply(f"before{bad}after")
+    start(alice, make_questions(alice, 1))
+    work()
+    cell = Cell.objects.get()
+    assert (cell.state, cell.error_code) == outcome
+    assert "before" in (said := cell.error_message or cell.output_json) and "after" in said
+
+
+def test_an_item_that_cannot_be_run_is_an_error_after_some_tries(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    AGENTS.make(alice, model=ECHO)
+    experiment = start(alice, make_questions(alice, 1))
+    tries = []
+
+    def fail(*_: Any) -> Answer:
+        tries.append(1)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(running, "ask", fail)
+    for _ in range(4):
+        Cell.objects.exclude(due_at=None).update(due_at=PAST)
+        Worker([JOBS[0]]).once()
+    [result] = results(alice, experiment)
+    assert (result["error"]["code"], len(tries)) == ("internal_error", 4)
+    body = alice.get(experiment).body
+    assert (body["outcome"], body["counts"]["errors"]) == ("complete", 1)
+
+
+def test_no_provider_delays_an_item_for_long() -> None:
+    assert running.wait_for(Passing(is_limit=True, retry_after=1e12), 0) == MAX_WAIT
+    assert running.wait_for(Passing(is_limit=True, retry_after=7), 0) == 7
 
 
 def test_an_answer_is_not_rolled_again_because_of_a_judge(
