@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -277,14 +278,15 @@ def wrong_installs() -> Iterator[str]:
 
 def wrongly_typed_python() -> Iterator[str]:
     """Report the problems that strict type checks find in the Python of the pages, each page one program."""
+    project = tomllib.loads(text("pyproject.toml"))["tool"]["mypy"]
     with tempfile.TemporaryDirectory() as folder:
         for page in PAGES:
             if found := [block.text for block in blocks(page) if block.language == "python"]:
                 program = Path(folder) / f"{page.stem}_{page.parent.name}.py"
                 program.write_text("\n".join([BEFORE.get(page.stem, ""), *found]))
         checked = subprocess.run(
-            # With the options of the project: others would make mypy check all that is imported once more.
-            [sys.executable, "-m", "mypy", *sorted(Path(folder).glob("*.py"))],
+            # With the options and all files of the project: mypy then reuses what it has found out about them.
+            [sys.executable, "-m", "mypy", *project["files"], *sorted(Path(folder).glob("*.py"))],
             cwd=ROOT,
             capture_output=True,
             text=True,
