@@ -60,7 +60,7 @@ class DatasetViewSet(EditorViewSet):
 
     subject = "dataset"
     created = frozenset({"create"})
-    errors = {"create": (409,), "update": (409,)}
+    errors = {"create": (409,), "update": (409,), "destroy": (409,)}
     query = {
         "list": (
             *parameters.paging(10, ORDERS),

@@ -22,6 +22,7 @@ class LabelViewSet(EditorViewSet):
 
     subject = "result label"
     created = frozenset({"create"})
+    errors = {"create": (404,)}
     query = {
         "list": (
             *parameters.paging(100, ORDERS),

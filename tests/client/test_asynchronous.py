@@ -28,7 +28,10 @@ CLIENT = ""
 
 def handle(client: Any, getter: str) -> Any:
     """Return a resource, or the client itself."""
-    return getattr(client, getter)("x") if getter else client
+    if not getter:
+        return client
+    found = getattr(client, getter)
+    return found(**arguments(found))
 
 
 def methods() -> Iterator[tuple[str, str]]:
@@ -43,9 +46,6 @@ def methods() -> Iterator[tuple[str, str]]:
     client.close()
 
 
-METHODS = list(methods())
-
-
 def arguments(method: Callable[..., Any]) -> dict[str, Any]:
     """Return a value for every argument that a method requires."""
     required = [
@@ -54,6 +54,9 @@ def arguments(method: Callable[..., Any]) -> dict[str, Any]:
         if one.default is one.empty and one.kind is not one.VAR_KEYWORD and one.name != "self"
     ]
     return {one.name: GIVEN.get(str(one.annotation).partition("[")[0], "x") for one in required}
+
+
+METHODS = list(methods())
 
 
 class Refusing:

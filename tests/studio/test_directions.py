@@ -12,7 +12,7 @@ from tests.support.window import Window
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted(path for path in ROOT.glob("*/**/templates/**/*.html") if "/.venv/" not in str(path))
-NO_TEXT = {"hidden", "checkbox", "radio", "range", "number", "datetime-local", "password"}
+NO_TEXT = {"hidden", "checkbox", "radio", "range", "number", "datetime-local", "password", "file"}
 CONTROL = re.compile(r"<(?:input|textarea)\b(?:[^>{]|\{\{.*?\}\}|\{%.*?%\})*>")
 
 

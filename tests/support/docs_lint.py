@@ -285,7 +285,7 @@ def wrongly_typed_python() -> Iterator[str]:
                 program = Path(folder) / f"{page.stem}_{page.parent.name}.py"
                 program.write_text("\n".join([BEFORE.get(page.stem, ""), *found]))
         checked = subprocess.run(
-            # With the options and all files of the project: mypy then reuses what it has found out about them.
+            # With the options and files of the project: mypy then reuses what it has found out about them.
             [sys.executable, "-m", "mypy", *project["files"], *sorted(Path(folder).glob("*.py"))],
             cwd=ROOT,
             capture_output=True,

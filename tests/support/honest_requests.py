@@ -25,7 +25,7 @@ from versioning.models import Agent, ApiKey, Invitation, PromptBlock
 WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
-DATASET, ITEM, GATE = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6, 7))
+DATASET, ITEM, GATE, UNUSED_DATASET = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6, 7, 8))
 EXPERIMENT, RUN_BY_WORKERS, RESULT = "nightly", "hourly", "8001"
 INVITATION = "7001"
 KEY = "ek_robot-00"
@@ -65,11 +65,12 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
 
 
 def make_items() -> None:
-    """Make a dataset with an item, experiments, a result, and a gate of the agent `reviewed`."""
+    """Make a dataset that nothing uses, and one with an item, experiments, a result, and a gate of `reviewed`."""
     dataset = Dataset.objects.create(
         pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
     )
     DatasetVersion.objects.create(dataset=dataset, version=1, digest=EMPTY)
+    Dataset.objects.create(pk=UNUSED_DATASET, workspace_id="acme", name="Old questions", digest=EMPTY)
     item = Item.objects.create(pk=ITEM, dataset=dataset)
     revision = Revision.objects.create(
         item=item, dataset=dataset, version=1, payload_json='{"input":"Hi"}', digest=EMPTY
@@ -183,6 +184,8 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     resource = next((one for path, one in BESIDES_RESOURCES.items() if path in route), "writer")
     if route == "DELETE /workspaces/{}":  # only an empty one can be deleted
         resource = EMPTY_WORKSPACE
+    if route == "DELETE /datasets/{}":  # no gate may use it
+        resource = UNUSED_DATASET
     below = {
         "versions": ("version", "1" if "/datasets" in route else versions[kind][1]),
         "items": ("item", ITEM),
