@@ -10,6 +10,7 @@ from evaluation.datasets.api import DatasetViewSet, ItemViewSet
 from evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
 from evaluation.experiments.api import ExperimentViewSet, ResultViewSet, ScoreViewSet
 from evaluation.experiments.comparison_api import ComparisonViewSet
+from evaluation.experiments.files_api import ResultFileViewSet
 from evaluation.experiments.labels_api import LabelViewSet
 from evaluation.gates.api import GateViewSet
 
@@ -49,6 +50,7 @@ _EXPERIMENTS: Final[dict[str, dict[str, Any]]] = {
     f"{_EXPERIMENT}/score": {"post": "score"},
     _EXPERIMENT: {"get": "retrieve", "patch": "update", "delete": "destroy"},
 }
+_EXPORT: Final = rf"^{_EXPERIMENT}/export\Z"
 _RESULTS: Final[dict[str, dict[str, Any]]] = {
     f"{_EXPERIMENT}/results": {"get": "list", "post": "create"},
     f"{_EXPERIMENT}/results/(?P<result>[^/]+)": {"patch": "update"},
@@ -72,6 +74,7 @@ urlpatterns: list[URLPattern] = [
     *(re_path(rf"^{route}\Z", ModelWorkViewSet.as_view(verbs)) for route, verbs in _MODEL_WORK.items()),
     *(re_path(rf"^{route}\Z", DatasetFileViewSet.as_view(verbs)) for route, verbs in _FILES.items()),
     *(re_path(rf"^{route}\Z", DatasetViewSet.as_view(verbs)) for route, verbs in _DATASETS.items()),
+    re_path(_EXPORT, ResultFileViewSet.as_view({"get": "export"})),
     re_path(_COMPARISON, ComparisonViewSet.as_view({"get": "retrieve"})),
     *(re_path(rf"^{route}\Z", GateViewSet.as_view(verbs)) for route, verbs in _GATES.items()),
     *(re_path(rf"^{route}\Z", ItemViewSet.as_view(verbs)) for route, verbs in _ITEMS.items()),

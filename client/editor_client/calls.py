@@ -181,6 +181,11 @@ def context_query(request_context: Mapping[str, Any] | None) -> Query:
     return ((CONTEXT, base64.b64encode(encoded(request_context, CONTEXT)).decode()),)
 
 
+def text(answer: Answer) -> str:
+    """Return the text of an answer that is a file."""
+    return answer.content.decode()
+
+
 def reading(result: type[R], **expected: Any) -> Callable[[Answer], R]:
     """Return a function that reads a result from an answer with the `expected` members.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Answer, Call, Request, query, reading, segment
+from editor_client.calls import Call, Request, query, reading, segment, text
 from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
 from editor_client.records import Object
@@ -327,7 +327,7 @@ class Dataset(Handle[D_co]):
     def export_file(self, file_format: FileFormat = "jsonl", *, version: int | None = None) -> Call[str]:
         """Return the items as a file, now or as of a version."""
         asked = query(format=file_format, version=version)
-        return Call.to("GET", f"{self._path}/export", _text, query=asked)
+        return Call.to("GET", f"{self._path}/export", text, query=asked)
 
     def get_item(self, item_id: str) -> DatasetItem[D_co]:
         """Return an item; no request is sent yet."""
@@ -355,7 +355,3 @@ class DatasetMethods(Driver):
     def get_dataset(self, dataset_id: str) -> Dataset[Self]:
         """Return a dataset; no request is sent yet."""
         return Dataset(self, dataset_id)
-
-
-def _text(answer: Answer) -> str:
-    return answer.content.decode()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Call, query, reading, segment
+from editor_client.calls import Call, query, reading, segment, text
 from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.result import Result, Success, with_json_names
@@ -48,6 +48,18 @@ class StartedExperiment(Result):
 
     experiment_id: str
     status: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExperimentEstimate(Result):
+    """What an experiment would be."""
+
+    cells: int
+    estimate: Mapping[str, Any]
+    """About how many `inputTokens` and `outputTokens` it would use."""
+    not_scorable: Mapping[str, int]
+    """The items that a scorer cannot score whatever the answer is, by scorer."""
+    problems: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,6 +188,9 @@ class ResultFilters(Ordering, total=False):
 
     outcome: Literal["win", "loss", "tie", "error", "flaky"]
     baseline: str
+    scorer_id: str
+    passed: bool
+    item_id: str
 
 
 class Experiment(Handle[D_co]):
@@ -207,6 +222,11 @@ class Experiment(Handle[D_co]):
         return Pages.of(f"{self._path}/results", ResultPage, filters)
 
     @method
+    def export_file(self, file_format: Literal["jsonl", "csv", "junit"] = "jsonl") -> Call[str]:
+        """Return the results as a file."""
+        return Call.to("GET", f"{self._path}/export", text, query=query(format=file_format))
+
+    @method
     def compare(self, *, baseline: str | None = None, per_page: int = 1000) -> Call[Comparison]:
         """Compare it with another experiment, by default with its own baseline."""
         asked = query(per_page=per_page, baseline=baseline)
@@ -236,6 +256,15 @@ class ExperimentMethods(Driver):
         """Start an experiment over a dataset; with `start=False` the application sends the results."""
         path = f"/datasets/{segment('dataset_id', dataset_id)}/experiments"
         return Call.to("POST", path, reading(StartedExperiment), body=with_json_names(fields))
+
+    @method
+    def estimate_experiment(
+        self, dataset_id: str, **fields: Unpack[NewExperiment]
+    ) -> Call[ExperimentEstimate]:
+        """Return what an experiment would be and use; nothing is stored."""
+        path = f"/datasets/{segment('dataset_id', dataset_id)}/experiments"
+        body = {**with_json_names(fields), "dryRun": True}
+        return Call.to("POST", path, reading(ExperimentEstimate), body=body)
 
     def get_experiment(self, dataset_id: str, experiment_id: str) -> Experiment[Self]:
         """Return an experiment; no request is sent yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -81,9 +82,13 @@ def exported(dataset_id: str, name: str, *, version: int | None, by: Any) -> Str
     dataset = Datasets.find(dataset_id, by=by)
     parts = Datasets.export_items(dataset_id, format=name, version=version, by=by)
     form = FORMATS[name]
-    file_name = quote(f"{dataset.name}.{form.suffix}", safe="")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{file_name}"}
-    return StreamingHttpResponse(parts, content_type=form.media_type, headers=headers)
+    return file_answer(parts, f"{dataset.name}.{form.suffix}", form.media_type)
+
+
+def file_answer(parts: Iterator[str], file_name: str, media_type: str) -> StreamingHttpResponse:
+    """Return the answer with a file, sent little by little."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"}
+    return StreamingHttpResponse(parts, content_type=media_type, headers=headers)
 
 
 def _file_of(request: Request) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.experiments import estimating, finding, scores, starting, stopping, submitting
+from evaluation.experiments import estimating, exporting, finding, scores, starting, stopping, submitting
 from evaluation.experiments import labels as labelling
 from versioning.verbs import Verbs
 
@@ -17,6 +17,7 @@ class Experiments(Verbs):
     describe = staticmethod(finding.describe)
     delete = staticmethod(finding.delete)
     review_counts = staticmethod(finding.review_counts)
+    export_results = staticmethod(exporting.export_results)
     review = staticmethod(finding.review)
     cancel = staticmethod(stopping.cancel)
     resume = staticmethod(stopping.resume)

@@ -87,6 +87,7 @@ EXPERIMENTS = [
     "GET /scores/scorer/{}",
     "GET /scores/entity/{}/{}",
     "GET /datasets/{}/experiments/{}/compare",
+    "GET /datasets/{}/experiments/{}/export",
 ]
 GATES = [
     "GET /gates",

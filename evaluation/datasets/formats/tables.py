@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -112,22 +113,20 @@ def _check(item: Mapping[str, Any]) -> None:
 
 
 def _write(items: Items) -> Iterator[str]:
-    """Yield the lines; the items are read twice, because the columns stand first."""
+    """Return the lines; the items are read twice, because the columns stand first."""
     columns = _columns(items())
+    return lines(columns, (_cells(item, columns) for item in items()))
+
+
+def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a table, as spreadsheets read them."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(columns)
-    for item in items():
-        yield _taken(out)
-        writer.writerow(_cells(item, columns))
-    yield _taken(out)
-
-
-def _taken(out: io.StringIO) -> str:
-    text = out.getvalue()
-    out.seek(0)
-    out.truncate()
-    return text
+    for row in itertools.chain([header], rows):
+        writer.writerow(row)
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
 
 
 def _columns(items: Iterable[IdentifiedItem]) -> list[str]:
