@@ -15,6 +15,7 @@ class EvaluationConfig(EditorApp):
         "evaluation.experiments.events.EVENTS",
         "evaluation.gates.events.EVENTS",
     )
+    keeps_versions = "evaluation.experiments.keeping.PINNED_VERSIONS"
     checks = "evaluation.gates.check.EVIDENCE"
     follows = ("evaluation.gates.editing.FOLLOWERS",)
     jobs = "evaluation.experiments.jobs.JOBS"
@@ -31,6 +32,7 @@ class EvaluationConfig(EditorApp):
         "evaluation.datasets.changing_items.register_purging": (
             "evaluation.experiments.purging.remove_answers"
         ),
+        "evaluation.experiments.keeping.register_needed": "evaluation.gates.evidence.counting_experiments",
         "evaluation.scoring.naming.register": (
             "evaluation.datasets.editing.naming",
             "evaluation.gates.editing.naming",

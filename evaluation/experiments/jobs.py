@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from evaluation.experiments import running
+from evaluation.experiments.keeping import needed_experiments
 from evaluation.experiments.models import Cell, Score
 from versioning.worker.jobs import Periodic, Queue
 
@@ -28,12 +29,14 @@ EMPTY: Final = {
 def remove_old() -> None:
     """Remove outputs that are older than `EDITOR_KEEP_RESULTS` days, in batches; 0 keeps all of them.
 
-    The results stay, with their scores and without what was said.
+    The results stay, with their scores and without what was said. Those of experiments that are needed are
+    left as they are.
     """
     if not settings.EDITOR_KEEP_RESULTS:
         return
     before = timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_RESULTS)
     old = Cell.objects.over().filter(ended_at__lt=before).exclude(output_json="")
+    old = old.exclude(experiment__in=needed_experiments())
     while some := list(old.order_by("ended_at").values_list("pk", flat=True)[:AT_ONCE]):
         Score.objects.filter(cell__in=some).update(reason="", more_json="")
         Cell.objects.filter(pk__in=some).update(**EMPTY)

@@ -22,6 +22,12 @@ LOOKED_AT: Final = 100
 """How many of the newest experiments of one configuration are looked at."""
 
 
+def counting_experiments() -> set[str]:
+    """Return the ids of the experiments that count as evidence for a gate that is not off."""
+    gates = Gate.objects.filter(enabled=True).select_related("dataset")
+    return {experiment_id for gate in gates for experiment_id in Present(gate).counting()}
+
+
 class State(StrEnum):
     """Why a gate is not satisfied; in the order in which they are said."""
 
@@ -75,6 +81,24 @@ class Present:
         if rows:
             return Evidence(experiment=rows[0], lacks=State.STALE)
         return Evidence(experiment=None, lacks=State.MISSING)
+
+    def counting(self) -> Iterator[str]:
+        """Yield the ids of the experiments that are evidence, the newest for each configuration."""
+        found = Experiment.objects.filter(
+            dataset=self.gate.dataset,
+            workspace=self.gate.workspace_id,
+            target_type=TargetType.AGENT,
+            outcome=Outcome.COMPLETE,
+            created_at__gte=self._oldest,
+        )
+        if self.gate.agent_id:
+            found = found.filter(target_id=self.gate.agent_id)
+        known = set()
+        for one in found.prefetch_related("scorers").order_by("-created_at", "pk"):
+            configuration = (one.target_id, one.target_digest)
+            if configuration not in known and self._is_present(one) and self._is_whole(one):
+                known.add(configuration)
+                yield one.pk
 
     def _experiments(self, agent_id: str, digest: str) -> Sequence[Experiment]:
         found = Experiment.objects.filter(

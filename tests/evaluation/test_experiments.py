@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.api import AGENTS, SCORERS, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
 from tests.support.experiments import make_experiment, results, submit
 from tests.support.people import key_of
@@ -289,3 +289,28 @@ def test_people_label_results_and_scorers_are_compared_with_them(alice: Api, dat
     assert alice.get(agreement).body == {"n": 2, "agree": 0.5, "kappa": 0.0, "majority": 1.0}
     unknown = alice.post("/labels", {**about, "itemId": "none", "value": True})
     assert (unknown.status, unknown.fields) == (400, ["itemId"])
+
+
+def test_pinned_versions_are_kept_until_it_ends(alice: Api, dataset: str, settings: Any) -> None:
+    """They are neither pruned nor deleted: those of the target, of its block and of the scorers."""
+    tone = PROMPT_BLOCKS.make(alice, "tone")
+    PROMPT_BLOCKS.publish(alice, "tone", tone["latestVersionId"])
+    AGENTS.make(alice, instructions=[{"type": "prompt_block_ref", "id": "tone"}])
+    target = {"targetType": "agent", "targetId": "writer", "selector": {"status": "draft"}}
+    experiment = make_experiment(alice, dataset, **target)
+    pinned = [
+        AGENTS.url("writer", "versions", alice.get(experiment).body["agentVersion"]),
+        PROMPT_BLOCKS.url("tone", "versions", tone["latestVersionId"]),
+        SCORERS.url("exact", "versions", alice.get(experiment).body["scorers"][0]["versionId"]),
+    ]
+    settings.EDITOR_KEEP_VERSIONS = 1
+    for resources, name in ((AGENTS, "writer"), (PROMPT_BLOCKS, "tone"), (SCORERS, "exact")):
+        for number in range(2):
+            assert alice.patch(resources.url(name), {"description": f"Change {number}"}).status == 200
+    PROMPT_BLOCKS.publish(alice, "tone", PROMPT_BLOCKS.versions(alice, "tone")[0]["id"])
+    for version in pinned:
+        refused = alice.delete(version)
+        assert (refused.status, refused.code) == (400, "version_in_use"), version
+        assert "experiment" in str(refused.body)
+    assert alice.post(f"{experiment}/cancel", {}).status == 200
+    assert [alice.delete(version).status for version in pinned] == [200, 200, 200]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from evaluation.experiments.jobs import remove_old
+from evaluation.experiments.models import Cell
 from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS
 from tests.support.gates import GATES, evidence, make_gate, make_scored_dataset, states
@@ -174,3 +177,20 @@ def test_a_scorer_that_changed_or_is_gone_makes_evidence_stale(cast: Cast, datas
     assert states(cast.paula.post(url)) == [("writer", "stale", None)]
     assert cast.alice.delete(SCORERS.url("exact")).status == 200
     assert states(cast.paula.post(url)) == [("writer", "stale", None)]
+
+
+def test_outputs_on_which_a_gate_rests_are_kept(cast: Cast, dataset: str, settings: Any) -> None:
+    """The newest evidence for a configuration keeps its outputs, as long as the gate is on."""
+    gate = make_gate(cast.alice, dataset)
+    version = AGENTS.versions(cast.alice)[0]["id"]
+    older, newest = (evidence(cast.alice, dataset, version) for _ in range(2))
+    settings.EDITOR_KEEP_RESULTS = 1e-9
+    Cell.objects.update(ended_at=timezone.now())
+
+    def kept() -> set[str]:
+        remove_old()
+        return set(Cell.objects.exclude(output_json="").values_list("experiment_id", flat=True))
+
+    assert kept() == {newest} and older != newest
+    assert cast.alice.patch(f"{GATES}/{gate['id']}", {"enabled": False}).status == 200
+    assert kept() == set()

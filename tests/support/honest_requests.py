@@ -65,7 +65,7 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
 
 
 def make_items() -> None:
-    """Make a dataset that nothing uses, and one with an item, experiments, a result, and a gate of `reviewed`."""
+    """Make an unused dataset, and one with an item, experiments, a result, and a gate of `reviewed`."""
     dataset = Dataset.objects.create(
         pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
     )

@@ -1,0 +1,64 @@
+"""What experiments keep: the versions that they pinned, and the outputs of those that count as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Final
+from uuid import UUID
+
+from editor_client.shared import canonical
+
+from evaluation.experiments.models import Experiment, ExperimentScorer
+from evaluation.scoring.kind import SCORER
+from versioning.domain.agents import AGENT
+from versioning.domain.errors import Message, NotFound
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.registering import require_callable
+from versioning.domain.uuids import uuid_of
+from versioning.editor.pins import KeptVersions, in_use
+from versioning.models import VersionedResource
+
+IN_LOCKS: Final = {AGENT.slug: "agents", PROMPT_BLOCK.slug: "promptBlocks"}
+"""The members of a lock with the pins of a kind."""
+Needed = Callable[[], Iterable[str]]
+"""Returns the ids of experiments whose outputs are needed."""
+_needed: Final[list[Needed]] = []
+
+
+def register_needed(needed: Needed) -> None:
+    """Keep the outputs of these experiments, however old they are."""
+    require_callable(needed, by="evaluation.experiments.keeping.register_needed()")
+    _needed.append(needed)
+
+
+def needed_experiments() -> set[str]:
+    """Return the ids of the experiments whose outputs are kept."""
+    return {experiment_id for needed in _needed for experiment_id in needed()}
+
+
+def _pinned_versions(resource: VersionedResource) -> Iterator[UUID]:
+    """Yield the versions of a resource that experiments use which have not ended."""
+    for version_id in _pinned_ids(resource.kind.slug, resource.pk):
+        with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
+            yield uuid_of(version_id)
+
+
+def _pinned_ids(kind: str, resource_id: str) -> Iterator[str]:
+    running = Experiment.objects.filter(outcome="")
+    if kind == SCORER.slug:
+        scorers = ExperimentScorer.objects.filter(experiment__in=running, scorer_id=resource_id)
+        yield from scorers.values_list("version_id", flat=True)
+        targets = running.filter(target_type="scorer", target_id=resource_id)
+        yield from targets.values_list("version_id", flat=True)
+    elif kind in IN_LOCKS:
+        for one in running.filter(lock_json__contains=f"{canonical.dump(resource_id)}:"):
+            pin = (one.lock or {}).get(IN_LOCKS[kind], {}).get(resource_id)
+            if pin is not None and pin["versionId"] is not None:
+                yield pin["versionId"]
+
+
+PINNED_VERSIONS: Final = KeptVersions(
+    pinned=_pinned_versions,
+    refusal=in_use(Message("is used by an experiment that has not ended: cancel that first")),
+)
