@@ -1120,6 +1120,56 @@ async function errors() {
   });
 }
 
+// --- Experiments -----------------------------------------------------------------------------------------------
+
+async function experiments() {
+  const dataset = await client.createDataset({ name: own('questions') });
+  made.push({ delete: () => client.deleteDataset(dataset.id) });
+  const datasetId = dataset.id;
+  const item = await client.addDatasetItem({ datasetId, input: 'Hello', groundTruth: 'Hello' });
+  const { experimentId, status } = await client.createDatasetExperiment({ datasetId, name: 'By hand' });
+  const sent = { datasetId, experimentId, itemId: item.id };
+  await check('experiments: one whose results are sent is running, and is listed', async () => {
+    assert.equal(status, 'running');
+    has(await client.getDatasetExperiment(datasetId, experimentId), { id: experimentId, datasetId, totalItems: 1 });
+    for (const list of [client.listExperiments(), client.listDatasetExperiments(datasetId)]) {
+      assert.ok(ids((await list).experiments).includes(experimentId));
+    }
+  });
+  await check('experiments: results are sent, reviewed and listed', async () => {
+    const scores = [{ scorerId: 'people', score: 0.5 }];
+    const result = await client.submitExperimentResult({ ...sent, output: 'Hello', scores });
+    const changed = { status: 'reviewed', tags: ['tone'], comment: 'Good' };
+    for (const change of [client.updateDatasetExperimentResult, client.updateExperimentResult]) {
+      has(await change.call(client, { datasetId, experimentId, resultId: result.id, ...changed }), changed);
+    }
+    const { results, pagination } = await client.listDatasetExperimentResults(datasetId, experimentId);
+    assert.deepEqual([ids(results), pagination.total], [[result.id], 1]);
+    has(results[0], { itemId: item.id, output: 'Hello', attempt: 0 });
+    const { counts } = await client.getExperimentReviewSummary();
+    has(counts.find((one) => one.experimentId === experimentId), { total: 1, reviewed: 1 });
+    const { scores: stored } = await client.listScoresByRunId({ runId: experimentId });
+    has(stored[0], { scorerId: 'people', score: 0.5, entityId: item.id, source: 'TEST' });
+  });
+  await check('experiments: one is described and ends', async () => {
+    has(await client.updateDatasetExperiment({ datasetId, experimentId, name: 'Another' }), { name: 'Another' });
+    has(await client.finalizeExperiment({ datasetId, experimentId }), { status: 'completed', succeededCount: 1 });
+    await refused(() => client.submitExperimentResult({ ...sent, output: 'x' }), 409);
+  });
+  await check('experiments: they are deleted, with and without their dataset', async () => {
+    const other = await client.createDatasetExperiment({ datasetId });
+    has(await client.deleteDatasetExperiment(datasetId, experimentId), { success: true });
+    has(await client.deleteExperiment(other.experimentId), { success: true });
+    await refused(() => client.getDatasetExperiment(datasetId, experimentId), 404);
+  });
+  await check('experiments: without items, and with a target by half, one is refused', async () => {
+    await refused(() => client.triggerDatasetExperiment({ datasetId, targetType: 'agent' }), 400, { field: 'targetId' });
+    const nothing = await client.createDataset({ name: own('nothing') });
+    made.push({ delete: () => client.deleteDataset(nothing.id) });
+    await refused(() => client.createDatasetExperiment({ datasetId: nothing.id }), 400, { code: 'no_items' });
+  });
+}
+
 // --- The run ---------------------------------------------------------------------------------------------------
 
 // A section is an async function that states its facts with `check`.
@@ -1133,6 +1183,7 @@ const sections = [
   folders,
   codeDefined,
   running,
+  experiments,
   errors,
 ];
 
