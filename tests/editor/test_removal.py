@@ -23,8 +23,8 @@ from versioning.models import VersionedResource
 
 WORKSPACE = "/studio/versioning/workspace/acme"
 PAGES = ("/studio/", "/studio/waiting/", f"{WORKSPACE}/members/", f"{WORKSPACE}/activity/")
-WORDS = {"delivery": "webhook", "releases": "/releases/"}
-"""What no page says without a capability, if that is not its name: labels are released, too."""
+WORDS = {"delivery": "webhook", "experiments": "rollout", "releases": "/releases/"}
+"""What no page says without a capability, if not its name: labels are released, evaluations experiments."""
 NEEDED = {"editor_project", "studio", "versioning"}
 CAPABILITIES = {app.name: app for app in installed() if app.name not in NEEDED}
 
