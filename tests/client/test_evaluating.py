@@ -40,6 +40,17 @@ def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: A
     assert experiment.details().counts["errors"] == 1
     [failed] = experiment.iter_results(outcome="error")
     assert failed.error["message"] == "LookupError: eleven"
+    [again] = experiment.iter_results(item_id=failed.item_id)
+    assert again.id == failed.id
+    scored = {one.item_id for one in experiment.iter_results(scorer_id="right")}
+    assert len(scored) == 11 and failed.item_id not in scored
+    assert (
+        list(experiment.iter_results(scorer_id="right", passed=True)) == []
+    )  # it is not pinned: only a score
+    assert len(experiment.export_file().splitlines()) == 12
+    assert ElementTree.fromstring(experiment.export_file("junit")).get("tests") == "12"
+    estimate = client.estimate_experiment(dataset.id, start=False, attempts=2)
+    assert (estimate.cells, estimate.not_scorable, estimate.problems) == (24, {}, ())
     assert experiment.delete().success
     with pytest.raises(NotFound):
         client.evaluate(double, dataset="nothing")
