@@ -63,7 +63,7 @@ CONFLICTING = [
     "DELETE /releases/{}",
     "PATCH /reviews/{}",
     "PATCH /rollouts/{}",
-    "PATCH /datasets/{}",
+    *["PATCH /datasets/{}", "DELETE /datasets/{}"],
     "PATCH /datasets/{}/items/{}",
     "DELETE /service-accounts/{}",
     "DELETE /workspaces/{}",
