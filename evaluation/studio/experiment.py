@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.contrib.admin.utils import unquote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from evaluation.experiments.models import Cell, Experiment, Score
+from evaluation.experiments.comparing import compared
+from evaluation.experiments.models import Cell, Experiment
 from evaluation.experiments.presenting import shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
+from evaluation.studio.comparison import pairs, sentences
 from evaluation.studio.experiments import Line
-from versioning.domain import written
+from evaluation.studio.results import Result
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 
 PER_PAGE: Final = 20
-
-
-@dataclass(frozen=True)
-class Result:
-    """What was answered in an attempt at an item."""
-
-    cell: Cell
-
-    @property
-    def input(self) -> str:
-        """What was asked; empty once the dataset is gone."""
-        value = self.cell.member("input")
-        return "" if value is None else written.shown(value)
-
-    @property
-    def output(self) -> str:
-        """The answer."""
-        return written.shown(self.cell.output) if self.cell.output_json else ""
-
-    @property
-    def scores(self) -> list[Score]:
-        """What the scorers say of it, by their ids."""
-        return sorted(self.cell.scores.all(), key=lambda one: one.scorer_id)
+RESULTS: Final = "results"
 
 
 class ExperimentPage(DatasetPage):
@@ -61,18 +41,40 @@ class ExperimentPage(DatasetPage):
         """Show it."""
         self.listen({"workspace_id": self.workspace_id})
         row = self.experiment
-        page: Any = Paginator(self._results(row), PER_PAGE).get_page(request.GET.get("page"))
         [about] = shown([row])
         line = Line(about, self.experiment_address(row.pk))
+        baseline = self._baseline(row)
+        is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
+        if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
+            more = self._comparison(row, baseline)
+        else:
+            page: Any = Paginator(self._results(row), PER_PAGE).get_page(request.GET.get("page"))
+            more = {"page": page, "results": [Result(one) for one in page.object_list]}
         return self.page(
             "evaluation/experiment.html",
             title=line.title,
             line=line,
-            page=page,
-            results=[Result(one) for one in page.object_list],
+            is_compared=is_compared,
+            query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
+            baseline_address=self.experiment_address(baseline.pk) if baseline else "",
             may_cancel=self.may(Right.SAVE) and not row.outcome,
             may_resume=self.may(Right.SAVE) and row.is_started and bool(row.outcome) and _has_gaps(row),
+            **more,
         )
+
+    def _baseline(self, experiment: Experiment) -> Experiment | None:
+        """Return its baseline; None without one that the caller may read."""
+        found = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
+        return found.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
+
+    def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
+        comparison = compared(row, baseline)
+        page: Any = Paginator(comparison.items, PER_PAGE).get_page(self.request.GET.get("page"))
+        return {
+            "sentences": sentences(comparison),
+            "page": page,
+            "pairs": list(pairs(row, baseline, page.object_list)),
+        }
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
         """Stop it, or go on with what failed or was skipped."""

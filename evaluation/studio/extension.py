@@ -23,5 +23,8 @@ STUDIO: Final = Extension(
         )
     ],
     pages=[MainPage(page="datasets", title=_("Datasets"), place=60)],
-    tabs=[WorkspaceTab(page="datasets", title=_("Datasets"), right=Right.READ_DRAFTS, place=60)],
+    tabs=[
+        WorkspaceTab(page="datasets", title=_("Datasets"), right=Right.READ_DRAFTS, place=60),
+        WorkspaceTab(page="gates", title=_("Gates"), right=Right.READ_DRAFTS, place=61),
+    ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from evaluation.studio import datasets, experiment, experiments, files, items, listing, table
+from evaluation.studio import datasets, experiment, experiments, files, gates, items, listing, table
 from studio.views import StudioPage
 
 
@@ -28,4 +28,8 @@ urlpatterns = [
     page(f"{_ONE}experiments/", experiments.ExperimentsPage, "experiments"),
     page(f"{_ONE}experiments/add/", experiments.StartPage, "start_experiment"),
     page(f"{_ONE}experiments/<str:experiment>/", experiment.ExperimentPage, "experiment"),
+    page("gates/", gates.GatesPage, "gates"),
+    page("gates/add/", gates.NewGatePage, "new_gate"),
+    page("gates/<str:gate>/", gates.GatePage, "gate"),
+    page("gates/<str:gate>/delete/", gates.DeleteGatePage, "delete_gate"),
 ]

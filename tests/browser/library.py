@@ -56,6 +56,8 @@ class Library:
     """The id of one of its items."""
     experiment: str = ""
     """The id of an experiment over it."""
+    gate: str = ""
+    """The id of a gate of the agent, which is off."""
 
     @property
     def main_pages(self) -> dict[str, str]:
@@ -148,6 +150,10 @@ class Library:
             "experiments": f"{acme}/datasets/{self.dataset}/experiments/",
             "start-experiment": f"{acme}/datasets/{self.dataset}/experiments/add/",
             "experiment": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/",
+            "gates": f"{acme}/gates/",
+            "new-gate": f"{acme}/gates/add/",
+            "gate": f"{acme}/gates/{self.gate}/",
+            "delete-gate": f"{acme}/gates/{self.gate}/delete/",
             "account": "account/",
             "confirm": "account/confirm/",
             "sessions": "account/sessions/",
@@ -228,6 +234,9 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     for item in items.body["items"]:
         sent = {"itemId": item["id"], "output": "Ask for the number.\n" + SCRIPT}
         assert edgar.post(f"{over}/{experiment.body['id']}/results", sent).status == 201
+    asked = {"scorerIds": ["polite"], "rules": [{"rule": "passRate", "min": 0.9}], "enabled": False}
+    gate = paula.post("/gates", {"resource": about["resource"], "datasetId": dataset.body["id"], **asked})
+    assert gate.status == 201, gate.body
     return Library(
         agent="front-desk",
         block="policies/refunds",
@@ -238,6 +247,7 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
         dataset=dataset.body["id"],
         item=items.body["items"][1]["id"],
         experiment=experiment.body["id"],
+        gate=gate.body["id"],
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments.models import Experiment
+from evaluation.experiments.models import Cell, Experiment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import make_dataset
@@ -78,6 +78,38 @@ def test_the_page_shows_answers_with_their_scores(edgar: Visitor, alice: Api) ->
     assert "4 done, 0 failed" in page and "Passes: 75 % (between 30 and 95 %)" in page
     assert "Question 3 x exact 1.0 passed" in page and "Question 0 x exact 0.0 not passed" in page
     assert "75 % (between 30 and 95 %)" in words_of(edgar.get(page_of(dataset)))
+
+
+def compare(alice: Api, edgar: Visitor, items: int) -> tuple[str, str]:
+    """Run a draft, which fails on three items, beside what is live; return the address and the page."""
+    AGENTS.make(alice, autoPublish=True)
+    AGENTS.save(alice, text="Something else")
+    dataset = make_scored_dataset(alice, items=items)
+    candidate = start(alice, dataset, selector={"status": "draft"}, baseline="published")
+    address = page_of(dataset, candidate)
+    assert "once both have ended" in words_of(edgar.get(address))
+    finish(str(Experiment.objects.get(pk=candidate).pair_of_id))
+    finish(candidate, lambda number: number >= 3)
+    Cell.objects.filter(experiment=candidate).update(output_json='"x and y"')
+    return address, words_of(edgar.get(address))
+
+
+def test_a_comparison_begins_with_what_it_says(edgar: Visitor, alice: Api) -> None:
+    address, page = compare(alice, edgar, 50)
+    assert re.search(
+        r"Better on 0, worse on 3, same on 47; a drop of \d+ points or more would have been", page
+    )
+    assert "No difference was found" in page and "Page 1 of 3" in page
+    assert set(re.findall(r"1 → 0 (Question \d+)", page)) == {f"Question {number}" for number in range(3)}
+    assert "<ins>" in edgar.get(address).content.decode()
+    assert "1 → 0" not in words_of(edgar.get(address, page="3"))
+    assert "x and y exact 1.0 passed" in words_of(edgar.get(address, show="results"))
+
+
+def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
+    _, page = compare(alice, edgar, 4)
+    assert "Better on 0, worse on 3, same on 1. These are too few items to tell." in page
+    assert "would have been noticed" not in page
 
 
 def test_an_experiment_is_stopped_and_goes_on(edgar: Visitor, alice: Api) -> None:

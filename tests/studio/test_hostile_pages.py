@@ -23,7 +23,9 @@ from tests.support.calls import make_history, undone
 from tests.support.datasets import add_item, make_dataset
 from tests.support.experiments import make_experiment
 from tests.support.forms import controls
+from tests.support.gates import make_gate
 from tests.support.people import make_cast
+from tests.support.scorers import make_scorer
 from tests.support.studio import Visitor, words_of, workspace_page
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from tests.support.window import studio_routes
@@ -133,6 +135,8 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
         history = make_history(AGENTS, Api(keys["alice"]))
         item = add_item(Api(keys["alice"]), make_dataset(Api(keys["alice"])))
         experiment = make_experiment(Api(keys["alice"]), f"/datasets/{item['datasetId']}")
+        make_scorer(Api(keys["alice"]))
+        gate = make_gate(Api(keys["alice"]), f"/datasets/{item['datasetId']}", enabled=False)
         delivery = DeliveryFactory(webhook=WebhookFactory(workspace_id="acme"))
         return keys, {
             "resource": "writer",
@@ -153,6 +157,7 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "dataset": item["datasetId"],
             "item": item["id"],
             "experiment": experiment.rpartition("/")[2],
+            "gate": gate["id"],
             "language": "de",
             **dict.fromkeys(("id", "object_id"), str(User.objects.get(username="vera").pk)),
             "content_type_id": str(ContentType.objects.get_for_model(User).pk),

@@ -1,0 +1,98 @@
+"""What an experiment says beside its baseline: in a sentence, and item by item, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from evaluation.comparison.pairing import ComparedItem, Comparison, ItemOutcome
+from evaluation.comparison.statistics import MIN_PAIRS, Verdict
+from evaluation.experiments.models import Cell, Experiment
+from evaluation.studio.results import Result
+from studio.diff.lines import Section, sections
+from studio.diff.spans import spans
+from studio.limits import PageBudget
+
+OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
+    ItemOutcome.WIN: pgettext_lazy("item", "better"),
+    ItemOutcome.LOSS: pgettext_lazy("item", "worse"),
+    ItemOutcome.TIE: pgettext_lazy("item", "the same"),
+}
+_VERDICTS: Final[Mapping[Verdict, Promise]] = {
+    Verdict.TOO_FEW: gettext_lazy("These are too few items to tell."),
+    Verdict.BETTER: gettext_lazy("It is better than what it is compared with."),
+    Verdict.WORSE: gettext_lazy("It is worse than what it is compared with."),
+    Verdict.NO_DIFFERENCE_FOUND: gettext_lazy(
+        "No difference was found, which does not mean that there is none."
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """An item with both answers, and how they differ."""
+
+    item: ComparedItem
+    here: Result | None
+    baseline: Result | None
+    sections: Sequence[Section]
+    is_equal: bool
+
+    @property
+    def outcome(self) -> Promise:
+        """Whether it is better or worse here."""
+        return OUTCOMES[self.item.outcome]
+
+    @property
+    def input(self) -> str:
+        """What was asked."""
+        return self.here.input if self.here else ""
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """Return what a comparison says: the numbers first, then the verdict, then what else one has to know."""
+    primary = comparison.primary
+    if primary is None or not comparison.pairs:
+        return [_("No item has a score in both, so there is nothing to compare.")]
+    numbers = {"wins": primary.wins, "losses": primary.losses, "ties": primary.ties}
+    if primary.detectable is None:
+        found = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
+    else:
+        found = [
+            _(
+                "Better on %(wins)d, worse on %(losses)d, same on %(ties)d; "
+                "a drop of %(points)d points or more would have been noticed."
+            )
+            % {**numbers, "points": primary.detectable}
+        ]
+    found.append(str(_VERDICTS[primary.verdict]))
+    if primary.verdict is Verdict.TOO_FEW:
+        found.append(_("At least %(count)d with a score in both are needed.") % {"count": MIN_PAIRS})
+    if comparison.not_contemporary:
+        found.append(_("They ran on different days or with different models, which may be the difference."))
+    left_out = sum(asdict(comparison.left_out).values())
+    if left_out:
+        found.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
+    return found
+
+
+def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem]) -> Iterator[Pair]:
+    """Yield items with the first answer of each side."""
+    ids, budget = [one.item_id for one in items], PageBudget()
+    rows = Cell.objects.over().filter(experiment__in=[here.pk, baseline.pk], item_id__in=ids, attempt=0)
+    found = {(one.experiment_id, str(one.item_id)): Result(one) for one in rows.select_related("revision")}
+    for item in items:
+        sides = [found.get((one.pk, item.item_id)) for one in (baseline, here)]
+        before, after = [side.output if side else "" for side in sides]
+        yield Pair(
+            item=item,
+            baseline=sides[0],
+            here=sides[1],
+            sections=sections(spans(before, after, budget), budget),
+            is_equal=before == after,
+        )

@@ -1,0 +1,100 @@
+"""Gates in the studio: the list, the form, and who sees and writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Api
+from tests.support.gates import GATES, make_gate, make_scored_dataset
+from tests.support.studio import Visitor, words_of, workspace_page
+
+FORM = {
+    "scorers": "exact",
+    "primary": "",
+    "attempts": "1",
+    "rule": "passRate",
+    "number": "90",
+    "days": "7",
+    "bypass": "nobody",
+    "enabled": "yes",
+}
+
+
+@pytest.fixture
+def dataset(alice: Api) -> str:
+    """A dataset of twelve items, beside an agent."""
+    AGENTS.make(alice)
+    return make_scored_dataset(alice)
+
+
+def typed(dataset: str, **changes: str) -> dict[str, str]:
+    return {**FORM, "dataset": dataset.rpartition("/")[2], **changes}
+
+
+def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str) -> None:
+    paula = Visitor("paula")
+    assert "There is no gate yet" in words_of(paula.get(workspace_page("gates")))
+    made = words_of(paula.post(workspace_page("gates/add"), **typed(dataset, agent="writer")))
+    assert made.count("If 90 % of them pass, the true share lies between 63 and 98 %") == 2
+    [gate] = alice.get(GATES).body["gates"]
+    assert (gate["rules"], gate["evidenceDays"], gate["bypass"], gate["primaryScorer"]) == (
+        [{"rule": "passRate", "min": 0.9}],
+        7,
+        "nobody",
+        "exact",
+    )
+    address = workspace_page(f"gates/{gate['id']}")
+    assert 'value="90.0"' in paula.get(address).content.decode()
+    changed = paula.post(address, **typed(dataset, rule="notWorse", number="", enabled="no"))
+    assert "the true share" not in words_of(changed)
+    [gate] = alice.get(GATES).body["gates"]
+    assert (gate["rules"], gate["enabled"]) == ([{"rule": "notWorse"}], False)
+    assert "without this evidence" in words_of(paula.get(f"{address}delete/"))
+    paula.post(f"{address}delete/")
+    assert alice.get(GATES).body["gates"] == []
+
+
+def test_rules_that_the_form_cannot_say_stay(cast: Cast, alice: Api, dataset: str) -> None:
+    rules = [{"rule": "allPass", "tag": "must"}, {"rule": "notWorse"}]
+    gate = make_gate(alice, dataset, rules=rules)
+    address = workspace_page(f"gates/{gate['id']}")
+    assert "in every attempt (must) + it is not found" in words_of(Visitor("paula").get(address))
+    Visitor("paula").post(address, **typed(dataset, rule="kept", number="", attempts="2"))
+    [gate] = alice.get(GATES).body["gates"]
+    assert (gate["rules"], gate["attempts"]) == (rules, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"number": ""},
+        {"number": "101"},
+        {"rule": "maxTokens", "number": "0"},
+        {"primary": "x"},
+        {"days": "0"},
+    ],
+)
+def test_what_cannot_be_asked_is_refused(cast: Cast, alice: Api, dataset: str, wrong: dict[str, str]) -> None:
+    form = typed(dataset, agent="writer", **wrong)
+    assert Visitor("paula").client.post(workspace_page("gates/add"), form).status_code == 400
+    assert alice.get(GATES).body["gates"] == []
+
+
+def test_roles_decide_who_sees_and_writes_gates(cast: Cast, alice: Api, dataset: str) -> None:
+    gate = make_gate(alice, dataset, None)
+    listed, own = workspace_page("gates"), workspace_page(f"gates/{gate['id']}")
+    pages = [listed, own, f"{own}delete/", workspace_page("gates/add")]
+    for name, answers in (
+        ("charlie", [404] * 4),
+        ("vera", [403, 404, 404, 403]),
+        ("edgar", [200, 403, 403, 403]),
+    ):
+        assert [Visitor(name).get(one).status_code for one in pages] == answers, name
+    for_all = typed(dataset, agent="")
+    paula = Visitor("paula").client
+    assert paula.post(workspace_page("gates/add"), for_all).status_code in {400, 403}
+    assert paula.post(own, typed(dataset)).status_code == 403
+    assert Visitor("alice").client.post(workspace_page("gates/add"), for_all).status_code == 302
+    elsewhere = own.replace("/acme/", "/globex/")
+    assert Visitor("alice").get(elsewhere).status_code == 404
