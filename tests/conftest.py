@@ -47,9 +47,11 @@ def pytest_configure() -> None:
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
     """Give each process a database of its own; that of SQLite is one already, because it is in memory.
 
-    pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue.
+    pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue. Where
+    a test is tried once more, the database of this process has its name already.
     """
-    if "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
+    database = settings.DATABASES["default"]
+    if "sqlite" not in database["ENGINE"] and not database["TEST"].get("NAME"):
         request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
 
 
