@@ -35,6 +35,8 @@ IN_ADDRESSES = {
     "rollout": "x",
     "dataset": "x",
     "item": "x",
+    "experiment": "x",
+    "gate": "x",
     "arm": "new",
     "comment": "x",
     "language": "de",
@@ -201,7 +203,7 @@ def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(c
     assert menu.format(' aria-current="page"', "Compare") in alice.get(page_of(AGENTS, "compare")).markup
 
 
-BARS = (["Reviews", "Releases", "Calendar", "Datasets"], ["Activity", "Settings"])
+BARS = (["Reviews", "Releases", "Calendar", "Datasets"], ["Gates", "Activity", "Settings"])
 """The tabs of a workspace for a person who saves there, and those that are folded away."""
 
 
