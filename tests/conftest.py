@@ -147,7 +147,7 @@ def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Ite
     for item in items:
         is_first = item.path not in begun and has_a_database(item)
         is_marked = item.get_closest_marker("database") is not None
-        is_needed = is_marked or (is_first and item.path.parent.name not in {"client", "studio"})
+        is_needed = is_marked or (is_first and item.path.parent.name not in {"client", "importing", "studio"})
         if is_needed:
             begun.add(item.path)
         (chosen if is_needed else left_out).append(item)

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(SQLITE, reason="It is about PostgreSQL, which only `make test-postgres` starts."),
 ]
 
-LAG = 2.0
+LAG = 5.0
 SECONDS = 20.0
 
 

@@ -129,6 +129,13 @@ def _write(api: RemoteApi) -> None:
     submit(
         api, experiment, asked, DELICATE, scores=[{"scorerId": "people", "score": 0.5, "reason": DELICATE}]
     )
+    _, _, experiment_id = experiment.rpartition("/")
+    label = {"experimentId": experiment_id, "itemId": asked, "name": "helpful", "value": True}
+    assert api.post("/labels", {**label, "comment": DELICATE}).status == 201
+    make_experiment(api, f"/datasets/{dataset}", targetType="agent", targetId="lead", scorerIds=["writer"])
+    gate = {"datasetId": dataset, "scorerIds": ["writer"], "rules": [{"rule": "notWorse"}], "enabled": False}
+    made = api.post("/gates", {**gate, "resource": {"kind": "agent", "id": "lead"}})
+    assert made.status == 201, made.body
     override = {"id": "support", "instructions": "of the editors", "autoPublish": True}
     assert api.post(AGENTS.path, override).status == 201
     assert api.get("/agents/support").body["instructions"] == "of the editors"
