@@ -93,8 +93,10 @@ NOT_TO_BE_SAID = {
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",
     r"scorerIds\.\d+|baseline|datasetId|primaryScorer": "does not exist, or you may not read it|is required",
     r"targetType": "is required",
+    r"rows\.\d+\..*": "",  # a file is any text
     r"owner": "is no service account",
-    r"maxSteps|modelSettings\..*|keepPreviousHours|attempts?|runs|errors|(usage\.)?\w+Tokens|milliseconds": (
+    r"attempts?|maxConcurrency": "must be a whole number",
+    r"maxSteps|modelSettings\..*|keepPreviousHours|runs|errors|(usage\.)?\w+Tokens|milliseconds": (
         "must be a whole number|must be a number"
     ),
     r"bucketBy": "must be a path",

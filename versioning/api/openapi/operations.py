@@ -15,7 +15,7 @@ from editor_client.shared import ids
 from pydantic import BaseModel
 
 from versioning.api.openapi import components  # noqa: F401  registers its extensions
-from versioning.api.schemas.common import ErrorAnswer, Nothing
+from versioning.api.schemas.common import Nothing, error_answer
 from versioning.domain.access import Action
 
 _ERRORS = {
@@ -193,7 +193,7 @@ class EditorSchema(AutoSchema):
 
     def _error_responses(self) -> dict[Any, Any]:
         errors = sorted({*_FOR_ALL, *self._own_errors()})
-        return {status: OpenApiResponse(ErrorAnswer, _ERRORS[status]) for status in errors}
+        return {status: OpenApiResponse(error_answer(), _ERRORS[status]) for status in errors}
 
     def _own_errors(self) -> set[int]:
         errors = set(self.editor_view.errors.get(self.action, ()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field, GetJsonSchemaHandler, create_model
@@ -127,10 +128,11 @@ class _ErrorAnswer(ResponseSchema):
     ] = None
 
 
-if TYPE_CHECKING:
-    ErrorAnswer = _ErrorAnswer
-else:
-    ErrorAnswer = create_model(
-        "ErrorAnswer", __base__=(*ERROR_MEMBERS, _ErrorAnswer), __doc__=_ErrorAnswer.__doc__
-    )
-    """With the members that applications declare (`EditorApp.error_members`)."""
+@cache
+def error_answer() -> type[ResponseSchema]:
+    """Return the schema of errors, with the members that applications declare (`EditorApp.error_members`).
+
+    It is made when it is first asked for: all applications have declared theirs by then.
+    """
+    bases: tuple[type[ResponseSchema], ...] = (*ERROR_MEMBERS, _ErrorAnswer)
+    return create_model("ErrorAnswer", __base__=bases, __doc__=_ErrorAnswer.__doc__)
