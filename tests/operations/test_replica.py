@@ -124,7 +124,7 @@ def read(machines: Machines, path: str) -> tuple[Answer, str]:
 def made(machines: Machines, *ids: str) -> None:
     """Make published agents here, let the other machine follow the log so far, and wait for the replica.
 
-    A process remembers where the log was when it looked: what came between two looks counts as changed.
+    For a process that has not followed the log yet, everything counts as changed.
     """
     with connected(machines.here) as api:
         for one in ids:
