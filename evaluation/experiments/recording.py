@@ -17,7 +17,7 @@ from evaluation.experiments.summing import summed_up
 from evaluation.scoring.outcomes import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
 
-KEPT_OUTPUT: Final = 32 * 1024
+MAX_STORED_OUTPUT: Final = 32 * 1024
 """How many bytes of an output are kept."""
 MAX_MESSAGE: Final = 2_000
 TEST: Final = "TEST"
@@ -38,13 +38,13 @@ class Answer:
     run_id: str = ""
     started_at: datetime.datetime = field(default_factory=timezone.now)
     ended_at: datetime.datetime | None = None
-    is_kept: bool = False
+    is_stored: bool = False
     """Whether it was given earlier, so that what it used is counted already."""
 
 
 def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     """Set the columns of a cell to an answer; of a long output only the beginning is kept, unless `whole`."""
-    cell.output_json, cell.output_digest, cell.is_cut = kept(answer.output)
+    cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
     if whole and cell.is_cut:
         cell.output_json, cell.is_cut = storable(canonical.dump(answer.output)), False
     cell.error_code = answer.error.code if answer.error else ""
@@ -61,17 +61,17 @@ def storable(text: str) -> str:
     return text.replace("\x00", "\ufffd").encode(errors="replace").decode()
 
 
-def kept(output: Any) -> tuple[str, str, bool]:
-    """Return the JSON that is kept of an output, the digest of the whole, and whether it was cut."""
+def json_of(output: Any) -> tuple[str, str, bool]:
+    """Return the JSON that is stored of an output, the digest of the whole, and whether it was cut."""
     if output is MISSING:
         return "", "", False
     text = storable(canonical.dump(output))
     data = text.encode()
     digest = hashlib.sha256(data).hexdigest()
-    if len(data) <= KEPT_OUTPUT:
+    if len(data) <= MAX_STORED_OUTPUT:
         return text, digest, False
     whole = storable(output) if isinstance(output, str) else text
-    return canonical.dump(whole.encode()[:KEPT_OUTPUT].decode(errors="ignore")), digest, True
+    return canonical.dump(whole.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")), digest, True
 
 
 RESULT: Final = (

@@ -28,7 +28,7 @@ from evaluation.experiments.recording import (
     Before,
     count,
     finish,
-    kept,
+    json_of,
     put_answer,
     put_scores,
     result_of,
@@ -109,7 +109,7 @@ def _run(cell: Cell, stop: Stop) -> None:
 
 def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
     """Ask and score a cell, and record the result; raises `TryAgain` while there are tries left."""
-    answer = kept_answer(cell)
+    answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
         record(experiment.pk, cell, answer, scoring_cells.cut(_missing(experiment, cell)))
         return
@@ -117,7 +117,7 @@ def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
         answer = _asked(experiment, cell, stop)
         put_answer(cell, answer)
     else:
-        cell.output_json, cell.output_digest, cell.is_cut = kept(answer.output)
+        cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
     said = _scored(experiment, cell, answer, stop)
     if said is not None:
         record(experiment.pk, cell, answer, said)
@@ -139,7 +139,7 @@ def _asked(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
     return answer
 
 
-def kept_answer(cell: Cell) -> Answer | None:
+def stored_answer(cell: Cell) -> Answer | None:
     """Return the answer of a cell that is only to be scored, or None."""
     if not cell.output_json:
         return None
@@ -150,7 +150,7 @@ def kept_answer(cell: Cell) -> Answer | None:
         run_id=cell.run_id,
         started_at=cell.started_at or timezone.now(),
         ended_at=cell.ended_at,
-        is_kept=True,
+        is_stored=True,
     )
 
 
@@ -215,7 +215,7 @@ def spent_on(answer: Answer, said: Iterable[Said]) -> dict[str, int]:
     return {
         "input_tokens": answer.input_tokens + sum(one.input_tokens for one in outcomes),
         "output_tokens": answer.output_tokens + sum(one.output_tokens for one in outcomes),
-        "milliseconds": 0 if answer.is_kept else answer.milliseconds,
+        "milliseconds": 0 if answer.is_stored else answer.milliseconds,
     }
 
 
