@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.datasets import editing
-from evaluation.experiments import comparing, finding, schemas, scores
+from evaluation.experiments import comparing, finding, result_schemas, schemas, score_schemas, scores
 from evaluation.experiments.comparing import OUTCOMES
 from evaluation.experiments.models import Cell, Experiment
 from evaluation.experiments.presenting import shown
@@ -190,11 +190,11 @@ class ResultViewSet(EditorViewSet):
             parameters.query("itemId", "Only of this item.", type=parameters.UUID),
         )
     }
-    requests = {"create": schemas.ResultCreate, "update": schemas.ResultUpdate}
+    requests = {"create": result_schemas.ResultCreate, "update": result_schemas.ResultUpdate}
     responses = {
-        "list": schemas.ResultPage,
-        "create": schemas.ResultAnswer,
-        "update": schemas.ResultAnswer,
+        "list": result_schemas.ResultPage,
+        "create": result_schemas.ResultAnswer,
+        "update": result_schemas.ResultAnswer,
     }
     paths = {
         "id": _DATASET,
@@ -220,14 +220,14 @@ class ResultViewSet(EditorViewSet):
 
     def create(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Store the result of an item and an attempt, in place of an earlier one."""
-        given = schemas.ResultCreate.read(request)
+        given = result_schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
         location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{experiment}/results/{made.pk}"
         return Response(self.dump(made), status=201, headers={"Location": location})
 
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
         """Say what people found: the state of the review, tags, a comment."""
-        changes = schemas.ResultUpdate.read(request)
+        changes = result_schemas.ResultUpdate.read(request)
         found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
         return Response(self.dump(found))
 
@@ -247,12 +247,12 @@ class ScoreViewSet(EditorViewSet):
         ),
         "of_entity": _PAGING,
     }
-    requests = {"create": schemas.ScoreCreate}
+    requests = {"create": score_schemas.ScoreCreate}
     responses = {
-        "create": schemas.ScoreStored,
-        "of_run": schemas.ScorePage,
-        "of_scorer": schemas.ScorePage,
-        "of_entity": schemas.ScorePage,
+        "create": score_schemas.ScoreStored,
+        "of_run": score_schemas.ScorePage,
+        "of_scorer": score_schemas.ScorePage,
+        "of_entity": score_schemas.ScorePage,
     }
     paths = {
         "run": (parameters.TEXT, "The id of the run or of the experiment."),
@@ -262,7 +262,7 @@ class ScoreViewSet(EditorViewSet):
 
     def create(self, request: Request) -> Response:
         """Store a score."""
-        given = schemas.ScoreCreate.read(request)
+        given = score_schemas.ScoreCreate.read(request)
         made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
         location = f"/{settings.EDITOR_API_PREFIX}/scores/run/{made.run_id}"
         return Response(self.dump(made), status=201, headers={"Location": location})

@@ -13,7 +13,7 @@ from evaluation.datasets.formats import cells as tables_cells
 from evaluation.datasets.formats.tables import lines
 from evaluation.experiments.finding import find
 from evaluation.experiments.models import Cell, CellQuerySet, Experiment, Score, State
-from evaluation.experiments.schemas import ResultAnswer
+from evaluation.experiments.result_schemas import ResultAnswer
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.editor.resources import Who

@@ -8,7 +8,7 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.experiments import schemas
+from evaluation.experiments import score_schemas
 from evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
@@ -31,10 +31,10 @@ class LabelViewSet(EditorViewSet):
             parameters.query("name", "Only under this name."),
         )
     }
-    requests = {"create": schemas.ResultLabelCreate}
+    requests = {"create": score_schemas.ResultLabelCreate}
     responses = {
-        "list": schemas.ResultLabelPage,
-        "create": schemas.ResultLabelAnswer,
+        "list": score_schemas.ResultLabelPage,
+        "create": score_schemas.ResultLabelAnswer,
     }
 
     def list(self, request: Request) -> Response:
@@ -45,6 +45,6 @@ class LabelViewSet(EditorViewSet):
 
     def create(self, request: Request) -> Response:
         """Say something of a result, in place of what the caller said under this name."""
-        made = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
+        made = Experiments.add_label(score_schemas.ResultLabelCreate.read(request), by=self.caller)
         location = f"/{settings.EDITOR_API_PREFIX}/labels?itemId={made.item_id}"
         return Response(self.dump(made), status=201, headers={"Location": location})

@@ -1,0 +1,135 @@
+"""The JSON objects of results."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from evaluation.datasets.schemas import Pagination
+from evaluation.experiments.schemas import Attempt
+from evaluation.experiments.score_schemas import ProblemOfScore, ReasonNotScorable, or_null, problem_of
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
+from versioning.api.schemas.common import NotEmpty
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
+
+
+class ResultError(RequestSchema):
+    """Why an item failed."""
+
+    message: NotEmpty
+    code: str | None = None
+    stack: str | None = None
+
+
+class SentScore(RequestSchema):
+    """A score that is sent with a result."""
+
+    scorer_id: NotBlank
+    scorer_name: str = UNCHANGED
+    score: Annotated[float, Field(allow_inf_nan=False)]
+    reason: str | None = None
+    metadata: JsonObject | None = None
+
+
+class ResultCreate(RequestSchema):
+    """The result of an item and an attempt."""
+
+    item_id: NotBlank
+    attempt: Attempt = UNCHANGED
+    input: Any = None
+    output: Any = None
+    ground_truth: Any = None
+    error: ResultError | None = None
+    started_at: NotBlank | None = None
+    completed_at: NotBlank | None = None
+    trace_id: str | None = None
+    scores: list[SentScore] = UNCHANGED
+
+
+class ResultUpdate(RequestSchema):
+    """What people say of a result; an absent member is unchanged, null clears one."""
+
+    status: Literal["needs-review", "reviewed", "complete"] | None = None
+    tags: list[NotBlank] | None = None
+    comment: str | None = None
+
+
+class ResultScore(ResponseSchema):
+    """What a scorer says of a result."""
+
+    scorer_id: str
+    scorer_version_id: Annotated[str | None, or_null("version_id")]
+    scorer_name: Annotated[str, Source(lambda one: one.more.get("scorerName") or one.scorer_id)]
+    score: Annotated[float | None, Source("value")]
+    passed: bool | None
+    label: Annotated[str | None, or_null("label")]
+    reason: Annotated[str | None, or_null("reason")]
+    error: Annotated[ProblemOfScore | None, Source(problem_of)]
+    not_scorable: Annotated[ReasonNotScorable | None, or_null("not_scorable")]
+
+
+class ResultProblem(ProblemOfScore):
+    """Why an item failed."""
+
+    stack: Annotated[str | None, Source(lambda one: one.get("stack"))]
+
+
+def _member(name: str) -> Source:
+    return Source(lambda cell: cell.member(name))
+
+
+def _detail(name: str) -> Source:
+    return Source(lambda cell: cell.detail.get(name))
+
+
+class ResultAnswer(ResponseSchema):
+    """The result of an item and an attempt."""
+
+    id: Annotated[str, Source(lambda cell: str(cell.pk))]
+    experiment_id: str
+    item_id: Annotated[str, Source(lambda cell: str(cell.item_id))]
+    item_dataset_version: Annotated[
+        int | None, Source(lambda cell: cell.revision.version if cell.revision else None)
+    ]
+    input: Annotated[Any, _member("input")]
+    output: Any
+    output_digest: Annotated[
+        str | None, Field(description="SHA-256 of the whole output as JSON."), or_null("output_digest")
+    ]
+    output_cut: Annotated[
+        bool, Field(description="Whether only the first 32 KiB are kept."), Source("is_cut")
+    ]
+    ground_truth: Annotated[Any, _member("groundTruth")]
+    metadata: Annotated[JsonObject | None, _member("metadata")]
+    expected_trajectory: Annotated[JsonObject | None, _member("expectedTrajectory")]
+    error: Annotated[
+        ResultProblem | None,
+        Source(
+            lambda cell: (
+                {**(problem_of(cell) or {}), "stack": cell.detail.get("stack")} if cell.error_code else None
+            )
+        ),
+    ]
+    scores: Annotated[list[ResultScore], Source(lambda cell: list(cell.scores.all()))]
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    started_at: Time
+    completed_at: Annotated[Time, Source("ended_at")]
+    retry_count: Annotated[int, Source("tries")]
+    attempt: int
+    trace_id: Annotated[str | None, or_null("run_id")]
+    status: Annotated[Literal["needs-review", "reviewed", "complete"] | None, or_null("review_status")]
+    tags: Annotated[list[str] | None, or_null("tags")]
+    comment: Annotated[str | None, or_null("review_comment")]
+    tool_calls: Annotated[list[JsonObject] | None, _detail("toolCalls")]
+    tool_mock_report: Annotated[JsonObject | None, _detail("toolMockReport")]
+    created_at: Time
+
+
+class ResultPage(ResponseSchema):
+    """A page of results."""
+
+    results: Annotated[list[ResultAnswer], Source("items")]
+    pagination: Annotated[Pagination, Source(lambda page: page)]
