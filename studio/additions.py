@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from django.urls import URLPattern
+from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
@@ -71,9 +72,9 @@ def resource_tabs() -> list[ResourceTab]:
     return [tab for extension in registered() for tab in extension.resource_tabs]
 
 
-def reason_forms() -> dict[str, str]:
-    """Return the templates of the forms for reasons, by the code of the refusal."""
-    return {code: template for one in registered() for code, template in one.reason_forms.items()}
+def reasons() -> dict[str, str | Promise]:
+    """Return what an admin does by overruling a refusal with a reason, by the code of the refusal."""
+    return {code: words for one in registered() for code, words in one.reasons.items()}
 
 
 def overlays() -> dict[str, OverlayWords]:

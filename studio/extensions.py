@@ -223,10 +223,9 @@ class Extension:
     event_address: EventAddress = lambda _kind, _event: ""
     named_in_events: NamedInEvents = lambda _caller, _events: {}
     way_out: WayOut = lambda _kind, _resource_id, _error: None
-    reason_forms: Mapping[str, str] = field(default_factory=dict)
-    """By the code of a refusal of the gate, the template of the form in which an admin gives the reason to
-    overrule it; the context has a `studio.publishing.obstacles.ReasonForm` as `reason_form`.
-    """
+    reasons: Mapping[str, str | Promise] = field(default_factory=dict)
+    """By the code of a refusal of the gate that an admin may overrule with a reason, what the button of the
+    form for the reason says: “Publish without a review”."""
     sign_in: SignInExtension | None = None
     """Its part in signing in."""
     account_pages: Sequence[MainPage] = ()

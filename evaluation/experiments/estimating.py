@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.conf import settings
 from django.db.models import Avg
 
 from evaluation.datasets.models import Revision
@@ -24,6 +25,8 @@ CHARACTERS: Final = 4
 VERDICT_TOKENS: Final = 60
 """How long the answer of a judge is, about: a reason and a label."""
 _AT_ONCE: Final = 50
+_RUNS: Final = 5
+"""How many of the newest experiments say how long answers usually are, and take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,8 @@ class Estimate:
     problems: Sequence[PlanProblem]
     input_tokens: int = 0
     output_tokens: int = 0
+    seconds: float | None = None
+    """How long one worker needs; None where the target has not answered an item of the dataset yet."""
 
 
 def estimate(
@@ -56,29 +61,39 @@ def estimate(
     items of the dataset; without any, from the ground truths.
     """
     known_by_id(dataset_id, given, caller_of(by))
-    plan = planned(experiments, dataset_id, given, by=by)
+    return estimated(planned(experiments, dataset_id, given, by=by), given.get("attempts", 1))
+
+
+def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estimate:
+    """Return what an experiment that is planned would be.
+
+    With a `sample` only so many items are read: their tokens stand for those of the others, which
+    `not_scorable` leaves out.
+    """
     runs = 1 if plan.baseline is None or isinstance(plan.baseline, Experiment) else 2
-    cells = plan.items * given.get("attempts", 1) * runs
+    cells = plan.items * attempts * runs
     found = Estimate(
         cells=cells,
         not_scorable=dict.fromkeys((one.scorer_id for one in plan.scorers), 0),
         problems=list(_problems(plan)),
     )
-    answer = _usual_answer(plan)
-    for revision in _items(plan):
+    before = _before(plan)
+    read = plan.items if sample is None else min(sample, plan.items)
+    for revision in _items(plan, read):
         cell = Cell(revision=revision)
         judges = [one for one in _able(plan.scorers, cell, found) if one.config["type"] == JUDGE]
         if plan.target.type != TargetType.NONE:
-            _add_tokens(found, plan, cell, judges, answer)
-    times = cells // plan.items
-    found.input_tokens = round(found.input_tokens * times / CHARACTERS)
-    found.output_tokens = round(found.output_tokens * times / CHARACTERS)
+            _add_tokens(found, plan, cell, judges, before["tokens"])
+    found.input_tokens = round(found.input_tokens * cells / read / CHARACTERS)
+    found.output_tokens = round(found.output_tokens * cells / read / CHARACTERS)
+    if before["milliseconds"] is not None:
+        found.seconds = before["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
     return found
 
 
-def _items(plan: Plan) -> Iterator[Revision]:
+def _items(plan: Plan, count: int) -> Iterator[Revision]:
     rows = Revision.objects.of_version(plan.dataset, plan.version.version)
-    return rows.order_by("pk").iterator(chunk_size=_AT_ONCE)
+    return rows.order_by("pk")[:count].iterator(chunk_size=_AT_ONCE)
 
 
 def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> Iterator[ExperimentScorer]:
@@ -117,17 +132,14 @@ def _add_tokens(
         found.output_tokens += VERDICT_TOKENS * CHARACTERS
 
 
-def _usual_answer(plan: Plan) -> float | None:
-    """Return the tokens of an answer of the target so far, on average; None if there was none."""
-    before = Cell.objects.filter(
-        experiment__dataset=plan.dataset,
-        experiment__target_type=plan.target.type,
-        experiment__target_id=plan.target.id,
-        state=State.DONE,
-        output_tokens__gt=0,
-    )
-    mean: float | None = before.aggregate(mean=Avg("output_tokens"))["mean"]
-    return mean
+def _before(plan: Plan) -> dict[str, float | None]:
+    """Return the tokens and the milliseconds of an answer of the target so far, as means; None without."""
+    runs = Experiment.objects.filter(
+        dataset=plan.dataset, target_type=plan.target.type, target_id=plan.target.id
+    ).order_by("-created_at", "pk")
+    newest = list(runs.values_list("pk", flat=True)[:_RUNS])
+    cells = Cell.objects.filter(experiment__in=newest, state=State.DONE, output_tokens__gt=0)
+    return cells.aggregate(tokens=Avg("output_tokens"), milliseconds=Avg("milliseconds"))
 
 
 def _problems(plan: Plan) -> Iterator[PlanProblem]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evaluation.experiments.starting import PUBLISHED_BASELINE
 from evaluation.experiments.verbs import Experiments
 from evaluation.gates.affected import requests_of
 from evaluation.gates.evidence import State
@@ -101,23 +102,43 @@ def run(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[str]:
 
 def _start(experiments: Experiments, judgement: Judgement, by: Caller) -> Iterator[str]:
     """Start what a gate lacks of an agent; yield the ids of the experiments."""
+    missing = missing_run(judgement)
+    if missing is None:
+        return
+    made = experiments.start(missing.dataset_id, missing.request, by=by).experiment
+    yield made.pk
+    if missing.request.get("baseline") == PUBLISHED_BASELINE and made.pair_of_id is not None:
+        yield made.pair_of_id
+
+
+class MissingRun(NamedTuple):
+    """An experiment whose result a gate lacks."""
+
+    dataset_id: str
+    request: Mapping[str, Any]
+    """The request for it, as `Experiments.start` and `estimate` take it."""
+
+
+def missing_run(judgement: Judgement) -> MissingRun | None:
+    """Return the experiment that a gate lacks of an agent; None if nothing would help, or it runs already."""
     gate, affected = judgement.gate, judgement.affected
-    given: dict[str, Any] = {
+    wants_live = judgement.lacks_live not in _WAITING
+    if affected.after is not None and judgement.lacks_here not in _WAITING:
+        lock = affected.after
+        baseline = PUBLISHED_BASELINE if wants_live else judgement.live_id
+    elif wants_live and affected.live is not None:
+        lock, baseline = affected.live, None
+    else:
+        return None
+    request = {
         "targetType": "agent",
         "targetId": affected.id,
         "scorerIds": gate.scorer_ids,
         "primaryScorer": gate.primary_scorer,
         "attempts": gate.attempts,
+        "lock": lock,
+        "baseline": baseline,
     }
-    wants_live = judgement.lacks_live not in _WAITING
-    if affected.after is not None and judgement.lacks_here not in _WAITING:
-        if wants_live:
-            given["baseline"] = "published"
-        elif judgement.live_id is not None:
-            given["baseline"] = judgement.live_id
-        made = experiments.start(str(gate.dataset_id), {**given, "lock": affected.after}, by=by).experiment
-        yield made.pk
-        if wants_live and made.pair_of_id is not None:
-            yield made.pair_of_id
-    elif wants_live and affected.live is not None:
-        yield experiments.start(str(gate.dataset_id), {**given, "lock": affected.live}, by=by).experiment.pk
+    return MissingRun(
+        str(gate.dataset_id), {name: value for name, value in request.items() if value is not None}
+    )

@@ -1,79 +1,231 @@
-"""What the gates say of a version, on the pages about it, and a button that starts what they lack."""
+"""What the gates say of a version or a release, on the pages about it; a button starts what is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from django.contrib import messages
+from django.contrib.admin.utils import quote
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext_lazy
 
+from evaluation.experiments.models import Experiment
 from evaluation.gates.check import sentence
-from evaluation.gates.checking import Change
+from evaluation.gates.checking import Change, missing_run
+from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
 from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
-from studio.extensions import Extension
+from evaluation.studio.costs import cost_in_words, plan_of
 from studio.kinds import StudioKind
-from studio.panels import Panel, Slot, VersionOnPage
-from studio.resources.base import ResourcePage
+from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
+from studio.people import Place, person
 from studio.translation import translated
-from versioning.domain.access import Right
+from studio.views import safe_next_url
+from studio.workspaces.base import WorkspacePage, address
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, VersioningError
+from versioning.domain.snapshots import Snapshot
 from versioning.editor.gate import PublishRequest
+from versioning.models import Event, VersionedResource
+from versioning.serving.grants import target_of
 
-PAGES: Final = frozenset({"publish", "version"})
+SLOTS: Final = {
+    "publish": Slot.ACTIONS,
+    "review": Slot.ACTIONS,
+    "version": Slot.VERSION,
+    "edit": Slot.VERSION,
+}
+"""Where it stands, by the page."""
+RELEASE: Final = "release"
+STYLESHEETS: Final = ("evaluation/datasets.css",)
+STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
+    None: (pgettext_lazy("evidence", "there"), "chip-published"),
+    State.RUNNING: (pgettext_lazy("evidence", "running"), ""),
+    State.INCOMPLETE: (pgettext_lazy("evidence", "incomplete"), "chip-danger"),
+    State.FAILED: (pgettext_lazy("evidence", "speaks against it"), "chip-danger"),
+    State.STALE: (pgettext_lazy("evidence", "out of date"), ""),
+    State.MISSING: (pgettext_lazy("evidence", "missing"), ""),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """What a gate says of an agent, as pages show it."""
+
+    judgement: Judgement
+    experiment: Experiment | None
+    """What it rests on, or what comes closest to that."""
+    cost: str = ""
+    """What the missing run would cost; empty if none would help."""
+    problems: Sequence[str] = ()
+    """Why the missing run cannot be started, or what it would suffer from."""
+
+    @property
+    def state(self) -> Promise:
+        """Whether there is evidence, in a word or two."""
+        return STATES[self.judgement.state][0]
+
+    @property
+    def chip(self) -> str:
+        """The class of its chip."""
+        return STATES[self.judgement.state][1]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the experiment goes on."""
+        return self.judgement.state is State.RUNNING
+
+    @property
+    def over(self) -> int:
+        """How many answers of the experiment need not be waited for."""
+        return self.experiment.cells_count - self.experiment.queued_count if self.experiment else 0
+
+    @property
+    def sentence(self) -> str:
+        """What the gate says."""
+        judgement = self.judgement
+        if judgement.ok:
+            names = {"agent": judgement.affected.id, "dataset": judgement.gate.dataset.name}
+            return _("%(agent)s was evaluated over “%(dataset)s”, and every rule holds.") % names
+        return translated(sentence(judgement))
+
+    @property
+    def address(self) -> str:
+        """The address of the experiment; empty without one."""
+        gate = self.judgement.gate
+        if self.experiment is None:
+            return ""
+        return address("experiment", gate.workspace_id, str(gate.dataset_id), quote(self.experiment.pk))
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield what the gates say, for people who may read drafts; nothing where no gate is asked."""
-    workspace_id = shown.resource.workspace_id
-    is_live = shown.version.version_id == shown.resource.active_id
-    if shown.page not in PAGES or is_live or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
+    resource, version, caller = shown.resource, shown.version, shown.caller
+    is_live = version.version_id == resource.active_id
+    if shown.page not in SLOTS or is_live or not caller.may(Right.READ_DRAFTS, resource.workspace_id):
         return
-    request = PublishRequest(resource=shown.resource, version=shown.version, caller=shown.caller)
-    found = list(judged(request, list(Gate.objects.asking_in([workspace_id]))))
+    request = PublishRequest(resource=resource, version=version, caller=caller)
+    found = list(judged(request, list(Gate.objects.asking_in([resource.workspace_id]))))
+    publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
+    context = {
+        "is_short": shown.page == "edit",
+        "publish_address": publish if caller.may(Right.PUBLISH, resource.workspace_id) else "",
+        "hidden": {
+            "kind": shown.kind.slug,
+            "resource": resource.pk,
+            "version": version.version_id,
+            "next": publish if shown.page == "publish" else shown.request.get_full_path(),
+        },
+    }
+    yield from _panel(SLOTS[shown.page], found, shown, resource.workspace_id, context)
+
+
+def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
+    """Yield what the gates say of a release as a whole."""
+    if shown.subject != RELEASE or not shown.is_open:
+        return
+    if not Gate.objects.asking_in([shown.workspace_id]).exists():
+        return
+    try:
+        found = Gates.current().check(Change(release_id=shown.id), by=shown.caller)
+    except VersioningError:  # of an item that is gone, which the page about the release says
+        return
+    context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}
+    yield from _panel(Slot.ACTIONS, found, shown, shown.workspace_id, context)
+
+
+def _panel(
+    slot: Slot,
+    found: Sequence[Judgement],
+    shown: VersionOnPage | SubjectOnPage,
+    workspace_id: str,
+    context: Mapping[str, object],
+) -> Iterator[Panel]:
     if not found:
         return
+    caller = shown.caller
+    may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
+    lines = _lines(found, caller if may_run else None)
     context = {
-        "lines": [(one.ok, _line(one)) for one in found],
-        "may_run": shown.caller.may(Right.SAVE, workspace_id) and any(map(_can_run, found)),
-        "version": shown.version,
+        **context,
+        "lines": lines,
+        "can_run": any(one.cost for one in lines),
         "csrf_token": get_token(shown.request),
-        "address": shown.kind.address("run_gates", shown.resource.pk),
+        "run_address": address("run_gates", workspace_id),
     }
-    yield Panel(slot=Slot.VERSION, html=render_to_string("evaluation/evidence.html", context))
+    html = render_to_string("evaluation/evidence.html", context)
+    yield Panel(slot=slot, html=html, stylesheets=STYLESHEETS)
 
 
-def _line(judgement: Judgement) -> str:
-    """Return what a gate says, in a sentence."""
-    if judgement.ok:
-        names = {"agent": judgement.affected.id, "dataset": judgement.gate.dataset.name}
-        return _("%(agent)s was evaluated over “%(dataset)s”, and every rule holds.") % names
-    return translated(sentence(judgement))
+def _lines(found: Sequence[Judgement], by: Caller | None) -> list[Line]:
+    """Return what gates say; with what the missing runs would cost, for who may start them."""
+    ids = [one.experiment_id for one in found if one.experiment_id is not None]
+    rows = Experiment.objects.in_bulk(ids)
+    return [_line(one, rows.get(one.experiment_id or ""), by) for one in found]
 
 
-def _can_run(judgement: Judgement) -> bool:
-    return judgement.state is not None and judgement.state.value in {"missing", "stale", "incomplete"}
+def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> Line:
+    missing = missing_run(judgement) if by is not None else None
+    if by is None or missing is None:
+        return Line(judgement=judgement, experiment=experiment)
+    try:
+        _plan, cost = plan_of(missing.dataset_id, missing.request, by)
+    except Invalid as error:
+        problems = [translated(issue.message) for issue in error.issues]
+    except VersioningError as error:
+        problems = [translated(error.summary)]
+    else:
+        problems = [one.message for one in cost.problems]
+        return Line(judgement=judgement, experiment=experiment, cost=cost_in_words(cost), problems=problems)
+    return Line(judgement=judgement, experiment=experiment, problems=problems)
 
 
-class RunGates(ResourcePage):
-    """Starts the experiments whose results the gates lack."""
+class RunGatesPage(WorkspacePage):
+    """Starts the experiments whose results the gates lack of a version or a release, and leads back."""
 
-    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Start them, and go back to the history."""
-        self.require(Right.SAVE)
-        change = Change(self.kind.slug, self.resource_id, request.POST.get("version") or None)
-        started = Gates.current().run(change, by=self.caller)
-        said = _("%(count)d evaluations were started.") % {"count": len(started)}
-        return self.back("history", said)
+    right = Right.SAVE
+
+    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Start them."""
+        back = safe_next_url(request, self.address("gates"))
+        given = {name: request.POST.get(name) for name in ("kind", "resource", "version", "release")}
+        change = Change(given["kind"], given["resource"], given["version"], given["release"])
+        try:
+            started = Gates.current().run(change, by=self.caller)
+        except Invalid as error:
+            return self.go(back, translated(error.summary), level=messages.ERROR)
+        count = len(started)
+        said = ngettext("%(count)d evaluation was started.", "%(count)d evaluations were started.", count)
+        return self.go(back, said % {"count": count})
 
 
-def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the URL of the button."""
-    yield path("<str:resource>/run-gates/", RunGates.as_view(kind=kind), name=kind.url_name("run_gates"))
-
-
-GATES: Final = Extension(panels=panels, resource_urls="evaluation.studio.evidence.resource_urls")
+def notes(
+    _caller: Caller, _kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return who published versions without evidence, and why, for the history; one query."""
+    target = target_of(resource, get_editor().code)
+    events = Event.objects.filter(
+        type="gate.bypassed",
+        resource_id=target.id,
+        resource_uuid=target.identity,
+        version_id__in=[one.version_id for one in versions],
+    )
+    found: dict[str, list[SafeString]] = {}
+    for one in events.order_by("position"):
+        said = format_html(
+            _("{who} published it without evidence: “{reason}”"),
+            who=person(one.actor, Place.BEGINNING),
+            reason=str(one.detail.get("reason") or ""),
+        )
+        found.setdefault(one.version_id, []).append(format_html("<strong>{}</strong>", said))
+    return {version_id: list(dict.fromkeys(said)) for version_id, said in found.items()}

@@ -6,8 +6,9 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
+from evaluation.gates.check import EvaluationRequired
 from evaluation.scoring.kind import SCORER
-from evaluation.studio import adding
+from evaluation.studio import adding, evidence
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -16,6 +17,10 @@ STUDIO: Final = Extension(
     urls="evaluation.studio.urls",
     own_urls="evaluation.studio.own_urls",
     answer_actions=adding.answer_actions,
+    panels=evidence.panels,
+    subject_panels=evidence.subject_panels,
+    notes=evidence.notes,
+    reasons={EvaluationRequired.code: _("Publish without evidence")},
     resource_urls="evaluation.studio.trying.resource_urls",
     resource_tabs=[
         ResourceTab(

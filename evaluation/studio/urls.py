@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from evaluation.studio import datasets, experiment, experiments, files, gates, items, listing, table
+from evaluation.studio import (
+    datasets,
+    evidence,
+    experiment,
+    experiments,
+    files,
+    gates,
+    items,
+    listing,
+    starting,
+    table,
+)
 from studio.views import StudioPage
 
 
@@ -26,9 +37,10 @@ urlpatterns = [
     page(f"{_ONE}items/<str:item>/", items.ItemPage, "dataset_item"),
     page(f"{_ONE}items/<str:item>/purge/", items.PurgePage, "dataset_item_purge"),
     page(f"{_ONE}experiments/", experiments.ExperimentsPage, "experiments"),
-    page(f"{_ONE}experiments/add/", experiments.StartPage, "start_experiment"),
+    page(f"{_ONE}experiments/add/", starting.StartPage, "start_experiment"),
     page(f"{_ONE}experiments/<str:experiment>/", experiment.ExperimentPage, "experiment"),
     page("gates/", gates.GatesPage, "gates"),
+    page("gates/run/", evidence.RunGatesPage, "run_gates"),
     page("gates/add/", gates.NewGatePage, "new_gate"),
     page("gates/<str:gate>/", gates.GatePage, "gate"),
     page("gates/<str:gate>/delete/", gates.DeleteGatePage, "delete_gate"),

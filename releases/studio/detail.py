@@ -28,7 +28,13 @@ from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
 from studio.named import resource_name
 from studio.panels import Panel, SubjectOnPage
-from studio.publishing.obstacles import ReasonForm, given_reason, reason_template, reasons
+from studio.publishing.obstacles import (
+    ReasonForm,
+    given_reason,
+    options_of,
+    overruled_by_reason,
+    reasons,
+)
 from studio.translation import translated
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
@@ -162,29 +168,26 @@ class ReleasePage(WorkspacePage):
     def _reason_form(self, problems: Sequence[Problem], error: str) -> ReasonForm | None:
         """Return the form for a reason with which the gate would accept everything; None without one."""
 
-        def passes(options: gate.Options) -> bool:
+        def refusals_with(options: gate.Options) -> list[str]:
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
             try:
-                return not problems_of(self.editor, self.release, items, self.caller, options=options)
-            except gate.OptionRefused:  # such as by a policy
-                return False
+                left = problems_of(self.editor, self.release, items, self.caller, options=options)
+            except gate.OptionRefused as refused:  # such as by a policy
+                return [refused.code]
+            return [one.code for one in left]
 
-        refusals = dict.fromkeys(one.code for one in problems)
-        template = reason_template(refusals, self.workspace.pk, self.caller, passes)
+        first = [one.code for one in problems]
+        refusals = overruled_by_reason(first, self.workspace.pk, self.caller, refusals_with)
         hidden = {"tag": etag_of(self.release), "do": "publish"}
-        return ReasonForm(template=template, action="", hidden=hidden, error=error) if template else None
-
-    def _options(self, reason: str) -> gate.Options:
-        """Return the options that overrule the gate's refusals, with the reason."""
-        problems = Releases.current().check(self._id, by=self.caller).problems
-        return gate.with_reason(reason, {one.code for one in problems})
+        return ReasonForm(refusals=refusals, action="", hidden=hidden, error=error) if refusals else None
 
     def _publish(self) -> HttpResponse:
         reason = given_reason(self.request)
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
-        options = self._options(reason) if reason else {}
-        done = Releases.current().publish(self._id, by=self.caller, expect=self._expected, **options)
+        done = Releases.current().publish(
+            self._id, by=self.caller, expect=self._expected, **options_of(self.request, reason)
+        )
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
             return self._again(_("Done: everything changed at the same moment."))
         return self._again(_("Published: everything went live together."))

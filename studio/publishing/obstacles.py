@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from editor_client.shared.configurations import MAX_MESSAGE
 
 from studio import additions
@@ -27,16 +28,19 @@ _ANY_REASON: Final = "…"
 class ReasonForm:
     """The form for an admin's reason to publish versions that a check refuses."""
 
-    template: str
-    """The template of the application whose check refuses: `Extension(reason_forms=…)`."""
+    refusals: Sequence[str]
+    """The codes of the refusals that the reason overrules; the form sends them along."""
     action: str
     hidden: Mapping[str, str]
     """The hidden fields."""
-    title: str = ""
-    """The version, in words; empty for several."""
     error: str = ""
     """The error of the posted reason."""
     max_length: int = MAX_MESSAGE
+
+    @property
+    def titles(self) -> Sequence[str | Promise]:
+        """What is done by sending the form, in the words of the applications whose checks refuse."""
+        return [additions.reasons()[code] for code in self.refusals]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,22 +88,35 @@ def obstacle_to(
     return None if error is None else Obstacle.of(error)
 
 
-def reason_template(
-    refusals: Iterable[str], workspace_id: str, caller: Caller, passes: Callable[[gate.Options], bool]
-) -> str:
-    """Return the template of the form for a reason; empty if no reason would help.
+def overruled_by_reason(
+    refusals: Iterable[str],
+    workspace_id: str,
+    caller: Caller,
+    refusals_with: Callable[[gate.Options], Sequence[str]],
+) -> Sequence[str]:
+    """Return the codes of all refusals that an admin's reason has to overrule; none if no reason would help.
 
-    `refusals` are the codes of the gate's refusals. `passes` returns whether the gate would let the versions
-    go live with options.
+    `refusals` are the codes of the gate's refusals, of which a check may say only its own. `refusals_with`
+    returns those that are left with options.
     """
-    templates = additions.reason_forms()
-    refused = [code for code in refusals if code in templates]
-    if not refused or not caller.may(Right.ADMINISTER, workspace_id):
-        return ""
-    return templates[refused[0]] if passes(gate.with_reason(_ANY_REASON, refused)) else ""
+    known = additions.reasons()
+    found = [code for code in dict.fromkeys(refusals) if code in known]
+    if not found or not caller.may(Right.ADMINISTER, workspace_id):
+        return []
+    while left := refusals_with(gate.with_reason(_ANY_REASON, found)):
+        more = [code for code in dict.fromkeys(left) if code in known and code not in found]
+        if not more:
+            return []
+        found += more
+    return found
 
 
 def given_reason(request: HttpRequest) -> str | None:
     """Return the reason posted with a `ReasonForm`, empty if blank; None if none was posted."""
     reason = request.POST.get("reason")
     return None if reason is None else reason.strip()
+
+
+def options_of(request: HttpRequest, reason: str | None) -> gate.Options:
+    """Return the options that overrule, with the reason, what the posted `ReasonForm` said it overrules."""
+    return gate.with_reason(reason, request.POST.getlist("overrules")) if reason else gate.NO_OPTIONS

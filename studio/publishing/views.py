@@ -12,7 +12,13 @@ from django.utils.translation import gettext_lazy
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
-from studio.publishing.obstacles import Obstacle, ReasonForm, given_reason, reason_template
+from studio.publishing.obstacles import (
+    Obstacle,
+    ReasonForm,
+    given_reason,
+    options_of,
+    overruled_by_reason,
+)
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
 from studio.translation import translated
@@ -55,7 +61,7 @@ class PublishPage(DifferencesPage, DependentsPage):
                 version_id,
                 by=self.caller,
                 expect={request.POST.get("tag", "")},
-                **self._options(version_id, reason) if reason else {},
+                **options_of(request, reason),
             )
         except EditConflict:
             for known in ("resource", "with_history", "summary"):
@@ -78,34 +84,22 @@ class PublishPage(DifferencesPage, DependentsPage):
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
         return self.with_history
 
-    def _options(self, version_id: str, reason: str) -> gate.Options:
-        """Return the options that overrule the gate's refusal, with the reason."""
-        _checked, refusal = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
-        return {} if refusal is None else gate.with_reason(reason, {refusal.code})
-
     def _reason_form(
         self, version: Snapshot, refusal: VersioningError | None, error: str
     ) -> ReasonForm | None:
         """Return the form for a reason with which the gate would let the version pass, or None."""
         resource, caller = self.found, self.caller
 
-        def passes(options: gate.Options) -> bool:
+        def refusals_with(options: gate.Options) -> list[str]:
             request = gate.PublishRequest(resource=resource, version=version, caller=caller, options=options)
-            return gate.refusal(request, self.editor.code) is None
+            left = gate.refusal(request, self.editor.code)
+            return [] if left is None else [left.code]
 
-        refusals = [] if refusal is None else [refusal.code]
-        template = reason_template(refusals, resource.workspace_id, caller, passes)
-        return (
-            ReasonForm(
-                template=template,
-                action=self.address("publish"),
-                hidden={"version": version.version_id, "tag": resource.etag},
-                title=title_of(version),
-                error=error,
-            )
-            if template
-            else None
-        )
+        first = [] if refusal is None else [refusal.code]
+        refusals = overruled_by_reason(first, resource.workspace_id, caller, refusals_with)
+        hidden = {"version": version.version_id, "tag": resource.etag}
+        action = self.address("publish")
+        return ReasonForm(refusals=refusals, action=action, hidden=hidden, error=error) if refusals else None
 
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any

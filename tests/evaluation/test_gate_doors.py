@@ -25,7 +25,6 @@ from tests.support.gates import (
     start,
     states,
 )
-from tests.support.window import Window, page_of
 from versioning.domain.errors import Forbidden
 from versioning.models import Event
 
@@ -284,20 +283,3 @@ def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(
     assert cast.edgar.post(f"{GATES}/run", {"releaseId": release}).body == {"experiments": []}
     assert cast.edgar.post(f"{GATES}/run", {}).fields == ["release"]
     assert cast.edgar.post(f"{GATES}/run", {**subject, "releaseId": release}).fields == ["release"]
-
-
-def test_the_page_for_publishing_shows_the_evidence_and_starts_what_is_missing(
-    cast: Cast, draft: str, dataset: str
-) -> None:
-    make_gate(cast.alice, dataset)
-    window = Window.of("edgar")
-    seen = window.get(page_of(AGENTS, "version", "writer", draft)).text
-    assert "was not evaluated over" in seen and "Run what is missing" in seen
-    assert window.post(page_of(AGENTS, "run_gates"), version=draft).status == 302
-    ids = list(Experiment.objects.values_list("pk", flat=True))
-    assert len(ids) == 2
-    assert "is being evaluated" in window.get(page_of(AGENTS, "version", "writer", draft)).text
-    for experiment in ids:
-        finish(experiment)
-    seen = window.get(page_of(AGENTS, "version", "writer", draft)).text
-    assert "every rule holds" in seen and "Run what is missing" not in seen

@@ -49,5 +49,7 @@ def test_invalid_reasons_for_a_bypass_are_refused_in_the_studio(cast: Cast, kind
     require_approvals(1)
     before = Event.objects.count()
     window, page = Window.of("alice"), page_of(kind, "publish")
-    seen = window.post(page, version=draft, tag=window.get(page).field("tag"), reason="a\0b")
+    shown = window.get(page)
+    sent = {name: shown.field(name) for name in ("tag", "overrules")}
+    seen = window.post(page, version=draft, **sent, reason="a\0b")
     assert (seen.status, Event.objects.count()) == (400, before)

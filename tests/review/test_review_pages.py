@@ -360,7 +360,10 @@ def test_an_admin_publishes_without_a_review_and_the_history_shows_that(
         assert "This cannot be published yet. Needs one more approval." in seen.text
         assert ('id="bypass-reason"' in seen.markup) == offered
     alice = Window.of("alice")
-    typed = {"version": draft, "tag": alice.get(publish).field("tag")}
+    shown = alice.get(publish)
+    typed = {"version": draft, "tag": shown.field("tag")}
+    assert alice.post(publish, **typed, reason="Not shown, so not overruled").status == 403
+    typed["overrules"] = shown.field("overrules")
     assert "Say why." in alice.post(publish, **typed, reason="  ").text
     assert Window.of("paula").post(publish, **typed, reason="I want to").status == 403
     assert alice.post(publish, **typed).status == 403

@@ -182,7 +182,11 @@ def options(*, for_take_down: bool = False) -> dict[str, Option]:
 
 def with_reason(reason: str, refusals: Collection[str]) -> Options:
     """Return the options that overrule the refusals with these codes, each set to the reason."""
-    return {name: reason for name, option in options().items() if option.reason_against in refusals}
+    return {
+        name: reason
+        for name, option in options().items()
+        if option.reason_against and option.reason_against in refusals
+    }
 
 
 def split_options(named: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:

@@ -1,0 +1,116 @@
+"""Evidence in the studio: what is missing at the publish button, what it costs, and publishing without it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evaluation.experiments.models import Cell, Experiment, Outcome
+from tests.conftest import Cast
+from tests.releases.conftest import item, make
+from tests.support.api import AGENTS
+from tests.support.gates import finish, make_gate, make_scored_dataset, start
+from tests.support.studio import words_of, workspace_page
+from tests.support.window import Window
+from versioning.conf import get_editor
+from versioning.models import Event
+
+PUBLISH = "/studio/versioning/agent/writer/publish/"
+RUN = workspace_page("gates/run")
+
+
+@pytest.fixture
+def dataset(cast: Cast) -> str:
+    """A dataset with a gate of an agent that is live, and has a draft."""
+    AGENTS.make(cast.alice, autoPublish=True)
+    AGENTS.save(cast.edgar, text="Something else")
+    dataset = make_scored_dataset(cast.alice)
+    make_gate(cast.alice, dataset)
+    return dataset
+
+
+def form_of(window: Window) -> dict[str, str]:
+    """Return the fields of the form that starts what is missing."""
+    shown = window.get(PUBLISH)
+    return {name: shown.field(name) for name in ("kind", "resource", "version", "next")}
+
+
+def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_button(
+    cast: Cast, dataset: str
+) -> None:
+    paula = Window.of("paula")
+    shown = paula.get(PUBLISH)
+    assert "missing The agent 'writer' was not evaluated over 'Questions' as it would be" in shown.text
+    assert re.search(r"The missing run: 24 answers, about \d[\d,]* tokens\.", shown.text)
+    form = form_of(paula)
+    sent = paula.post(RUN, **form)
+    assert (sent.status, sent.headers["Location"]) == (302, form["next"])
+    running = paula.get(sent.headers["Location"])
+    assert "2 evaluations were started." in running.text and "data-moves" in running.markup
+    assert "Run what is missing" not in running.text
+    candidate = Experiment.objects.exclude(pair_of=None).get()
+    assert f"/experiments/{candidate.pk}/" in running.markup
+    for one in Experiment.objects.all():
+        finish(one.pk, lambda number: number > 0)
+    Cell.objects.update(milliseconds=60_000)
+    passed = paula.get(PUBLISH)
+    assert "there writer was evaluated over “Questions”, and every rule holds." in passed.text
+    assert "cannot be published" not in passed.text
+    AGENTS.save(cast.edgar, text="And again")
+    assert re.search(r"12 answers, about \d+ tokens, about 3 minutes\.", paula.get(PUBLISH).text)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (Outcome.CANCELLED, "incomplete The evaluation"),
+        (Outcome.COMPLETE, "speaks against it The agent"),
+    ],
+)
+def test_what_was_run_is_said_and_run_again_where_that_would_help(
+    cast: Cast, dataset: str, outcome: Outcome, said: str
+) -> None:
+    draft = {"selector": {"status": "draft"}, "baseline": "published"}
+    candidate = Experiment.objects.get(pk=start(cast.edgar, dataset, **draft))
+    finish(str(candidate.pair_of_id))
+    finish(candidate.pk, lambda _: False)
+    Experiment.objects.filter(pk=candidate.pk).update(outcome=outcome)
+    shown = Window.of("paula").get(PUBLISH)
+    assert said in shown.text and f"/experiments/{candidate.pk}/" in shown.markup
+    assert ("Run what is missing" in shown.text) == (outcome is Outcome.CANCELLED)
+    edited = Window.of("edgar").get(PUBLISH.replace("publish", "change"))
+    assert said in edited.text and "The missing run" not in edited.text
+
+
+def test_an_admin_publishes_without_evidence_with_a_reason(cast: Cast, dataset: str) -> None:
+    """One form and one reason for all checks that refuse, of which the page says the first."""
+    get_editor().review_policy.set("acme", required=1)
+    assert 'id="bypass-reason"' not in Window.of("paula").get(PUBLISH).markup
+    alice = Window.of("alice")
+    shown = alice.get(PUBLISH)
+    assert "Publish all the same…" in shown.text
+    codes = re.findall(r'name="overrules" value="(\w+)"', shown.markup)
+    assert codes == ["review_required", "evaluation_required"]
+    typed = {name: shown.field(name) for name in ("version", "tag")}
+    assert alice.post(PUBLISH, **typed, overrules=codes[0], reason="It burns").status == 403
+    assert alice.post(PUBLISH, **typed, overrules=codes, reason="It <burns>").status == 302
+    assert Event.objects.filter(type__in=["gate.bypassed", "review.bypassed"]).count() == 2
+    history = words_of(alice.client.get(PUBLISH.replace("publish", "history")))
+    assert "published it without evidence: “It <burns>”" in history.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_a_release_says_what_its_gates_lack(cast: Cast, dataset: str) -> None:
+    release = make(cast.paula, item(AGENTS, "writer"))["id"]
+    address, paula = workspace_page(f"releases/{release}"), Window.of("paula")
+    shown = paula.get(address)
+    assert "The missing run: 24 answers" in shown.text
+    sent = paula.post(RUN, release=release, next=address)
+    assert sent.headers["Location"] == address and Experiment.objects.count() == 2
+
+
+def test_who_may_not_save_starts_nothing(cast: Cast, dataset: str) -> None:
+    form = form_of(Window.of("paula"))
+    for name in ("vera", "charlie"):
+        assert Window.of(name).post(RUN, **form).status in {403, 404}
+    assert not Experiment.objects.exists()
