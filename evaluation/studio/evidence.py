@@ -49,7 +49,7 @@ SLOTS: Final = {
 RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
-    None: (pgettext_lazy("evidence", "there"), "chip-published"),
+    None: (pgettext_lazy("evidence", "satisfied"), "chip-published"),
     State.RUNNING: (pgettext_lazy("evidence", "running"), ""),
     State.INCOMPLETE: (pgettext_lazy("evidence", "incomplete"), "chip-danger"),
     State.FAILED: (pgettext_lazy("evidence", "speaks against it"), "chip-danger"),

@@ -55,7 +55,7 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
         finish(one.pk, lambda number: number > 0)
     Cell.objects.update(milliseconds=60_000)
     passed = paula.get(PUBLISH)
-    assert "there writer was evaluated over “Questions”, and every rule holds." in passed.text
+    assert "satisfied writer was evaluated over “Questions”, and every rule holds." in passed.text
     assert "cannot be published" not in passed.text
     AGENTS.save(cast.edgar, text="And again")
     assert re.search(r"12 answers, about \d+ tokens, about 3 minutes\.", paula.get(PUBLISH).text)
