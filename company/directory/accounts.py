@@ -68,7 +68,8 @@ def create(given: Changes, by: Caller) -> User:
     name = given.user_name or ""
     taken = ScimError(409, "There is a user with this userName.", "uniqueness")
     with events.transaction():
-        existing = account(name)
+        named = {f"{get_user_model().USERNAME_FIELD}__iexact": name}
+        existing = account(name) or accounts().filter(**named).order_by("pk").first()
         known = None if existing is None else directory_account_of(existing)
         if existing is not None:
             if known is None or known.deleted_at is None:

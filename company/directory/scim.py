@@ -12,6 +12,8 @@ ERROR: Final = "urn:ietf:params:scim:api:messages:2.0:Error"
 LIST: Final = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 PATCH: Final = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 USER: Final = "urn:ietf:params:scim:schemas:core:2.0:User"
+ENTERPRISE: Final = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:user"
+"""In small letters, as paths are compared."""
 
 _FILTER: Final = re.compile(
     r'\s*(username|externalid)\s+eq\s+("(?:[^"\\]|\\.)*")\s*', re.IGNORECASE | re.DOTALL
@@ -70,7 +72,7 @@ def user_of(body: Any, *, is_new: bool) -> Changes:
     Attributes that are not kept here are ignored, as SCIM allows. Raises `ScimError`.
     """
     given = _object(body)
-    if USER not in given.get("schemas", [USER]):
+    if USER not in _schemas(given, [USER]):
         raise invalid(f"schemas must contain {USER}.")
     changes = dict(_attributes(given))
     if "user_name" not in changes:
@@ -84,7 +86,7 @@ def user_of(body: Any, *, is_new: bool) -> Changes:
 def patch_of(body: Any) -> Changes:
     """Return the outcome of the operations of a PATCH; raises `ScimError`."""
     given = _object(body)
-    if PATCH not in (given.get("schemas") or ()):
+    if PATCH not in _schemas(given, []):
         raise invalid(f"schemas must contain {PATCH}.")
     operations = given.get("Operations")
     if not isinstance(operations, list) or not 0 < len(operations) <= MAX_OPERATIONS:
@@ -112,6 +114,8 @@ def _operation(operation: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes that an operation with a path sets."""
     place = _place(path)
+    if place is None:
+        return
     if place == "emails":
         yield "mail", _mail(value) if isinstance(value, list | Mapping) else _text("emails", value)
     elif place == "name":
@@ -124,6 +128,8 @@ def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _removed(path: Any) -> list[str]:
     place = _place(path)
+    if place is None:
+        return []
     if place in {"active", "username"}:
         raise invalid(f"{path} cannot be removed.", "mutability")
     if place == "name":
@@ -141,13 +147,25 @@ _TEXTS: Final = {
 }
 
 
-def _place(path: Any) -> str:
+_IGNORED: Final = re.compile(
+    r"(nickname|profileurl|title|usertype|preferredlanguage|locale|timezone|password|name\."
+    r"(middlename|honorificprefix|honorificsuffix)|(emails|phonenumbers|ims|photos|addresses|groups|entitlements|roles"
+    r'|x509certificates)(\[[a-z]+ eq ("[^"]*"|true|false)\])?(\.[a-z]+)?'
+    rf"|{re.escape(ENTERPRISE)}(:[a-z]+(\.[a-z]+)?)?)"
+)
+"""Paths of the attributes of RFC 7643 that are not kept here; directories set many by default."""
+
+
+def _place(path: Any) -> str | None:
+    """Return what a path leads to, None for an attribute that is not kept here; raises `ScimError`."""
     place = str(path).removeprefix(f"{USER}:").lower()
     if _EMAIL_PATH.fullmatch(place):
         return "emails"
-    if place not in {*_TEXTS, "name", "active"}:
-        raise invalid("path must be one of active, name, emails, displayName, externalId.", "invalidPath")
-    return place
+    if place in {*_TEXTS, "name", "active"}:
+        return place
+    if _IGNORED.fullmatch(place):
+        return None
+    raise invalid("path must be one of active, name, emails, displayName, externalId.", "invalidPath")
 
 
 def _dotted(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,7 +174,7 @@ def _dotted(value: Mapping[str, Any]) -> dict[str, Any]:
     for key, one in value.items():
         first, _, rest = key.partition(".")
         if rest and first.lower() == "name":
-            found["name"] = {**(found.get("name") or {}), rest: one}
+            found["name"] = {**_object(found.get("name") or {}), rest: one}
         else:
             found[key] = one
     return found
@@ -203,6 +221,13 @@ def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value.isprintable():
         raise invalid(f"{name} must be a text of visible characters.")
     return value
+
+
+def _schemas(given: Mapping[str, Any], default: list[str]) -> list[Any]:
+    found = given.get("schemas", default)
+    if not isinstance(found, list):
+        raise invalid("schemas must be a list.", "invalidSyntax")
+    return found
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from editor_client.shared import canonical
 
 from evaluation.datasets.digests import EMPTY
 from evaluation.datasets.items import SCHEMAS, refuse_by_schemas, schema_problems
-from evaluation.datasets.models import MAX_NAME, Dataset, Revision
+from evaluation.datasets.models import MAX_NAME, Dataset, DatasetQuerySet, Revision
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -68,9 +68,9 @@ def find(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DR
     return _found(Dataset.objects.all(), dataset_id, caller_of(by), right)
 
 
-def _found(rows: QuerySet[Dataset], dataset_id: str, by: Caller, right: Right) -> Dataset:
-    found = rows.filter(pk=uuid_of(dataset_id)).first()
-    if found is None or not by.may(Right.READ_DRAFTS, found.workspace_id):
+def _found(rows: DatasetQuerySet, dataset_id: str, by: Caller, right: Right) -> Dataset:
+    found = rows.readable_by(by).filter(pk=uuid_of(dataset_id)).first()
+    if found is None:
         raise NotFound
     by.require(right, found.workspace_id)
     return found
@@ -161,6 +161,8 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
         issues.append(Issue("targetType", Message("is required, if targetIds is given")))
     if issues:
         raise Invalid(issues)
+    for one in settings.get("targetIds", ()):
+        by.require_covered(one)
     dataset.settings_json = canonical.dump(settings)
     dataset.__dict__.pop("settings", None)
     dataset.target_type = settings.get("targetType", "")

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
-from versioning.models.querysets import within
+from versioning.models.querysets import all_covered_by, within
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -32,8 +32,12 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
     """Queries for datasets."""
 
     def readable_by(self, caller: Caller) -> Self:
-        """Filter by the datasets of workspaces whose drafts the caller may read."""
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        """Filter by the datasets of workspaces whose drafts the caller may read.
+
+        For a key that is limited to some ids, those for targets with other ids are missing.
+        """
+        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return found.filter(all_covered_by(caller, "target_keys"))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""

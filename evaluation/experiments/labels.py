@@ -18,7 +18,6 @@ from versioning.domain.uuids import is_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.models.querysets import within
 from versioning.verbs import Verbs
 
 
@@ -56,8 +55,8 @@ def add(given: Mapping[str, Any], *, by: Who = APPLICATION) -> Label:
 
 def list_readable(given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Label]:
     """Return the labels that the caller may read, of an experiment, of an item, or under a name."""
-    scope = caller_of(by).scope(Right.READ_DRAFTS)
-    found = Label.objects.filter(within("experiment__workspace_id", scope))
+    readable = Experiment.objects.readable_by(caller_of(by))
+    found = Label.objects.filter(experiment__in=readable.order_by().values("pk"))
     for member, column in (("experimentId", "experiment"), ("itemId", "item_id"), ("name", "name")):
         if member in given:
             is_possible = member != "itemId" or is_uuid(given[member])

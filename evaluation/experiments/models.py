@@ -32,7 +32,7 @@ from evaluation.experiments.pacing import PACING
 from versioning.domain.access import Caller, Right
 from versioning.models import DueWork, Workspace, events
 from versioning.models.due_work import DueWorkQuerySet, Owner
-from versioning.models.querysets import covered_by, within
+from versioning.models.querysets import all_covered_by, covered_by, within
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -81,10 +81,15 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
     def readable_by(self, caller: Caller) -> Self:
         """Filter by the experiments of workspaces whose drafts the caller may read.
 
-        For a key that is limited to some ids, those whose target has another id are missing.
+        For a key that is limited to some ids, those whose target has another id are missing, and of those
+        without a target those over a dataset that is missing.
         """
         found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-        return found.filter(covered_by(caller, "target_id") | models.Q(target_id=""))
+        if not caller.id_prefix:
+            return found
+        of_dataset = models.Q(target_id="", dataset__isnull=False)
+        of_dataset &= all_covered_by(caller, "dataset__target_keys")
+        return found.filter(covered_by(caller, "target_id") | of_dataset)
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""

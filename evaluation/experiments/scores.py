@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet
@@ -13,7 +14,7 @@ from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.recording import Before, count, put_scores
 from evaluation.experiments.submitting import outcome_of
 from versioning.domain.access import APPLICATION, Right
-from versioning.domain.errors import Invalid, Message
+from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.uuids import is_uuid
 from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
@@ -21,6 +22,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.querysets import covered_by, within
 
+AGENT_ENTITY: Final = "AGENT"
 COLUMNS: Final = {
     "scorerId": "scorer_id",
     "runId": "run_id",
@@ -43,7 +45,7 @@ def readable(by: Who = APPLICATION) -> QuerySet[Score]:
     if not caller.id_prefix:
         return found
     missing = Experiment.objects.exclude(pk__in=Experiment.objects.readable_by(caller).values("pk"))
-    other_agents = Q(entity_type="AGENT") & ~covered_by(caller, "entity_id")
+    other_agents = Q(entity_type=AGENT_ENTITY) & ~covered_by(caller, "entity_id")
     return found.filter(covered_by(caller, "scorer_id")).exclude(
         Q(run_id__in=missing.values("pk")) | other_agents
     )
@@ -54,13 +56,19 @@ def add(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APP
     """Store a score that an application sends.
 
     If `runId` is an experiment, `entityId` is one of its items: the score takes the place of what the same
-    scorer said of the attempt (`metadata.attempt`, else the first). Raises `Invalid` and `Forbidden`.
+    scorer said of the attempt (`metadata.attempt`, else the first). Raises `Invalid`, `Forbidden`, and
+    `NotFound` for an experiment that is missing for the caller's key.
     """
     caller = caller_of(by)
+    caller.require_covered(given["scorerId"])
+    if given.get("entityType") == AGENT_ENTITY:
+        caller.require_covered(given["entityId"])
     with events.transaction():
-        experiments = Experiment.objects.locked().readable_by(caller)
-        experiment = experiments.filter(pk=given["runId"]).first()
+        experiments = Experiment.objects.readable_by(replace(caller, id_prefix=""))
+        experiment = experiments.locked().filter(pk=given["runId"]).first()
         if experiment is not None:
+            if not Experiment.objects.readable_by(caller).filter(pk=experiment.pk).exists():
+                raise NotFound
             caller.require(Right.SAVE, experiment.workspace_id)
             return _of_experiment(experiment, given)
         workspace_id = workspace_for(caller, workspace)

@@ -129,7 +129,8 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
     if found is None:
         return None
     same = (
-        by.may(Right.SAVE, found.workspace_id)
+        Experiment.objects.readable_by(by).filter(pk=found.pk).exists()
+        and by.may(Right.SAVE, found.workspace_id)
         and str(found.dataset_id) == dataset_id
         and found.target_type == given.get("targetType", "")
         and found.target_id == given.get("targetId", "")

@@ -16,7 +16,7 @@ from editor_client.shared import canonical
 
 from evaluation.datasets import editing as datasets
 from evaluation.datasets.models import Dataset
-from evaluation.gates.models import Gate
+from evaluation.gates.models import Gate, GateQuerySet
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -60,9 +60,9 @@ def find(gate_id: str, *, by: Who = APPLICATION) -> Gate:
     return _found(Gate.objects.all(), gate_id, caller_of(by))
 
 
-def _found(rows: QuerySet[Gate], gate_id: str, by: Caller) -> Gate:
-    found = rows.select_related("dataset").filter(pk=uuid_of(gate_id)).first()
-    if found is None or not by.may(Right.READ_DRAFTS, found.workspace_id):
+def _found(rows: GateQuerySet, gate_id: str, by: Caller) -> Gate:
+    found = rows.readable_by(by).select_related("dataset").filter(pk=uuid_of(gate_id)).first()
+    if found is None:
         raise NotFound
     return found
 

@@ -17,7 +17,7 @@ from evaluation.datasets.models import Dataset
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.models import Workspace, events
-from versioning.models.querysets import within
+from versioning.models.querysets import covered_by, within
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -43,8 +43,12 @@ class GateQuerySet(models.QuerySet["Gate"]):
     """Queries for gates."""
 
     def readable_by(self, caller: Caller) -> Self:
-        """Filter by the gates of workspaces whose drafts the caller may read."""
-        return self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        """Filter by the gates of workspaces whose drafts the caller may read.
+
+        For a key that is limited to some ids, those of agents with other ids and of every agent are missing.
+        """
+        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return found.filter(covered_by(caller, "agent_id"))
 
     def asking_in(self, workspaces: Collection[str]) -> Self:
         """Filter by the gates of workspaces that are not off, in the order in which they are asked."""

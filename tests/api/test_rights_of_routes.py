@@ -247,6 +247,36 @@ def test_a_key_may_do_what_its_role_and_its_actions_allow(
                 assert answer.body["action"] == needed
 
 
+WITHOUT_IDS = {
+    *[
+        "GET /me",
+        "POST /keys",
+        "POST /releases",
+        "POST /datasets",
+        "POST /stored/agents/preview-instructions",
+    ],
+    *["GET /workspaces/{}", "GET /workspaces/{}/members", "GET /workspaces/{}/invitations"],
+    "GET /workspaces/{}/review-policy",
+}
+"""What a key that is limited to ids may do where everything has other ids."""
+
+
+def test_for_a_key_that_is_limited_to_ids_everything_else_is_missing(cast: Cast, versions: World) -> None:
+    limited, open_to_it = key_of("alice", workspace="acme", id_prefix="team/"), set()
+    for route, _ in ROWS:
+        answer = ask(limited, route, versions)
+        if route in LISTS:
+            text = json.dumps(answer.body)
+            assert not [
+                one for one in (*renamed(versions), "reviewed") if f'"{one}"' in text and one != "acme"
+            ]
+        elif answer.status < 400:
+            open_to_it.add(route)
+        else:
+            assert (answer.status, answer.code) in {(403, "key_scope"), (404, "not_found")}, route
+    assert open_to_it == WITHOUT_IDS
+
+
 def test_the_document_says_which_action_each_route_needs() -> None:
     described = operations(document())
     assert {route: one.get("x-key-action") for route, one in described.items()} == {

@@ -24,6 +24,7 @@ from versioning.models import ApiKey, Membership
 pytestmark = pytest.mark.django_db
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
+ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 
@@ -192,7 +193,8 @@ def named(username: str, **more: Any) -> dict[str, Any]:
 REFUSED: list[tuple[str, Any, int, str | None]] = [
     ("POST Users", {"schemas": [USER]}, 400, "invalidValue"),
     ("POST Users", named("alice"), 409, "uniqueness"),
-    ("POST Users", named("Alice"), 400, "invalidValue"),
+    ("POST Users", named("Alice"), 409, "uniqueness"),
+    ("POST Users", {**named("x"), "schemas": None}, 400, "invalidSyntax"),
     ("POST Users", named("a b\u0000"), 400, None),
     ("POST Users", named("x", emails=[{"value": "x"}]), 400, "invalidValue"),
     ("POST Users", named("x", active=1), 400, "invalidValue"),
@@ -200,7 +202,15 @@ REFUSED: list[tuple[str, Any, int, str | None]] = [
     ("PATCH Users/{}", {"Operations": []}, 400, "invalidValue"),
     ("PATCH Users/{}", patched(), 400, "invalidSyntax"),
     ("PATCH Users/{}", patched({"op": "move"}), 400, "invalidSyntax"),
-    ("PATCH Users/{}", patched(replaces("roles", 1)), 400, "invalidPath"),
+    ("PATCH Users/{}", {**patched(OFF), "schemas": 1}, 400, "invalidSyntax"),
+    ("PATCH Users/{}", patched(replaces("role", 1)), 400, "invalidPath"),
+    ("PATCH Users/{}", patched(replaces("roles[", 1)), 400, "invalidPath"),
+    (
+        "PATCH Users/{}",
+        patched({"op": "add", "value": {"name": "V", "name.givenName": "V"}}),
+        400,
+        "invalidSyntax",
+    ),
     ("PATCH Users/{}", patched(replaces("userName", "x")), 400, "mutability"),
     ("PUT Users/{}", named("x"), 400, "mutability"),
     ("GET Users/none", None, 404, None),
@@ -219,6 +229,25 @@ def test_refusals_have_the_form_of_scim(
     assert found == status
     if kind is not None:
         assert answer["scimType"] == kind
+
+
+OF_DIRECTORIES = [
+    *(
+        "title",
+        "phoneNumbers",
+        "name.middleName",
+        'phoneNumbers[type eq "work"].value',
+        "roles[primary eq true].value",
+    ),
+    *('addresses[type eq "work"].streetAddress', f"{USER}:title", f"{ENTERPRISE}:department", ENTERPRISE),
+]
+
+
+def test_what_is_not_kept_here_is_ignored_as_in_a_whole_user(directory: Directory) -> None:
+    others = [replaces(path, "x") for path in OF_DIRECTORIES]
+    removed = {"op": "Remove", "path": f"{ENTERPRISE}:manager"}
+    status, answer = directory.patch(id_of("vera"), *others, removed, replaces("name.givenName", "Vera"))
+    assert (status, answer["displayName"]) == (200, "Vera"), answer
 
 
 FILTERS = ["userName", 'userName co "a"', 'id eq "1"', 'userName eq "a" or active eq true']

@@ -263,12 +263,14 @@ class SecurityKey:
         default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
     )
     id: bytes = b"credential-1"
+    count: int = 0
+    """How often it has signed; a key that does not count always says 0."""
 
     def data(self, rp_id: str, *, is_new: bool) -> AuthenticatorData:
         flags = AuthenticatorData.FLAG.UP | (AuthenticatorData.FLAG.AT if is_new else 0)
         public = ES256.from_cryptography_key(self.private.public_key())
         made = AttestedCredentialData.create(Aaguid.NONE, self.id, public) if is_new else b""
-        return AuthenticatorData.create(hashlib.sha256(rp_id.encode()).digest(), flags, 1, made)
+        return AuthenticatorData.create(hashlib.sha256(rp_id.encode()).digest(), flags, self.count, made)
 
     def create(self, options: dict[str, Any]) -> str:
         """Answer options for a new credential, as a browser does."""
@@ -318,12 +320,18 @@ def test_what_is_no_new_credential_is_refused(broken: str) -> None:
     assert not SecondFactor.objects.exists()
 
 
-def test_a_security_key_is_added_and_used() -> None:
+@pytest.mark.parametrize(
+    ("counts", "last"), [([0, 0], 302), ([3, 4], 302), ([3, 3], 400), ([3, 2], 400), ([3, 0], 400)]
+)
+def test_a_security_key_is_added_and_used_and_a_copy_of_it_is_refused(counts: list[int], last: int) -> None:
     key = with_security_key()
-    client, _ = with_password()
-    options = client.get(STEP).context["options"]
-    assert client.post(STEP, {"credential": key.get(options)}).status_code == 302
-    assert is_in(client) and latest_event().detail["method"] == "password+webauthn"
+    for count, status in zip(counts, (302, last), strict=True):
+        client, _ = with_password()
+        options, key.count = client.get(STEP).context["options"], count
+        assert client.post(STEP, {"credential": key.get(options)}).status_code == status
+        assert is_in(client) == (status == 302)
+        if status == 302:
+            assert latest_event().detail["method"] == "password+webauthn"
 
 
 @pytest.mark.parametrize("wrong", ["another key", "another site", "an old challenge", "nothing of the kind"])

@@ -7,18 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connection
 from django.db.backends.signals import connection_created
+from django.test import AsyncClient, Client
 from opentelemetry.instrumentation.httpx import HTTPX2ClientInstrumentor, HTTPXClientInstrumentor
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import get_current_span
 from pydantic_ai import Agent
 
 from editor_project import traces
 from tests.conftest import Cast
 from tests.runtime.model_server import Calls, ModelServer, Says, running_model_server
 from tests.support.api import AGENTS, Api
+from tests.support.door import one_connection
 from tests.support.receiver import receiving
 from tests.support.rollouts import arm, started
 from tests.support.runs import OPENAI, agent, draft, ran
@@ -179,6 +183,22 @@ def test_a_stream_belongs_to_its_request(cast: Cast, spans: Spans) -> None:
     assert b"".join(answer.streaming_content).endswith(b"data: [DONE]\n\n")
     invoked = the(spans, "invoke_agent")
     assert invoked.context is not None and invoked.context.trace_id == int(TRACE, 16)
+
+
+@pytest.mark.parametrize("make", [Client, AsyncClient])
+def test_a_stream_of_events_is_a_request_that_ends_as_it_opens(
+    cast: Cast, spans: Spans, make: type[Client | AsyncClient]
+) -> None:
+    client = make()
+    get = client.get if isinstance(client, Client) else async_to_sync(client.get)
+    response = get("/api/events/stream", headers={"authorization": f"Bearer {cast.alice.key}", **CALLER})
+    request = the(spans, "GET /api/events/stream")
+    assert response.streaming and request.context is not None
+    assert request.context.trace_id == int(TRACE, 16)
+    assert attributes(request)["http.response.status_code"] == 200
+    assert not get_current_span().is_recording()  # what is sent later is not a part of it
+    with one_connection():
+        response.close()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from evaluation.datasets.digests import EMPTY
-from evaluation.models import Cell, Dataset, DatasetVersion, Experiment, Gate, Item, Revision
+from evaluation.models import Cell, Dataset, DatasetVersion, Experiment, Gate, Item, Label, Revision
 from experiments.models import Rollout
 from releases.models import Release
 from review.models import Comment, Review
@@ -66,11 +66,18 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
 
 def make_items() -> None:
     """Make an unused dataset, and one with an item, experiments, a result, and a gate of `reviewed`."""
+    targets = {
+        "target_type": "agent",
+        "target_keys": "\nreviewed\n",
+        "settings_json": '{"targetIds":["reviewed"],"targetType":"agent"}',
+    }
     dataset = Dataset.objects.create(
-        pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY
+        pk=DATASET, workspace_id="acme", name="Questions", version=1, items_count=1, digest=EMPTY, **targets
     )
     DatasetVersion.objects.create(dataset=dataset, version=1, digest=EMPTY)
-    Dataset.objects.create(pk=UNUSED_DATASET, workspace_id="acme", name="Old questions", digest=EMPTY)
+    Dataset.objects.create(
+        pk=UNUSED_DATASET, workspace_id="acme", name="Old questions", digest=EMPTY, **targets
+    )
     item = Item.objects.create(pk=ITEM, dataset=dataset)
     revision = Revision.objects.create(
         item=item, dataset=dataset, version=1, payload_json='{"input":"Hi"}', digest=EMPTY
@@ -91,6 +98,7 @@ def make_items() -> None:
     now = experiment.created_at
     result = {"pk": RESULT, "state": "done", "started_at": now, "ended_at": now, "output_json": '"Hello"'}
     Cell.objects.create(experiment=experiment, item_id=ITEM, revision=revision, **result)
+    Label.objects.create(experiment=experiment, item_id=ITEM, name="clear", value=True)
     reviewed = Agent.objects.get(pk="reviewed")
     Gate.objects.create(
         pk=GATE,

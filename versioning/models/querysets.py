@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 from django.db import models
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce, StrIndex
+from django.db.models.functions import Coalesce, Length, Replace, StrIndex
 from django.db.models.lookups import Exact
 
 from versioning.domain.access import Caller, Right
@@ -32,6 +32,17 @@ def begins(text: Any, sought: Any) -> Q:
 def covered_by(caller: Caller, field: str = "pk") -> Q:
     """Return the condition that an id is within the limits of the caller's key."""
     return begins(F(field), Value(caller.id_prefix)) if caller.id_prefix else ~Q(pk__in=[])
+
+
+def all_covered_by(caller: Caller, field: str) -> Q:
+    """Return the condition that every id in a text, each between two line feeds, is within these limits."""
+    if not caller.id_prefix:
+        return ~Q(pk__in=[])
+    covered = f"\n{caller.id_prefix}"
+    line_feeds, of_covered = (
+        Length(field) - Length(Replace(field, Value(sought), Value(""))) for sought in ("\n", covered)
+    )
+    return Q(Exact(of_covered * 2, line_feeds * len(covered)))
 
 
 class VersionedQuerySet(models.QuerySet[R], ABC):

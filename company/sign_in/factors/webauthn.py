@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -15,6 +17,8 @@ from company.sign_in.factors.models import Kind, SecondFactor
 if TYPE_CHECKING:
     from fido2.server import Fido2Server
     from fido2.webauthn import AttestedCredentialData
+
+logger = logging.getLogger(__name__)
 
 _STATE: Final = "company.webauthn"
 """The key in a session for the challenge that an answer has to be to."""
@@ -47,13 +51,14 @@ def add(request: HttpRequest, user: Any, name: str, answer: str) -> SecondFactor
     if state is None or not is_available():
         return None
     try:
-        made = _server(request).register_complete(state, json.loads(answer)).credential_data
+        made = _server(request).register_complete(state, json.loads(answer))
     except Exception:  # noqa: BLE001  whatever is wrong with it, it is no credential
         return None
-    if made is None:
+    if made.credential_data is None:
         return None
     row = SecondFactor(user=user, kind=Kind.WEBAUTHN, name=name.replace("\0", "")[:80])
-    row.store({"credential": base64.b64encode(bytes(made)).decode()})
+    credential = base64.b64encode(bytes(made.credential_data)).decode()
+    row.store({"credential": credential, "counter": made.counter})
     return row
 
 
@@ -72,17 +77,28 @@ def options_to_use(request: HttpRequest, user: Any) -> dict[str, Any] | None:
 
 
 def use(request: HttpRequest, user: Any, answer: str) -> bool:
-    """Return whether an answer to the challenge comes from a credential of the person."""
+    """Return whether an answer to the challenge comes from a credential of the person.
+
+    Where a credential counts its signatures, the number has to grow: otherwise there is a copy of it.
+    """
     state = request.session.pop(_STATE, None)
     if state is None or not is_available():
         return False
-    try:
-        used = _server(request).authenticate_complete(state, _credentials(user), json.loads(answer))
-    except Exception:  # noqa: BLE001  whatever is wrong with it, it is no proof
-        return False
-    for row in SecondFactor.of(user).filter(kind=Kind.WEBAUTHN):
-        if _credential(row) == used:
-            SecondFactor.objects.filter(pk=row.pk).update(last_used_at=timezone.now())
+    from fido2.webauthn import AuthenticationResponse  # noqa: PLC0415  an optional part
+
+    with transaction.atomic():
+        rows = list(SecondFactor.of(user).filter(kind=Kind.WEBAUTHN).select_for_update())
+        try:
+            given = AuthenticationResponse.from_dict(json.loads(answer))
+            used = _server(request).authenticate_complete(state, [_credential(row) for row in rows], given)
+        except Exception:  # noqa: BLE001  whatever is wrong with it, it is no proof
+            return False
+        row = next(row for row in rows if _credential(row) == used)
+        data, counter = row.data, given.response.authenticator_data.counter
+        if (counter or data.get("counter")) and counter <= data.get("counter", 0):
+            logger.warning("a security key of %s was refused: there may be a copy of it", user.pk)
+            return False
+        row.store({**data, "counter": counter}, last_used_at=timezone.now())
     return True
 
 
