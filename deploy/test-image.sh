@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the image without an engine and without a registry of images, and runs it: as a user without rights, who
-# can write nothing but /tmp. It needs root, and Debian's buildah and mmdebstrap.
+# Builds the image without an engine and without a registry of images, and runs it: as a user without rights, on a
+# read-only root. It needs root, and Debian's buildah and mmdebstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,15 +35,27 @@ inside dpkg-query --show | sort >"$work/packages"
 inside python -c 'from importlib.metadata import distributions as d; print(*sorted({f"{o.name} {o.version}" for o in d()}), sep="\n")' >"$work/distributions"
 echo "$(wc -l <"$work/packages") packages of Debian, $(wc -l <"$work/distributions") of Python"
 
-inside python manage.py migrate --verbosity 0
-inside python manage.py check
-# On a read-only root it works as well: the user can write nothing but what is in memory there, and it has not.
-written=$(inside find / -xdev -writable -not -type l -not -path "/proc/*" -not -path "/dev/*" -not -path "/sys/*" \
-    -not -path "/tmp*" -not -path /var/tmp -not -path /run/lock 2>/dev/null || true)
-if [[ -n $written ]]; then
-    echo "the user of the image can write: $written" >&2
+# From here on as compose.yaml and the manifests have it: the root cannot be written, only /tmp can.
+mapfile -t environment < <(inside env)
+mkdir --mode=1777 "$work/tmp"
+root=$(buildah mount "$image")
+inside() {
+    unshare --mount --pid --fork --kill-child sh -euc '
+        root=$1 tmp=$2; shift 2
+        mount --bind "$root" "$root"
+        mount --options remount,bind,ro "$root"
+        mount --types proc proc "$root/proc"
+        mount --rbind /dev "$root/dev"
+        mount --bind "$tmp" "$root/tmp"
+        exec chroot --userspec=10001:10001 "$root" "$@"' sh "$root" "$work/tmp" \
+        env --ignore-environment --chdir=/opt/editor "${environment[@]}" "$@"
+}
+if inside touch /opt/editor/here 2>/dev/null || inside touch /var/tmp/here 2>/dev/null; then
+    echo "the root can be written" >&2
     exit 1
 fi
+inside python manage.py migrate --verbosity 0
+inside python manage.py check
 inside sh -ec '
     python manage.py serve --bind 127.0.0.1:18099 >/tmp/log 2>&1 &
     trap "kill $!; wait $! || true" EXIT
