@@ -131,7 +131,8 @@ def enter(
 ) -> Iterator[Enter]:
     """A person's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
 
-    At the end of the test, no page may have had an error or have sent a request to another host.
+    `enter()` opens an empty one, in which no person has signed in. At the end of the test, no page may have
+    had an error or have sent a request to another host.
     """
     with entering(browser, studio_service, sessions) as open_window:
         yield open_window
@@ -155,7 +156,7 @@ def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -
     watched, contexts = Watched(), list[BrowserContext]()
 
     def open_window(
-        name: str, path: str = "", *, width: int = WIDE, theme: str = "light", zone: str = "UTC"
+        name: str = "", path: str = "", *, width: int = WIDE, theme: str = "light", zone: str = "UTC"
     ) -> Page:
         if name in sessions and sessions[name].is_old:
             del sessions[name]
@@ -171,10 +172,11 @@ def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -
         contexts.append(context)
         page = context.new_page()
         watched.watch(page)
-        if known is None:
+        if name and known is None:
             sign_in(page, name)
             sessions[name] = Session(context.storage_state())
-        page.goto(path)
+        if name:
+            page.goto(path)
         return page
 
     yield open_window

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter, sign_in
+from tests.browser.conftest import NARROW, Enter, sign_in
 from tests.browser.prompts import editor
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
@@ -45,14 +43,12 @@ def select(page: Page, words: str) -> None:
     )
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW], ids=["desk", "phone"])
 def test_a_line_is_commented_on_answered_and_outdated_by_the_next_draft(
-    enter: Enter, api_of: Everybody, width: int
+    enter: Enter, api_of: Everybody
 ) -> None:
-    name = f"commented-{width}"
-    made(api_of, name)
-    agent = f"versioning/agent/{name}"
-    page = enter("paula", f"{agent}/compare/", width=width)
+    made(api_of, "commented")
+    agent = "versioning/agent/commented"
+    page = enter("paula", f"{agent}/compare/")
     paula = Clicks(page)
     field = page.locator("#field-instructions")
     paula.click(field.locator(".diff-no:visible", has_text="2").last)
@@ -66,7 +62,7 @@ def test_a_line_is_commented_on_answered_and_outdated_by_the_next_draft(
     expect(thread).to_be_focused()
     assert paula.count == 2
 
-    page = enter("edgar", f"{agent}/change/", width=width)
+    page = enter("edgar", f"{agent}/change/", width=NARROW)
     text = editor(page)
     text.fill("Be kind.\nOne sentence.\nNever lie.")
     thread = page.locator("#comments .thread")
@@ -80,7 +76,7 @@ def test_a_line_is_commented_on_answered_and_outdated_by_the_next_draft(
     expect(page.locator("#comments .thread")).to_contain_text("Outdated")
     expect(page.locator("#comments .thread blockquote")).to_have_text("Be brief.")
 
-    page = enter("paula", f"{agent}/compare/", width=width)
+    page = enter("paula", f"{agent}/compare/", width=NARROW)
     thread = page.locator("#field-instructions .thread")
     expect(thread).to_contain_text("Outdated")
     thread.get_by_role("button", name="Resolve").click()
@@ -116,16 +112,13 @@ def test_selected_words_are_quoted_and_text_typed_elsewhere_is_preserved(
     assert api_of("edgar").get("/comments", id="quoted-words").body["total"] == 0
 
 
-@pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agent", "prompt block"])
-def test_the_words_that_a_comment_quotes_are_marked_in_the_text(
-    enter: Enter, api_of: Everybody, kind: Any
-) -> None:
-    draft = kind.make(api_of("edgar"), "marked", "Be brief.\nNever  lie.\nBe brief.")["latestVersionId"]
-    slug, where = ("agent", "instructions") if kind is AGENTS else ("promptBlock", "content")
-    about = {"resource": {"kind": slug, "id": "marked"}, "versionId": draft, "field": where}
+def test_the_words_that_a_comment_quotes_are_marked_in_the_text(enter: Enter, api_of: Everybody) -> None:
+    text = "Be brief.\nNever  lie.\nBe brief."
+    draft = PROMPT_BLOCKS.make(api_of("edgar"), "marked", text)["latestVersionId"]
+    about = {"resource": {"kind": "promptBlock", "id": "marked"}, "versionId": draft, "field": "content"}
     said = {**about, "line": 3, "quote": "Be brief", "body": "<b>How brief?</b>"}
     assert api_of("paula").post("/comments", said).status == 201
-    page = enter("edgar", f"versioning/{slug.lower()}/marked/change/")
+    page = enter("edgar", "versioning/promptblock/marked/change/")
     marked = page.locator(".prompt-mark")
     expect(marked).to_have_text("Be brief")
     expect(page.locator(".cm-line").nth(2).locator(".prompt-mark")).to_be_visible()
@@ -134,8 +127,7 @@ def test_the_words_that_a_comment_quotes_are_marked_in_the_text(
     expect(page.locator(".prompt-about")).to_contain_text("<b>How brief?</b>")
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     # By keyboard: what is typed before the words moves them along; the cursor in them tells who says what.
-    text = editor(page) if kind is AGENTS else editor(page, "Text")
-    text.focus()
+    editor(page, "Text").focus()
     page.keyboard.press("Control+Home")
     page.keyboard.type("Hello!\n")
     expect(page.locator(".cm-line").nth(3).locator(".prompt-mark")).to_have_text("Be brief")
@@ -148,7 +140,7 @@ def test_the_words_that_a_comment_quotes_are_marked_in_the_text(
     expect(page.locator(".cm-line").first).to_have_text("Hello!")
     # A new comment is marked at once, a resolved one no longer.
     page.locator("#comments summary", has_text="Comment").last.click()
-    page.get_by_label("About", exact=True).select_option(where)
+    page.get_by_label("About", exact=True).select_option("content")
     page.get_by_label("About these words").fill("Never lie")
     page.get_by_label("Comment on version 1").fill("Why not?")
     page.locator("#comments").get_by_role("button", name="Comment", exact=True).click()

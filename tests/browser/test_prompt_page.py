@@ -167,9 +167,8 @@ def test_a_model_gets_variants(enter: Enter, api_of: ApiOf, made: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (NARROW, "dark")])
-def test_readers_get_a_read_only_page(enter: Enter, made: str, width: int, theme: str) -> None:
-    page = enter("vera", f"versioning/agent/{made}/change/", width=width, theme=theme)
+def test_readers_get_a_read_only_page(enter: Enter, made: str) -> None:
+    page = enter("vera", f"versioning/agent/{made}/change/", width=NARROW, theme="dark")
     expect(page.get_by_role("link", name="View", exact=True)).to_have_attribute("aria-current", "page")
     expect(page.get_by_text("Be brief.")).to_be_visible()
     page.get_by_text("Expand", exact=True).click()
@@ -192,16 +191,11 @@ def test_without_scripts_the_chosen_mode_of_a_field_is_shown(
         assert saved(page, api_of, made)["tools"] == {"search": {}}
 
 
-@pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agent", "prompt block"])
-def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(
-    enter: Enter, api_of: ApiOf, kind: Any
-) -> None:
-    long = "An unusually long name of a prompt " * 5
-    content = {"instructions": [text(LAST * 20)]} if kind is AGENTS else {"content": LAST * 20}
+def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(enter: Enter, api_of: ApiOf) -> None:
+    long, content = "An unusually long name of a prompt " * 5, {"instructions": [text(LAST * 20)]}
     made = {"id": "above-the-fold", "workspaceId": "acme", "name": long, "autoPublish": True, **content}
-    assert api_of("paula").post(kind.path, made).status == 201
-    path = "agent" if kind is AGENTS else "promptblock"
-    page = enter("paula", f"versioning/{path}/above-the-fold/change/")
+    assert api_of("paula").post(AGENTS.path, made).status == 201
+    page = enter("paula", "versioning/agent/above-the-fold/change/")
     page.set_viewport_size({"width": WIDE, "height": 800})
     third = page.locator(".cm-line").nth(2)
     expect(third).to_be_in_viewport(ratio=1)

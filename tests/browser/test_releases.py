@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
@@ -17,18 +16,17 @@ from tests.support.remote import RemoteApi
 Apis = Callable[[str], RemoteApi]
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_two(
-    enter: Enter, library: Library, api_of: Apis, width: int
+    enter: Enter, library: Library, api_of: Apis
 ) -> None:
-    edgar, names = api_of("edgar"), [f"together-{width}-{number}" for number in range(3)]
+    edgar, names = api_of("edgar"), [f"together-{number}" for number in range(3)]
     for name in names:
         PROMPT_BLOCKS.make(edgar, name, name=name, workspaceId="acme")
 
     def states() -> set[str]:
         return {edgar.get(PROMPT_BLOCKS.url(name), status="draft").body["status"] for name in names}
 
-    person = Clicks(enter("paula", "waiting/", width=width))
+    person = Clicks(enter("paula", "waiting/", width=NARROW))
     for name in names:
         person.check(person.page.get_by_label(f"Choose {name}"))
     person.click(person.page.get_by_role("button", name="Publish together"))
@@ -45,22 +43,21 @@ def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_
     assert states() == {"draft"} and person.count == 7
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_an_agent_goes_live_with_its_block_from_the_page_for_publishing(
-    enter: Enter, library: Library, api_of: Apis, width: int
+    enter: Enter, library: Library, api_of: Apis
 ) -> None:
-    edgar, block = api_of("edgar"), f"greeting-{width}"
+    edgar, block = api_of("edgar"), "greeting"
     PROMPT_BLOCKS.make(edgar, block, name="Greeting", workspaceId="acme")
     referring = [{"type": "prompt_block_ref", "id": block}]
-    AGENTS.make(edgar, f"greeter-{width}", referring, name="Greeter", workspaceId="acme")
-    person = Clicks(enter("paula", f"versioning/agent/greeter-{width}/publish/", width=width))
+    AGENTS.make(edgar, "greeted", referring, name="Greeter", workspaceId="acme")
+    person = Clicks(enter("paula", "versioning/agent/greeted/publish/"))
     expect(person.page.get_by_text("This cannot be published yet.")).to_be_visible()
     person.click(person.page.get_by_role("button", name="Publish together"))
     expect(person.page.get_by_role("heading", name="Publish 2 drafts together?")).to_be_visible()
     person.click(person.page.get_by_role("button", name="Publish together"))
     expect(person.page.get_by_role("heading", name=re.compile("Greeter and 1 more"))).to_be_visible()
     assert person.count == 2
-    served = edgar.get(f"/agents/greeter-{width}")
+    served = edgar.get("/agents/greeted")
     assert served.status == 200, served.body
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in
 from tests.browser.prompts import control, editor
-from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
+from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.browser.test_unsaved import copies
 from tests.support.api import AGENTS
-from tests.support.remote import connected
-from tests.support.service import Service, running_service
-from tests.support.studio_cast import PASSWORD, make_cast
+from tests.support.service import Service
+from tests.support.studio_cast import PASSWORD
 
 __all__ = ["made"]
 
@@ -124,31 +121,6 @@ def test_a_closed_dialog_saves_nothing_and_asks_again(enter: Enter, api_of: ApiO
     assert versions(api_of, made) == [1]
 
 
-def test_a_save_without_a_server_can_be_repeated_when_it_is_back(browser: Browser, tmp_path: Path) -> None:
-    with running_service(tmp_path) as service:
-        keys = make_cast(service)
-        with connected(service, keys["paula"]) as paula:
-            make(AGENTS, paula, "writer", name="Writer", instructions="Write well.")
-        context = browser.new_context(base_url=f"{service.url}/studio/")
-        page = context.new_page()
-        sign_in(page, "edgar")
-        page.goto("versioning/agent/writer/change/")
-        page.evaluate(MARK)
-        text_of(page).fill("Typed without a server.")
-        service.kill()
-        page.get_by_role("button", name="Save draft").click()
-        expect(page.get_by_text("The service cannot be reached, so nothing was saved")).to_be_visible()
-        banner = page.locator("[data-connection]")
-        expect(banner).to_contain_text("The service does not answer.")
-        service.start()
-        expect(banner).to_have_count(0)
-        page.get_by_role("button", name="Save again").click()
-        expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
-        expect(page.get_by_text("The service cannot be reached")).to_have_count(0)
-        assert page.evaluate(IS_THIS_PAGE)
-        context.close()
-
-
 def test_a_banner_says_that_one_is_offline_until_one_is_back(
     browser: Browser, enter: Enter, api_of: ApiOf, made: str
 ) -> None:
@@ -234,6 +206,8 @@ def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of:
     page.get_by_text("More settings").click()
     page.get_by_text("Memory", exact=True).click()
     page.get_by_label("Memory as JSON").fill("{")
+    page.get_by_label("Memory as JSON").blur()
+    expect(page.get_by_text("This is not JSON yet")).to_be_visible()
     page.get_by_text("More settings").click()
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Not saved yet. The problems are named beside the fields")).to_be_visible()

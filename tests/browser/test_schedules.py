@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
@@ -20,16 +19,13 @@ from tests.support.remote import RemoteApi
 Apis = Callable[[str], RemoteApi]
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
-    enter: Enter, library: Library, api_of: Apis, width: int
+    enter: Enter, library: Library, api_of: Apis
 ) -> None:
-    paula, resource_id = api_of("paula"), f"timed-{width}"
-    kind = AGENTS if width == WIDE else PROMPT_BLOCKS
-    slug = "agent" if width == WIDE else "promptblock"
-    kind.make(paula, resource_id, name=f"Timed {width}", workspaceId="acme", autoPublish=True)
-    kind.save(paula, resource_id, "later")
-    page = enter("paula", f"versioning/{slug}/{resource_id}/change/", width=width)
+    paula, address = api_of("paula"), "versioning/promptblock/timed/change/"
+    PROMPT_BLOCKS.make(paula, "timed", name="Timed block", workspaceId="acme", autoPublish=True)
+    PROMPT_BLOCKS.save(paula, "timed", "later")
+    page = enter("paula", address, width=NARROW)
     person = Clicks(page)
     person.click(page.get_by_role("button", name="Publish…"))
     person.click(page.get_by_role("link", name="Schedule…"))
@@ -43,18 +39,18 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
 
     page.goto("")
     person = Clicks(page)
-    expect(page.get_by_role("region", name="Your schedules")).to_contain_text(f"Timed {width}")
+    expect(page.get_by_role("region", name="Your schedules")).to_contain_text("Timed block")
     person.click(page.get_by_role("link", name=re.compile("^Your schedules")))
     soon = page.get_by_role("region", name="Scheduled for the next seven days")
-    expect(soon).to_contain_text(f"Timed {width}: version 2 goes live")
+    expect(soon).to_contain_text("Timed block: version 2 goes live")
     expect(soon).to_contain_text("Europe/Berlin")
     assert person.count == 1
 
     # An open edit page shows a hotfix, and the end.
-    page.goto(f"versioning/{slug}/{resource_id}/change/")
+    page.goto(address)
     strip = page.locator(".schedule-strip")
     expect(strip).not_to_contain_text("will fail")
-    kind.save(paula, resource_id, "mended", autoPublish=True)
+    PROMPT_BLOCKS.save(paula, "timed", "mended", autoPublish=True)
     expect(strip).to_contain_text("As things stand it will fail")
     page.get_by_role("button", name="Cancel the schedule").click()
     expect(page.get_by_text("It is cancelled. What is live stays as it is.")).to_be_visible()

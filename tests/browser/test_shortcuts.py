@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
 from tests.browser.prompts import editor
 from tests.browser.test_pages import serious_problems
@@ -21,9 +20,8 @@ def table(page: Page) -> Locator:
     return page.get_by_role("dialog", name="Keyboard shortcuts")
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_keys_are_listed_by_a_key_and_from_the_menu(enter: Enter, library: Library, width: int) -> None:
-    page = enter("vera", "versioning/agent/", width=width)
+def test_the_keys_are_listed_by_a_key_and_from_the_menu(enter: Enter, library: Library) -> None:
+    page = enter("vera", "versioning/agent/", width=NARROW)
     page.keyboard.press("?")
     expect(table(page)).to_be_visible()
     listed = table(page).locator("dd").all_inner_texts()
@@ -52,20 +50,10 @@ def test_keys_that_are_typed_into_a_text_stay_there(enter: Enter, library: Libra
     expect(table(page)).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "",
-        "waiting/",
-        "search/?q=e",
-        "versioning/agent/",
-        "versioning/promptblock/",
-        "versioning/workspace/acme/reviews/",
-    ],
-)
-def test_a_list_is_gone_through_with_keys(
-    enter: Enter, api_of: ApiOf, library: Library, address: str
-) -> None:
+LISTS = ("", "waiting/", "search/?q=e", "versioning/agent/", "versioning/workspace/acme/reviews/")
+
+
+def test_a_list_is_gone_through_with_keys(enter: Enter, api_of: ApiOf, library: Library) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         for name in ("every-first", "every-second"):
             resource_id = f"{name}-{kind.id_key.lower()}"
@@ -76,21 +64,23 @@ def test_a_list_is_gone_through_with_keys(
             slug = "agent" if kind is AGENTS else "promptBlock"
             about = {"resource": {"kind": slug, "id": resource_id}, "versionId": version}
             api_of("edgar").post("/reviews", {**about, "reviewers": []})
-    page = enter("edgar", address)
-    page.keyboard.press("j")
-    first = page.evaluate("document.activeElement.href")
-    assert first
-    page.keyboard.press("j")
-    second = page.evaluate("document.activeElement.href")
-    assert second != first
-    focused = page.locator(":focus-visible")
-    expect(focused).to_be_in_viewport()
-    page.keyboard.press("k")
-    assert page.evaluate("document.activeElement.href") == first
-    page.keyboard.press("j")
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    assert page.url == second
+    page = enter("edgar")
+    for address in LISTS:
+        page.goto(address)
+        page.keyboard.press("j")
+        first = page.evaluate("document.activeElement.href")
+        assert first, address
+        page.keyboard.press("j")
+        second = page.evaluate("document.activeElement.href")
+        assert second != first, address
+        focused = page.locator(":focus-visible")
+        expect(focused).to_be_in_viewport()
+        page.keyboard.press("k")
+        assert page.evaluate("document.activeElement.href") == first
+        page.keyboard.press("j")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert page.url == second
 
 
 def test_a_review_is_read_and_answered_with_keys(enter: Enter, api_of: ApiOf) -> None:

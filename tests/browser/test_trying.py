@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import editor
 from tests.browser.test_editing import ECHO, edit, make
 from tests.browser.test_pages import MISPLACED, serious_problems
@@ -112,14 +111,13 @@ def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(
     expect(page.locator(".turn")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_several_examples_are_answered_in_a_table_with_marked_differences(
-    enter: Enter, api_of: ApiOf, width: int
+    enter: Enter, api_of: ApiOf
 ) -> None:
-    agent = f"table-{width}"
+    agent = "table"
     make(AGENTS, api_of("paula"), agent, name="Table", instructions=GREETING, model=ECHO)
     save(api_of, AGENTS, agent, instructions=[{"type": "text", "content": "Greet {{ customer.name }}."}])
-    page = enter("edgar", f"versioning/agent/{agent}/preview/", width=width)
+    page = enter("edgar", f"versioning/agent/{agent}/preview/", width=NARROW)
     for name in ("Ada", "Bob"):
         page.get_by_role("group", name="customer").get_by_label("name").fill(name)
         page.locator(".examples-keep > summary").click()

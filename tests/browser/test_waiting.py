@@ -17,15 +17,6 @@ from tests.support.remote import RemoteApi
 Apis = Callable[[str], RemoteApi]
 
 
-def test_all_waiting_drafts_are_one_click_away(enter: Enter, library: Library) -> None:
-    person = Clicks(enter("paula"))
-    person.click(person.page.get_by_role("link", name=re.compile(r"^All \d+")))
-    expect(person.page.get_by_role("heading", level=1)).to_have_text(
-        re.compile(r"Waiting to be published · \d+")
-    )
-    assert person.count == 1
-
-
 def test_a_copy_is_two_clicks_away(enter: Enter, library: Library) -> None:
     person = Clicks(enter("edgar", "versioning/promptblock/tone/change/", width=NARROW))
     person.click(person.page.locator(".head-actions summary"))
