@@ -92,6 +92,8 @@ def test_a_version_offers_the_actions_that_the_role_allows(kind: Kind, history: 
         words = words_of(Visitor(name).get(version_page(kind, history.historical)))
         assert "Restore as a draft" in words
         assert [offer in words for offer in of_publishers] == [is_publisher] * 3
+    words = words_of(Visitor("paula").get(page_of(kind, "publish"), version=history.historical))
+    assert "This is not the newest version: Version 4 was saved after it" in words
 
 
 # Actions on a version
