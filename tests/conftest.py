@@ -20,6 +20,8 @@ import pytest
 import pytest_rerunfailures
 from django.conf import settings
 from django.db import transaction
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from experiments.runs.recording import Recorder
@@ -41,6 +43,10 @@ def pytest_configure() -> None:
     Recorder.every = None  # a thread of its own would have a database of its own: tests call write()
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # How fast this machine is at the moment says nothing about the code.
+    slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=slow_is_fine)
+    hypothesis_settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

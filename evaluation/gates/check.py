@@ -11,7 +11,7 @@ from pydantic import Field
 
 from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
-from evaluation.gates.models import Bypass, Gate
+from evaluation.gates.models import Bypass, Gate, gates_of
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.agents import AGENT
@@ -103,7 +103,7 @@ def check(request: gate.PublishRequest) -> gate.Then | None:
     or not, and `Invalid` for one without a reason.
     """
     _require_bypass(request)
-    found = list(Gate.objects.asking_in([request.resource.workspace_id]))
+    found = gates_of([request.resource.workspace_id])
     if not found:
         return None
     list(Gate.objects.filter(pk__in=[one.pk for one in found]).locked().values_list("pk"))
@@ -122,7 +122,7 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
     Takes one statement where no workspace has a gate; where one has, a number that rises with the agents.
     """
     gates: dict[str, list[Gate]] = {}
-    for one in Gate.objects.asking_in({request.resource.workspace_id for request in requests}):
+    for one in gates_of({request.resource.workspace_id for request in requests}):
         gates.setdefault(one.workspace_id, []).append(one)
     return [_refusal(request, gates.get(request.resource.workspace_id, ())) for request in requests]
 

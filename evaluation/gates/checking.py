@@ -10,7 +10,7 @@ from evaluation.experiments.verbs import Experiments
 from evaluation.gates.affected import requests_of
 from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
-from evaluation.gates.models import Gate
+from evaluation.gates.models import gates_of
 from versioning.domain.access import APPLICATION, Action, Caller, Right
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import KINDS_BY_SLUG
@@ -71,7 +71,7 @@ def _requests_of_release(release_id: str, by: Caller) -> Sequence[PublishRequest
 def _judgements(requests: Sequence[PublishRequest]) -> Iterator[Judgement]:
     """Yield each judgement once, although several items of a release may affect one agent."""
     workspaces = {one.resource.workspace_id for one in requests}
-    gates = list(Gate.objects.asking_in(workspaces))
+    gates = gates_of(workspaces)
     seen = set()
     for request in requests:
         own = [gate for gate in gates if gate.workspace_id == request.resource.workspace_id]

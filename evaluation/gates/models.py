@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from evaluation.datasets.models import Dataset
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.models import Workspace, events
+from versioning.models.compiled_queries import RowsByKeys
 from versioning.models.querysets import covered_by, within
 
 if TYPE_CHECKING:
@@ -50,11 +51,6 @@ class GateQuerySet(models.QuerySet["Gate"]):
         found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         return found.filter(covered_by(caller, "agent_id"))
 
-    def asking_in(self, workspaces: Collection[str]) -> Self:
-        """Filter by the gates of workspaces that are not off, in the order in which they are asked."""
-        found = self.filter(workspace__in=workspaces, enabled=True)
-        return found.select_related("dataset").order_by("created_at", "pk")
-
     def naming_scorer(self, scorer_id: str) -> Self:
         """Filter by the gates that score with a scorer."""
         return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
@@ -62,6 +58,17 @@ class GateQuerySet(models.QuerySet["Gate"]):
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""
         return self.select_for_update(of=("self",), no_key=True).order_by("pk")
+
+
+def gates_of(workspaces: Collection[str]) -> list[Gate]:
+    """Return the gates of workspaces that are not off, in the order in which they are asked."""
+    return sorted(_enabled().get(workspaces), key=lambda one: (one.created_at, one.pk))
+
+
+@cache
+def _enabled() -> RowsByKeys[Gate]:
+    """Return the query of every publication, built once: Django takes longer for it than the database."""
+    return RowsByKeys(Gate.objects.filter(enabled=True).select_related("dataset"), found_by="workspace_id")
 
 
 class Gate(models.Model):

@@ -22,7 +22,7 @@ from evaluation.gates.check import sentence
 from evaluation.gates.checking import Change, missing_run
 from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
-from evaluation.gates.models import Gate
+from evaluation.gates.models import gates_of
 from evaluation.gates.verbs import Gates
 from evaluation.studio.costs import cost_in_words, plan_of
 from studio.kinds import StudioKind
@@ -115,7 +115,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if shown.page not in SLOTS or is_live or not caller.may(Right.READ_DRAFTS, resource.workspace_id):
         return
     request = PublishRequest(resource=resource, version=version, caller=caller)
-    found = list(judged(request, list(Gate.objects.asking_in([resource.workspace_id]))))
+    found = list(judged(request, gates_of([resource.workspace_id])))
     publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
     context = {
         "is_short": shown.page == "edit",
@@ -134,7 +134,7 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     """Yield what the gates say of a release as a whole."""
     if shown.subject != RELEASE or not shown.is_open:
         return
-    if not Gate.objects.asking_in([shown.workspace_id]).exists():
+    if not gates_of([shown.workspace_id]):
         return
     try:
         found = Gates.current().check(Change(release_id=shown.id), by=shown.caller)

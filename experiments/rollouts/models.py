@@ -85,7 +85,10 @@ class Rollout(models.Model):
                 | (~models.Q(state=State.RUNNING) & models.Q(ended_at__isnull=False)),
             ),
         ]
-        indexes = [models.Index(name="rollout_of_workspace", fields=["workspace", "-started_at"])]
+        indexes = [
+            models.Index(name="rollout_of_workspace", fields=["workspace", "-started_at"]),
+            models.Index(name="rollout_of_resource", fields=["resource_id", "state"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_id}: {self.state}"
