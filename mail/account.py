@@ -53,7 +53,7 @@ class MailPage(StudioPage):
         turned_off += [one for one in known if one not in sent.getlist("topic")]
         chosen = {"turned_off": turned_off, "daily": sent.get("when") == "daily"}
         MailPreferences.objects.update_or_create(user_id=user.pk, defaults=chosen)
-        return self.go(self.request.path, _("What is sent to you is stored."))
+        return self.go(self.request.path, _("Your choice is saved."))
 
     def _change_address(self) -> HttpResponse:
         if self.field is None:
@@ -70,7 +70,7 @@ class MailPage(StudioPage):
             accounts().filter(pk=user.pk).update(**{self.field: address})
             if before:
                 Mail.due(MailKind.ADDRESS_CHANGED, user_id=user.pk, detail={"to": before}).save()
-        return self.go(self.request.path, _("Your mail address is stored."))
+        return self.go(self.request.path, _("Your mail address is saved."))
 
     def _show(self, *, problem: str = "", typed: str | None = None, status: int = 200) -> HttpResponse:
         if not conf.is_on():

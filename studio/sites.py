@@ -95,7 +95,7 @@ class StudioSite(AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
         """Show the page for signing in, and sign in."""
-        return LoginPage.shown(request, title=_("Log in"), **(extra_context or {}))
+        return LoginPage.shown(request, title=_("Sign in"), **(extra_context or {}))
 
     def logout(  # type: ignore[override]  # Django redirects, too
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

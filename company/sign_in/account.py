@@ -7,9 +7,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from company.sign_in import confirming, sessions, single_sign_on
+from company.sign_in.browsers import in_words
 from company.sign_in.conf import takes_password_of
 from company.sign_in.models import Identity, OpenSession
 from company.sign_in.oidc import SignInRefused
@@ -71,8 +72,9 @@ class SessionsPage(StudioPage):
         """Show the sessions."""
         own: Any = request.user
         here = request.session.session_key
-        rows = [(row, row.session_key == here) for row in sessions.sessions_of(own)]
-        return self.page("company/sessions.html", title=_("Sessions"), rows=rows)
+        found = sessions.sessions_of(own)
+        rows = [(row, in_words(row.browser), row.session_key == here) for row in found]
+        return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Sign out one session, or all others."""

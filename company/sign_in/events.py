@@ -40,12 +40,26 @@ def record(
         events.record(event_type, by=by, workspace_id=None, **detail)
 
 
+_WORDS: Final = {
+    "password": gettext_lazy("password"),
+    "sso": gettext_lazy("single sign-on"),
+    "second_factor": gettext_lazy("second factor"),
+    "totp": gettext_lazy("App for one-time codes"),
+    "webauthn": gettext_lazy("Security key"),
+}
+"""The codes in these events in words; the names of providers, and what they refuse for, are as they are."""
+
+
+def _words(code: Any) -> str:
+    return str(_WORDS.get(code, code or ""))
+
+
 def _sign_in(event: Event, names: Names) -> Sentence:
     detail = event.detail
-    way: dict[str, Fragment | str] = {"way": str(detail.get("provider") or detail.get("method") or "")}
+    way: dict[str, Fragment | str] = {"way": _words(detail.get("provider") or detail.get("method"))}
     if event.type == "signIn.succeeded":
         return Sentence(_("{who} signed in ({way})"), way)
-    why: dict[str, Fragment | str] = {**way, "why": str(detail.get("reason") or "")}
+    why: dict[str, Fragment | str] = {**way, "why": _words(detail.get("reason"))}
     if detail.get("username"):
         name = people_in([str(detail["username"])], Place.NAMED)
         return Sentence(_("A sign-in as {name} was refused ({way}: {why})"), {**why, "name": name})
@@ -79,7 +93,7 @@ SIGN_IN: Final = EventSubject(
 
 
 def _second_factor(event: Event, names: Names) -> Sentence:
-    kind: dict[str, Fragment | str] = {"kind": str(event.detail.get("kind") or "")}
+    kind: dict[str, Fragment | str] = {"kind": _words(event.detail.get("kind"))}
     if event.type == "secondFactor.added":
         return Sentence(_("{who} set up a second factor ({kind})"), kind)
     if event.actor == event.detail.get("username"):
@@ -106,7 +120,7 @@ SESSION: Final = EventSubject(
     audience=Audience.ADMINS,
     is_personal=True,
     noun=gettext_lazy("session"),
-    title=gettext_lazy("Sessions"),
+    title=pgettext_lazy("signed in", "Sessions"),
     anything=gettext_lazy("Anything about sessions"),
     types=[EventType(name="ended", title=pgettext_lazy("event", "ended"), sentence=_session)],
 )

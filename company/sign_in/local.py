@@ -15,4 +15,4 @@ def local_login(request: HttpRequest) -> HttpResponseBase:
     """Show the form for superusers; where passwords are taken anyway, go to the usual page."""
     if takes_passwords():
         return HttpResponseRedirect(reverse("studio:login"))
-    return LoginPage.shown(request, title=_("Log in as a superuser"), for_superusers=True)
+    return LoginPage.shown(request, title=_("Sign in as a superuser"), for_superusers=True)

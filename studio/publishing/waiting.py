@@ -20,7 +20,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import Forbidden
 from versioning.editor.catalog import Waiting, Waits, Whose
 
-PER_PAGE: Final = 50
+PER_PAGE: Final = 25
 
 
 class WaitingPage(StudioPage):

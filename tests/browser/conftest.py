@@ -191,7 +191,7 @@ def sign_in(page: Page, name: str, password: str = PASSWORD) -> None:
     page.goto("login/")
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def sign_out(page: Page) -> None:

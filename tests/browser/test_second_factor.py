@@ -85,7 +85,7 @@ def test_the_second_step_is_taken_over_the_page(page: Page, made: str) -> None:
     page.get_by_role("button", name="Save draft").click()
     dialog = page.get_by_role("dialog", name="You are signed out")
     dialog.get_by_label("Password").fill(PASSWORD)
-    dialog.get_by_role("button", name="Log in").click()
+    dialog.get_by_role("button", name="Sign in", exact=True).click()
     code = dialog.get_by_label("Code")
     expect(code).to_be_focused()
     code.fill("wrong")

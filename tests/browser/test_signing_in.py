@@ -14,7 +14,7 @@ def test_an_editor_signs_in_and_out(enter: Enter, sessions: dict[str, Session]) 
     sign_out(page)
     del sessions["edgar"]
     page.goto("versioning/agent/")
-    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
 
 
 def test_the_theme_is_chosen_and_stays(enter: Enter) -> None:

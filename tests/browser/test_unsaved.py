@@ -65,7 +65,7 @@ def test_text_survives_the_end_of_the_session_during_typing(enter: Enter, api_of
     expect(page.get_by_text("This browser keeps text that was typed and not saved.")).to_be_visible()
     page.get_by_label("Username").fill("edgar")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d UTC\."))
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
     page.get_by_role("button", name="Restore the text of").focus()

@@ -66,7 +66,7 @@ def test_drafts_of_two_workspaces_are_chosen_apart_and_shown_again_when_they_cha
         assert api.post(PROMPT_BLOCKS.path, {**body, "autoPublish": False}).status == 201
     page = enter("root", "waiting/")
     theirs = page.get_by_role("region", name="Elsewhere")
-    theirs.get_by_label("All of these").check()
+    theirs.get_by_label("Choose all of these").check()
     expect(theirs.get_by_label("Choose Apart there")).to_be_checked()
     expect(page.get_by_label("Choose Apart here")).not_to_be_checked()
     page.get_by_label("Choose Apart here").check()

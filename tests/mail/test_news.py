@@ -108,7 +108,7 @@ def test_mail_is_in_the_language_and_the_time_zone_of_the_person(post: Post, cas
     assert mail.subject == "edgar hat um Prüfung von Version 1 von Agent Writer gebeten: paula (Sie)"
     hour = timezone.now().astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:")
     assert hour in mail.body and "UTC" not in mail.body
-    assert "Wählen, was Sie bekommen" in mail.body
+    assert "Auswählen, was Sie bekommen" in mail.body
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
 
 def the_studio_and_the_admin_are_two_places(url: str) -> None:
     with visiting(url) as root:
-        assert "<title>Log in · The editor</title>" in root.get("/studio/login/").text
+        assert "<title>Sign in · The editor</title>" in root.get("/studio/login/").text
         assert sign_in(root, "root", "a long one")
         assert "<title>Home · The editor</title>" in root.get("/studio/").text
         for page in ("/admin/", "/admin/auth/user/", "/admin/auth/user/add/", "/admin/password_change/"):

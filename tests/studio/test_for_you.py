@@ -57,7 +57,7 @@ def test_requested_changes_come_first_with_who_asked_and_why(
     assert groups("edgar", page) == ["returned", "drafts"]
     told = group("edgar", "returned", page)
     assert told.startswith("Changes requested of you · 1")
-    assert "Changes requested Too long alice asked for changes to version 1 just now" in told
+    assert "Changes requested Too long alice asked for changes to version 1 · just now" in told
     links = Window.of("edgar").get(page).links
     assert page_of(kind, "review", "writer", changed["id"]) in links and page_of(kind, "change") in links
     assert numbers("edgar") == {"reviews": 1}
@@ -78,7 +78,7 @@ def test_a_comment_waits_for_who_saved_the_newest_version_until_they_answer(
     asked = cast.paula.post("/comments", {**about, "body": "Why so short?"}).body
     told = group("edgar", "comments", page)
     assert told.startswith("Comments for you · 1")
-    assert "Why so short? paula commented on version 1 just now" in told
+    assert "Why so short? paula commented on version 1 · just now" in told
     assert "paula commented on version 1" in Window.of("edgar").get(BELL).text
     for name in ("paula", "alice", "vera", "charlie"):  # who wrote it, who did nothing, who may not read it
         assert group(name, "comments", page) == ""
@@ -95,7 +95,7 @@ def test_a_review_waits_for_those_who_were_asked(
 ) -> None:
     asked = group("paula", "asked", page)
     assert asked.startswith("Waiting for your review · 1")
-    assert "Look, please edgar asked you to look at version 1 just now" in asked
+    assert "Look, please edgar asked you to look at version 1 · just now" in asked
     assert numbers("paula") == {"reviews": 1}
     for name in ("alice", "vera", "charlie"):  # who has answered, and who may not read it
         assert "asked" not in groups(name, page) and numbers(name) == {}
@@ -143,7 +143,7 @@ def test_own_open_releases_are_counted(cast: Cast) -> None:
     AGENTS.make(cast.edgar)
     items = [{"resource": {"kind": "agent", "id": "writer"}}]
     cast.edgar.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items})
-    assert "Autumn Draft 1 resource, created by you just now" in group("edgar", "releases")
+    assert "Autumn Draft 1 resource, created by you · just now" in group("edgar", "releases")
     assert numbers("edgar") == {"releases": 1} and numbers("paula") == {}
     give_role("edgar", "acme", "viewer")
     assert "Autumn" not in Window.of("edgar").get(HOME).text and numbers("edgar") == {}
