@@ -1,8 +1,8 @@
-"""One attempt to deliver: send, then record the outcome and its consequences.
+"""Attempts to deliver: send some messages to one receiver, then record the outcomes and their consequences.
 
-The request is made outside of any transaction. If a worker is killed between the receiver's answer and the
-end of the transaction, the row stays leased. When the lease ends, another worker sends the same message
-again, with the same id.
+Requests are made outside of any transaction. If a worker is killed between a receiver's answer and the end of
+the transaction, the rows stay leased. When the leases end, another worker sends the same messages again, with
+the same ids. Outcomes are recorded together because under load every statement waits for its turn.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import datetime
 import logging
 import random
 import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
+from django.db.models import F
 from django.utils import timezone
 
 from delivery.webhooks.models import (
@@ -28,6 +31,7 @@ from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
 from delivery.webhooks.signing import secret_of, signed_headers
 from versioning.domain import measuring, tracing
 from versioning.models import connections, events
+from versioning.models.due_work import LeaseLost
 
 HOUR: Final = 3600.0
 
@@ -50,31 +54,52 @@ def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
     return max(wait, retry_after)
 
 
+SECONDS: Final = 1.0
+"""How long messages are sent one after the other before the outcomes are recorded."""
 WITHOUT_KEY_AGAIN: Final = 60.0
 """The seconds until the next attempt for a delivery whose message could not be signed."""
 
 logger = logging.getLogger(__name__)
 
 
-def attempt(delivery: Delivery) -> None:
-    """Send a leased delivery and finish or postpone it; raises `LeaseLost` if that took too long."""
-    webhook = Webhook.objects.filter(pk=delivery.webhook_id).first()
+def attempt(deliveries: Sequence[Delivery]) -> None:
+    """Send leased deliveries of one webhook, and finish or postpone those that were sent.
+
+    A failure, or the end of a second, is the end: others have their turn.
+    """
+    webhook = Webhook.objects.filter(pk=deliveries[0].webhook_id).first()
     if webhook is None:
-        return  # deleted, and the delivery with it
+        return  # deleted, and the deliveries with it
     if not webhook.enabled:
-        delivery.finish(state=State.CANCELLED, finished_at=timezone.now())
+        for delivery in deliveries:
+            with suppress(LeaseLost):
+                delivery.finish(state=State.CANCELLED, finished_at=timezone.now())
         return
-    body = delivery.body.encode()
     try:
         root = RootKey.opened()
     except RootKeyUnreadable as error:
         logger.error("nothing is sent to webhooks: %s", error)  # noqa: TRY400  a traceback adds nothing
-        delivery.postpone(WITHOUT_KEY_AGAIN)
+        for delivery in deliveries:
+            with suppress(LeaseLost):
+                delivery.postpone(WITHOUT_KEY_AGAIN)
         return
     connections.give_back()  # it is not needed while the receiver answers
+    until, outcomes = time.monotonic() + SECONDS, []
+    for delivery in deliveries:
+        outcomes.append((delivery, _send(webhook, root, delivery)))
+        if not outcomes[-1][1].is_success or time.monotonic() > until:
+            break
+    with events.transaction():
+        ended = _record(outcomes)
+    for delivery in ended:
+        delivery.leased_by = ""
+
+
+def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> Outcome:
     # Not at the top: only workers send, and httpx takes 6 MiB.
     from delivery.webhooks import sending  # noqa: PLC0415
 
+    body = delivery.body.encode()
     generations = webhook.signing_generations(timezone.now())
     secrets = [secret_of(webhook, root, generation=generation) for generation in generations]
     headers = {
@@ -89,47 +114,60 @@ def attempt(delivery: Delivery) -> None:
         span.set({"http.response.status_code": outcome.status_code})
         if not outcome.is_success:
             span.fail(str(outcome.status_code or "unreachable"))
-    with events.transaction():
-        _record(delivery, outcome)
+    return outcome
 
 
-def _record(delivery: Delivery, outcome: Outcome) -> None:
-    """Store the attempt and the new state of the delivery and of the webhook."""
-    webhook = Webhook.objects.locked().filter(pk=delivery.webhook_id).first()
-    stored = Delivery.objects.select_for_update().filter(pk=delivery.pk).first()
-    if webhook is None or stored is None:
-        return
-    DeliveryAttempt.objects.create(
-        delivery=delivery,
-        at=outcome.at,
-        status_code=outcome.status_code,
-        milliseconds=outcome.milliseconds,
-        error=outcome.error,
-        response=outcome.response,
+def _record(outcomes: Sequence[tuple[Delivery, Outcome]]) -> list[Delivery]:
+    """Store attempts, and the new state of their deliveries and of the webhook; return those deliveries."""
+    webhook = Webhook.objects.locked().filter(pk=outcomes[0][0].webhook_id).first()
+    if webhook is None:
+        return []
+    rows = Delivery.objects.select_for_update().in_bulk([delivery.pk for delivery, _ in outcomes])
+    held = []
+    for delivery, outcome in outcomes:
+        stored = rows.get(delivery.pk)
+        if stored is None or (stored.leased_by, stored.attempts) != (delivery.leased_by, delivery.attempts):
+            logger.warning("a delivery took longer than its lease", extra={"row": str(delivery.pk)})
+        else:
+            held.append((delivery, stored, outcome))
+    DeliveryAttempt.objects.bulk_create(
+        DeliveryAttempt(
+            delivery=delivery,
+            at=outcome.at,
+            status_code=outcome.status_code,
+            milliseconds=outcome.milliseconds,
+            error=outcome.error,
+            response=outcome.response,
+        )
+        for delivery, _, outcome in held
     )
-    measuring.count("editor_deliveries_total", result="delivered" if outcome.is_success else "failed")
-    reason = _update_health(webhook, outcome)
-    _end_lease(delivery, stored, outcome, is_disabled=reason is not None or not webhook.enabled)
+    for _, _, outcome in held:
+        measuring.count("editor_deliveries_total", result="delivered" if outcome.is_success else "failed")
+    reason = _update_health(webhook, [outcome for _, _, outcome in held])
+    done = [stored.pk for _, stored, outcome in held if outcome.is_success and not stored.replay_wanted]
+    Delivery.objects.filter(pk__in=done).finish(state=State.DELIVERED, step=F("step") + 1)
+    for delivery, stored, outcome in held:
+        if stored.pk not in done:
+            _end_lease(delivery, stored, outcome, is_disabled=reason is not None or not webhook.enabled)
     if reason is not None:
         webhook.disable(reason)
+    return [delivery for delivery, *_ in held]
 
 
-def _update_health(webhook: Webhook, outcome: Outcome) -> DisabledReason | None:
+def _update_health(webhook: Webhook, outcomes: Iterable[Outcome]) -> DisabledReason | None:
     """Update what the webhook stores about its receiver; return the reason if it has to be disabled."""
-    if outcome.is_success:
-        webhook.failing_since, webhook.last_success_at = None, outcome.at
-        webhook.save(update_fields=["failing_since", "last_success_at"])
-        return None
-    if not webhook.enabled:
-        return None
-    if webhook.failing_since is None:
-        webhook.failing_since = outcome.at
-        webhook.save(update_fields=["failing_since"])
-    if outcome.status_code == HTTPStatus.GONE:
-        return DisabledReason.GONE
-    if outcome.at - webhook.failing_since >= GIVE_UP_AFTER:
-        return DisabledReason.FAILING
-    return None
+    reason = None
+    for outcome in outcomes:
+        if outcome.is_success:
+            webhook.failing_since, webhook.last_success_at = None, outcome.at
+        elif webhook.enabled:
+            webhook.failing_since = webhook.failing_since or outcome.at
+            if outcome.status_code == HTTPStatus.GONE:
+                reason = DisabledReason.GONE
+            elif outcome.at - webhook.failing_since >= GIVE_UP_AFTER:
+                reason = DisabledReason.FAILING
+    webhook.save(update_fields=["failing_since", "last_success_at"])
+    return reason
 
 
 def _end_lease(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_disabled: bool) -> None:

@@ -14,6 +14,8 @@ from versioning.worker.jobs import Periodic, Queue
 
 THREADS: Final = 16
 """How many deliveries each worker sends at the same time, at most half of them for one workspace."""
+AT_ONCE: Final = 20
+"""How many deliveries of one webhook a thread sends before it records what came of them."""
 KEPT_FOR: Final = datetime.timedelta(days=30)
 """How long finished deliveries can be read and replayed."""
 REMOVED_AT_ONCE: Final = 1000
@@ -39,7 +41,8 @@ JOBS: Final = (
         model="delivery.Delivery",
         run=attempts.attempt,
         threads=THREADS,
-        at_once=1,  # so that a slow receiver delays only its own deliveries
+        at_once=AT_ONCE,
+        in_batches=True,
     ),
     Periodic(name="webhook upkeep", run=keep_up, every=3600.0),
 )

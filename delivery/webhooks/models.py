@@ -20,13 +20,13 @@ from versioning.domain import tracing
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import ALL_OF
 from versioning.models import DueWork, Event, Workspace, events
-from versioning.models.due_work import DueWorkQuerySet, Owner
+from versioning.models.due_work import LEASE_SECONDS, DueWorkQuerySet, Owner
 from versioning.models.followers import Follower
 
 MAX_URL: Final = 2000
-AT_ONCE: Final = 2
-"""How many deliveries of one webhook all workers together send at the same time, so that a slow receiver
-occupies no more threads."""
+SENDERS: Final = 2
+"""How many threads of all workers together send to one webhook at the same time, so that a slow receiver
+occupies no more of them."""
 
 
 class State(models.TextChoices):
@@ -161,30 +161,38 @@ class DeliveryQuerySet(DueWorkQuerySet["Delivery"]):
     def owners(self) -> list[Owner]:
         """Return the workspaces and webhooks with due deliveries, without busy webhooks.
 
-        A webhook is busy while `AT_ONCE` of its deliveries are being sent, or one if its receiver is failing.
+        A webhook is busy while as many threads as may send to it do, or one if its receiver is failing.
         """
         waiting = Webhook.objects.exclude(pk__in=self._busy()).with_due(self.due())
         return list(waiting.values_list("workspace", "pk"))
 
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Delivery]:
-        """Lease due deliveries of one webhook, unless it has become busy.
+        """Lease due deliveries of one webhook, unless it has become busy; one if its receiver is failing.
 
-        Deliveries in progress are counted while the webhook is locked, so that concurrent threads do not all
-        send to the same receiver.
+        Those who send are counted while the webhook is locked, so that concurrent threads do not all send to
+        the same receiver.
         """
-        _workspace, webhook = owner
+        _workspace, webhook_id = owner
         with transaction.atomic(using=self.db):
-            Webhook.objects.locked().filter(pk=webhook).first()
-            if self._busy().filter(webhook=webhook).exists():
+            webhook = Webhook.objects.locked().filter(pk=webhook_id).first()
+            if webhook is None or self._busy().filter(webhook=webhook).exists():
                 return []
+            limit = limit if webhook.failing_since is None else 1
             return super(DeliveryQuerySet, self.filter(webhook=webhook)).lease_of(owner, limit, by=by)
 
     def _busy(self) -> models.QuerySet[Any, Any]:
         """Return the busy webhooks."""
-        sent = self.model._default_manager.filter(leased_until__gt=Now()).order_by()
-        counted = sent.values("webhook").annotate(number=Count("pk"))
-        busy = counted.filter(Q(number__gte=AT_ONCE) | Q(webhook__failing_since__isnull=False))
+        # Workers renew a lease when a third of it has passed: with less than half of it left, its is gone.
+        held = Now() + datetime.timedelta(seconds=LEASE_SECONDS / 2)
+        sent = self.model._default_manager.filter(leased_until__gt=held).order_by()
+        counted = sent.values("webhook").annotate(number=Count("leased_by", distinct=True))
+        busy = counted.filter(Q(number__gte=SENDERS) | Q(webhook__failing_since__isnull=False))
         return busy.values("webhook")
+
+    def finish(self, **changes: Any) -> None:
+        """End leases of deliveries that are done."""
+        ended = {"leased_by": "", "leased_until": None, "due_at": None, "finished_at": timezone.now()}
+        self.update(**ended, **changes)
 
     def cancel(self) -> None:
         """Cancel pending deliveries; one that is being sent at this moment may still be delivered."""

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from delivery.models import Delivery, Webhook
-from delivery.webhooks import jobs
+from delivery.webhooks import attempts, jobs
 from delivery.webhooks.attempts import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.ports import free_port
@@ -27,6 +27,7 @@ from tests.support.webhooks import (
     work,
     work_later,
 )
+from versioning.models.due_work import LEASE_SECONDS
 from versioning.worker.jobs import registered
 from versioning.worker.running import Worker
 
@@ -157,3 +158,45 @@ def test_old_deliveries_are_deleted_unless_pending(alice: Api, receiver: Receive
     assert Worker([registered()["webhook upkeep"]]).once()
     assert [about(one)[1] for one in deliveries(alice, webhook)] == ["new", "pending"]
     assert deliveries(alice, cancelled) == []
+
+
+@pytest.mark.parametrize(("seconds", "statements"), [(60, 40), (0, 400)])
+@pytest.mark.django_db
+def test_what_is_sent_in_succession_is_recorded_together(
+    alice: Api,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_max_num_queries: Any,
+    *,
+    seconds: float,
+    statements: int,
+) -> None:
+    """A slow receiver's turn ends, and what is left is due as it was."""
+    monkeypatch.setattr(attempts, "SECONDS", seconds)
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    for number in range(10):
+        AGENTS.make(alice, f"agent-{number}")
+    assert states(alice, webhook) == ["pending"] * 10
+    with django_assert_max_num_queries(statements):
+        work()
+    assert len(receiver.messages) == 10
+    assert [(one["state"], len(one["attempts"])) for one in deliveries(alice, webhook)] == [
+        ("delivered", 1)
+    ] * 10
+    assert set(Delivery.objects.values_list("attempts", "step", "leased_by")) == {(1, 1, "")}
+
+
+@pytest.mark.parametrize(("left", "sent"), [(LEASE_SECONDS / 3, 1), (LEASE_SECONDS, 0)])
+@pytest.mark.django_db
+def test_leases_that_a_killed_worker_left_hold_up_no_other_delivery(
+    alice: Api, receiver: Receiver, left: float, sent: int
+) -> None:
+    webhook = make_webhook(alice, receiver.url, "agent.created")
+    for name in ("one", "two", "three"):
+        AGENTS.make(alice, name)
+    *leased, _ = deliveries(alice, webhook)
+    until = timezone.now() + datetime.timedelta(seconds=left)
+    for thread, one in enumerate(leased):
+        Delivery.objects.filter(pk=one["id"]).update(leased_by=f"killed:{thread}", leased_until=until)
+    work()
+    assert len(receiver.messages) == sent

@@ -97,7 +97,7 @@ def test_a_lease_is_renewed_only_by_its_own_worker() -> None:
     rows = PeriodicJob.objects.lease(10, by="a")
     PeriodicJob.objects.filter(pk="lost").update(leased_by="b")
     let_leases_end()
-    PeriodicJob.objects.renew(rows, by="a")
+    PeriodicJob.objects.renew(rows)
     assert leased("c") == ["lost"]
 
 

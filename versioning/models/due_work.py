@@ -107,9 +107,9 @@ class DueWorkQuerySet(models.QuerySet[W]):
     def lease(self, limit: int, *, by: str, turns: Turns | None = None) -> list[W]:
         """Lease at most `limit` due rows of the next owner and return them; concurrent callers get others.
 
-        `by` names the worker. The rows take one place of `turns`, until `Turns.end` is called for their
-        `leased_for`. No worker waits: PostgreSQL skips rows that another worker is leasing, and SQLite allows
-        one write at a time.
+        `by` names the worker and its thread. The rows take one place of `turns`, until `Turns.end` is called
+        for their `leased_for`. No worker waits: PostgreSQL skips rows that another worker is leasing, and
+        SQLite allows one write at a time.
         """
         if not self.due().exists():  # reading takes no lock, and usually nothing is due
             return []
@@ -137,10 +137,18 @@ class DueWorkQuerySet(models.QuerySet[W]):
             row.leased_by, row.attempts = by, row.attempts + 1
         return rows
 
-    def renew(self, rows: Iterable[W], *, by: str) -> None:
-        """Extend the leases that still belong to this worker."""
-        held = self.filter(pk__in=[row.pk for row in rows], leased_by=by)
-        held.update(leased_until=Now() + timedelta(seconds=LEASE_SECONDS))
+    def renew(self, rows: Iterable[W]) -> None:
+        """Extend the leases of these rows that still hold."""
+        self._held(rows).update(leased_until=Now() + timedelta(seconds=LEASE_SECONDS))
+
+    def release(self, rows: Iterable[W]) -> None:
+        """Give up the leases of these rows that still hold, and leave the rows due as they were."""
+        self._held(rows).update(leased_by="", leased_until=None, attempts=F("attempts") - 1)
+
+    def _held(self, rows: Iterable[W]) -> Self:
+        # A thread has one lease at a time, so its name tells that from earlier ones.
+        names = {row.leased_by for row in rows} - {""}
+        return self.filter(pk__in=[row.pk for row in rows], leased_by__in=names)
 
 
 class DueWork(models.Model):

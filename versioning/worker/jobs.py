@@ -53,6 +53,9 @@ class Queue:
     threads: none takes more than half of them."""
     at_once: int = 10
     """How many rows a thread leases at once: more for quick work, 1 for work that takes long."""
+    in_batches: bool = False
+    """Whether `run` gets the list of all rows that were leased at once, which have one owner. It finishes or
+    postpones what it has done; the other rows are due as they were."""
 
     @property
     def rows(self) -> type[DueWork]:

@@ -128,7 +128,7 @@ class Worker:
                     self._note_database(None)
                     beat_at = now + HEARTBEAT_SECONDS
                 if now >= renew_at:
-                    self._leases.renew(self.name)
+                    self._leases.renew()
                     renew_at = now + RENEW_SECONDS
             except Error as error:
                 self._note_database(error)

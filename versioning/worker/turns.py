@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Final
 
 from django.db.models.functions import Now
@@ -50,10 +50,9 @@ class Leases:
         try:
             yield
         finally:
-            for row in rows:
-                if self.remove(row):
-                    with suppress(LeaseLost):
-                        row.release()
+            left = [row for row in rows if self.remove(row) and row.leased_by]
+            if left:
+                type(left[0]).objects.release(left)
 
     def release(self, row: DueWork, end: Callable[[], None]) -> None:
         """Remove a row after ending its lease, unless the job has ended that itself."""
@@ -66,12 +65,12 @@ class Leases:
         with self._lock:
             return self._rows.pop((type(row), row.pk), None) is not None
 
-    def renew(self, worker: str) -> None:
+    def renew(self) -> None:
         """Renew the leases of all rows held."""
         with self._lock:
             rows = list(self._rows.values())
         for model in {type(row) for row in rows}:
-            model.objects.renew([row for row in rows if type(row) is model], by=worker)
+            model.objects.renew([row for row in rows if type(row) is model])
 
 
 def turn_of(job: Job, worker: str, leases: Leases, is_stopping: Callable[[], bool]) -> Turn:
@@ -123,35 +122,40 @@ class _QueueTurn:
         """Held while a thread chooses rows, because its choice affects that of the next thread."""
 
     def __call__(self) -> bool:
+        thread = f"{self._worker}:{get_ident()}"
         with self._choosing:
-            rows = self._job.rows.objects.lease(self._job.at_once, by=self._worker, turns=self._turns)
+            rows = self._job.rows.objects.lease(self._job.at_once, by=thread, turns=self._turns)
         if not rows:
             return False
         try:
             failed = False
             with self._leases.holding(rows):
-                for row in rows:
+                for some in [rows] if self._job.in_batches else [[row] for row in rows]:
                     if self._is_stopping():
                         break
-                    failed |= not self._is_done(row)
+                    failed |= not self._is_done(some)
             if failed:
                 raise Failed(self._job.name)
         finally:
             self._turns.end(rows[0].leased_for)
         return True
 
-    def _is_done(self, row: DueWork) -> bool:
-        name, about = self._job.name, {"row": str(row.pk)}
+    def _is_done(self, rows: list[DueWork]) -> bool:
+        """Pass a row to the job, or a batch; return whether that was no failure."""
+        name, about = self._job.name, {"row": str(rows[0].pk)}
         try:
-            self._job.run(row)
+            self._job.run(rows if self._job.in_batches else rows[0])
         except LeaseLost:
-            self._leases.remove(row)
+            for row in rows:
+                self._leases.remove(row)
             logger.warning("the job %s took longer than its lease", name, extra=about)
             return True
         except Exception:
-            wait = min(2.0 ** min(row.attempts - 1, 32), LONGEST_WAIT)
-            self._leases.release(row, lambda: row.postpone(wait))
-            logger.exception("the job %s has failed", name, extra={**about, "attempts": row.attempts})
+            wait = min(2.0 ** min(rows[0].attempts - 1, 32), LONGEST_WAIT)
+            for row in rows:
+                self._leases.release(row, partial(row.postpone, wait))
+            logger.exception("the job %s has failed", name, extra={**about, "attempts": rows[0].attempts})
             return False
-        self._leases.release(row, row.finish)
+        if not self._job.in_batches:
+            self._leases.release(rows[0], rows[0].finish)
         return True
