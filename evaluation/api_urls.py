@@ -8,11 +8,13 @@ from django.urls import URLPattern, re_path
 
 from evaluation.datasets.api import DatasetViewSet, ItemViewSet
 from evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
-from evaluation.experiments.api import ExperimentViewSet, ResultViewSet, ScoreViewSet
+from evaluation.experiments.api import ExperimentViewSet, ResultViewSet
 from evaluation.experiments.comparison_api import ComparisonViewSet
 from evaluation.experiments.files_api import ResultFileViewSet
 from evaluation.experiments.labels_api import LabelViewSet
+from evaluation.experiments.scores_api import ScoreViewSet
 from evaluation.gates.api import GateViewSet
+from evaluation.scoring.api import RegisteredViewSet
 
 _DATASET: Final = "datasets/(?P<id>[^/]+)"
 _ITEM: Final = f"{_DATASET}/items/(?P<item>[^/]+)"
@@ -52,16 +54,24 @@ _EXPERIMENTS: Final[dict[str, dict[str, Any]]] = {
 }
 _EXPORT: Final = rf"^{_EXPERIMENT}/export\Z"
 _RESULTS: Final[dict[str, dict[str, Any]]] = {
+    f"{_EXPERIMENT}/items/(?P<item>[^/]+)/run": {"post": "run_item"},
     f"{_EXPERIMENT}/results": {"get": "list", "post": "create"},
     f"{_EXPERIMENT}/results/(?P<result>[^/]+)": {"patch": "update"},
 }
 _SCORES: Final[dict[str, dict[str, Any]]] = {
     "scores": {"post": "create"},
-    "scores/run/(?P<run>[^/]+)": {"get": "of_run"},
-    "scores/scorer/(?P<id>[^/]+)": {"get": "of_scorer"},
-    "scores/entity/(?P<type>[^/]+)/(?P<id>[^/]+)": {"get": "of_entity"},
+    "scores/run/(?P<run>(?s:.+))": {"get": "of_run"},
+    "scores/scorer/(?P<id>(?s:.+))": {"get": "of_scorer"},
+    "scores/entity/(?P<type>[^/]+)/(?P<id>(?s:.+))": {"get": "of_entity"},
 }
-_COMPARISON: Final = rf"^{_EXPERIMENT}/compare\Z"
+_REGISTERED: Final[dict[str, dict[str, Any]]] = {
+    "scores/scorers": {"get": "list"},
+    "scores/scorers/(?P<id>(?s:.+))": {"get": "retrieve"},
+}
+_COMPARISONS: Final[dict[str, dict[str, Any]]] = {
+    f"{_EXPERIMENT}/compare": {"get": "retrieve"},
+    f"{_DATASET}/compare": {"post": "side_by_side"},
+}
 _GATES: Final[dict[str, dict[str, Any]]] = {
     "gates": {"get": "list", "post": "create"},
     "gates/check": {"get": "check"},
@@ -75,10 +85,11 @@ urlpatterns: list[URLPattern] = [
     *(re_path(rf"^{route}\Z", DatasetFileViewSet.as_view(verbs)) for route, verbs in _FILES.items()),
     *(re_path(rf"^{route}\Z", DatasetViewSet.as_view(verbs)) for route, verbs in _DATASETS.items()),
     re_path(_EXPORT, ResultFileViewSet.as_view({"get": "export"})),
-    re_path(_COMPARISON, ComparisonViewSet.as_view({"get": "retrieve"})),
+    *(re_path(rf"^{route}\Z", ComparisonViewSet.as_view(verbs)) for route, verbs in _COMPARISONS.items()),
     *(re_path(rf"^{route}\Z", GateViewSet.as_view(verbs)) for route, verbs in _GATES.items()),
     *(re_path(rf"^{route}\Z", ItemViewSet.as_view(verbs)) for route, verbs in _ITEMS.items()),
     *(re_path(rf"^{route}\Z", ExperimentViewSet.as_view(verbs)) for route, verbs in _EXPERIMENTS.items()),
     *(re_path(rf"^{route}\Z", ResultViewSet.as_view(verbs)) for route, verbs in _RESULTS.items()),
+    *(re_path(rf"^{route}\Z", RegisteredViewSet.as_view(verbs)) for route, verbs in _REGISTERED.items()),
     *(re_path(rf"^{route}\Z", ScoreViewSet.as_view(verbs)) for route, verbs in _SCORES.items()),
 ]

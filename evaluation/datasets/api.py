@@ -17,7 +17,7 @@ from evaluation.datasets.items import ItemTooLarge
 from evaluation.datasets.models import Dataset, DatasetVersion, Revision
 from evaluation.datasets.verbs import Datasets
 from versioning.api import errors, parameters
-from versioning.api.base import EditorViewSet
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.errors import NotFound
@@ -104,7 +104,7 @@ class DatasetViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a dataset."""
-        return Response(self.dump(Datasets.find(id, by=self.caller)))
+        return with_etag(request, self.dump(Datasets.find(id, by=self.caller)))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change a dataset; its items have to fit new schemas."""
@@ -197,7 +197,7 @@ class ItemViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Read an item as it is now."""
-        return Response(self.dump(current(self._dataset(id), item)))
+        return with_etag(request, self.dump(current(self._dataset(id), item)))
 
     def update(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Change an item."""
@@ -233,7 +233,7 @@ class ItemViewSet(EditorViewSet):
         revision = Revision.objects.of_version(dataset, number).filter(item=uuid_of(item)).first()
         if revision is None:
             raise NotFound
-        return Response(self.dump(revision))
+        return with_etag(request, self.dump(revision))
 
     def _dataset(self, dataset_id: str) -> Dataset:
         return Datasets.find(dataset_id, by=self.caller)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.datasets import editing
-from evaluation.experiments import comparing, finding, result_schemas, schemas, score_schemas, scores
+from evaluation.experiments import comparing, finding, result_schemas, schemas
 from evaluation.experiments.comparing import OUTCOMES
-from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments.models import Cell, Experiment, Score
+from evaluation.experiments.on_request import run_item
 from evaluation.experiments.presenting import shown
 from evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
@@ -23,7 +25,6 @@ from versioning.models.byte_length import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "status": "outcome"}
 RESULT_ORDERS: Final = {"createdAt": "pk", "startedAt": "started_at"}
-SCORE_ORDERS: Final = {"createdAt": "created_at"}
 DELETED: Final = "The experiment is deleted."
 _NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 _DATASET: Final = (parameters.UUID, "The id of the dataset.")
@@ -37,6 +38,14 @@ _GROUPS: Final = (
     parameters.query("targetType", "Only of such targets.", enum=["agent", "scorer"]),
     parameters.query("targetId", "Only of this target."),
 )
+
+
+class Ran(NamedTuple):
+    """The result of an item that was run, and what the scorers say of it."""
+
+    result: Cell
+    scores: list[tuple[Score, str]]
+    """Each with the name of the scorer."""
 
 
 class ExperimentViewSet(EditorViewSet):
@@ -104,16 +113,20 @@ class ExperimentViewSet(EditorViewSet):
         data = self.dump(*shown([started.experiment]))
         if not started.is_new:
             return Response(data)
-        location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{started.experiment.pk}"
+        name = quote(started.experiment.pk, safe="")
+        location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{name}"
         return Response(data, status=201, headers={"Location": location})
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Read an experiment."""
-        return self._answer(Experiments.find(experiment, dataset_id=id, by=self.caller))
+        return self._read(Experiments.find(experiment, dataset_id=id, by=self.caller))
 
     def read(self, request: Request, experiment: str) -> Response:
         """Read an experiment, also of a dataset that is deleted."""
-        return self._answer(Experiments.find(experiment, by=self.caller))
+        return self._read(Experiments.find(experiment, by=self.caller))
+
+    def _read(self, experiment: Experiment) -> Response:
+        return with_etag(self.request, self.dump(*shown([experiment])))
 
     def update(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Change the name, the description or the metadata of an experiment."""
@@ -170,6 +183,7 @@ class ResultViewSet(EditorViewSet):
     """The results of an experiment."""
 
     subject = "experiment result"
+    actions = {"run_item": Action.RUN}
     created = frozenset({"create"})
     errors = {"create": (409,)}
     query = {
@@ -190,15 +204,21 @@ class ResultViewSet(EditorViewSet):
             parameters.query("itemId", "Only of this item.", type=parameters.UUID),
         )
     }
-    requests = {"create": result_schemas.ResultCreate, "update": result_schemas.ResultUpdate}
+    requests = {
+        "create": result_schemas.ResultCreate,
+        "update": result_schemas.ResultUpdate,
+        "run_item": result_schemas.ItemRun,
+    }
     responses = {
         "list": result_schemas.ResultPage,
         "create": result_schemas.ResultAnswer,
         "update": result_schemas.ResultAnswer,
+        "run_item": result_schemas.ItemRunAnswer,
     }
     paths = {
         "id": _DATASET,
         "experiment": _EXPERIMENT,
+        "item": (parameters.UUID, "The id of the item."),
         "result": (parameters.TEXT, "The id of the result."),
     }
 
@@ -225,61 +245,24 @@ class ResultViewSet(EditorViewSet):
         location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{experiment}/results/{made.pk}"
         return Response(self.dump(made), status=201, headers={"Location": location})
 
+    def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:  # noqa: A002
+        """Run an item and score the answer, where no worker does; an output that is there stays."""
+        given = result_schemas.ItemRun.read(request)
+        done = run_item(
+            experiment,
+            item,
+            attempt=given.get("attempt", 0),
+            context=given.get("requestContext"),
+            dataset_id=id,
+            by=self.caller,
+        )
+        pinned = done.experiment.scorers.all()
+        names = {one.scorer_id: str(one.config["name"]) for one in pinned}
+        said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
+        return Response(self.dump(Ran(done, said)))
+
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
         """Say what people found: the state of the review, tags, a comment."""
         changes = result_schemas.ResultUpdate.read(request)
         found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
         return Response(self.dump(found))
-
-
-class ScoreViewSet(EditorViewSet):
-    """Scores of experiments and of applications' own runs."""
-
-    subject = "score"
-    created = frozenset({"create"})
-    _PAGING: Final = parameters.paging(10, SCORE_ORDERS)
-    query = {
-        "of_run": _PAGING,
-        "of_scorer": (
-            *_PAGING,
-            parameters.query("entityId", "Only of this entity."),
-            parameters.query("entityType", "Only of entities of this type."),
-        ),
-        "of_entity": _PAGING,
-    }
-    requests = {"create": score_schemas.ScoreCreate}
-    responses = {
-        "create": score_schemas.ScoreStored,
-        "of_run": score_schemas.ScorePage,
-        "of_scorer": score_schemas.ScorePage,
-        "of_entity": score_schemas.ScorePage,
-    }
-    paths = {
-        "run": (parameters.TEXT, "The id of the run or of the experiment."),
-        "id": (parameters.TEXT, "The id of the scorer, or of the entity."),
-        "type": (parameters.TEXT, "The type of the entity."),
-    }
-
-    def create(self, request: Request) -> Response:
-        """Store a score."""
-        given = score_schemas.ScoreCreate.read(request)
-        made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
-        location = f"/{settings.EDITOR_API_PREFIX}/scores/run/{made.run_id}"
-        return Response(self.dump(made), status=201, headers={"Location": location})
-
-    def of_run(self, request: Request, run: str) -> Response:
-        """List the scores of a run or of an experiment, newest first."""
-        return self._page(request, scores.of_run(run, by=self.caller))
-
-    def of_scorer(self, request: Request, id: str) -> Response:  # noqa: A002
-        """List the scores of a scorer, newest first."""
-        given = {name: str(value) for name, value in request.query_params.items()}
-        return self._page(request, scores.of_scorer(id, given, by=self.caller))
-
-    def of_entity(self, request: Request, type: str, id: str) -> Response:  # noqa: A002
-        """List the scores of an entity, newest first."""
-        return self._page(request, scores.of_entity(type, id, by=self.caller))
-
-    def _page(self, request: Request, found: Any) -> Response:
-        page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order), weight=ByteLength("more_json"))

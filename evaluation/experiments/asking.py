@@ -37,16 +37,21 @@ class TryAgain(Exception):
         self.answer, self.passing = answer, passing
 
 
-def ask(experiment: Experiment, cell: Cell, by: Caller, stop: Stop) -> Answer:
+def ask(
+    experiment: Experiment, cell: Cell, by: Caller, stop: Stop, *, context: Mapping[str, Any] | None = None
+) -> Answer:
     """Return what the target answers to the item of a cell, or why it failed.
 
+    `context` takes precedence over the request context of the experiment, and that of the item over both.
     Raises `TryAgain`, and `CancelledError` if the stop ends it.
     """
     began, started = time.monotonic(), timezone.now()
-    asks = _agent if experiment.target_type == TargetType.AGENT else _scorer
     with stoppable(stop):
         try:
-            answer = asks(experiment, cell, by)
+            if experiment.target_type == TargetType.AGENT:
+                answer = _agent(experiment, cell, by, context or {})
+            else:
+                answer = _scorer(experiment, cell)
         except VersioningError as error:
             answer = Answer(error=Problem(error.code, str(error.message)))
             passing = _passing(error)
@@ -68,10 +73,11 @@ def _timed(answer: Answer, started: Any, began: float) -> Answer:
     return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
 
 
-def _agent(experiment: Experiment, cell: Cell, by: Caller) -> Answer:
+def _agent(experiment: Experiment, cell: Cell, by: Caller, given: Mapping[str, Any]) -> Answer:
     policy = cell.member("unmockedToolPolicy") or experiment.settings.get("unmockedToolPolicy", DENY)
     mocks = Mocks(cell.member("toolMocks") or (), policy)
-    context = {**experiment.settings.get("requestContext", {}), **(cell.member("requestContext") or {})}
+    of_item = cell.member("requestContext") or {}
+    context = {**experiment.settings.get("requestContext", {}), **given, **of_item}
     try:
         result = get_framework().generate(
             experiment.target_id,
@@ -114,7 +120,7 @@ def messages_of(given: Any) -> Any:
     return canonical.dump(given)
 
 
-def _scorer(experiment: Experiment, cell: Cell, by: Caller) -> Answer:
+def _scorer(experiment: Experiment, cell: Cell) -> Answer:
     """Return what the scorer says of the answer in the input of an item, as its `try` does."""
     given = cell.member("input")
     if not isinstance(given, Mapping) or "output" not in given:

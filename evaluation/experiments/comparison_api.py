@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.comparison.pairing import ComparedItem, Comparison
 from evaluation.experiments.comparing import comparison_of
-from evaluation.experiments.comparison_schemas import ComparisonAnswer
+from evaluation.experiments.comparison_schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
+from evaluation.experiments.side_by_side import side_by_side
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.paging import number_in
+from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.paging import PageTooLarge, fitting, number_in
+from versioning.domain.access import Action
 from versioning.domain.errors import Invalid, Message
+
+_NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +50,19 @@ class ComparisonViewSet(EditorViewSet):
     """What experiments say beside others."""
 
     subject = "comparison"
+    actions = {"side_by_side": Action.READ}
     query = {
         "retrieve": (
             *parameters.numbers(10),
             parameters.query("baseline", "The other experiment; by default its own baseline."),
-        )
+        ),
+        "side_by_side": (
+            parameters.query("page", "From 0.", type=_NUMBER),
+            parameters.query("perPage", "All when absent.", type=_NUMBER),
+        ),
     }
-    responses = {"retrieve": ComparisonAnswer}
+    requests = {"side_by_side": ExperimentsBeside}
+    responses = {"retrieve": ComparisonAnswer, "side_by_side": SideBySideAnswer}
     paths = {
         "id": (parameters.UUID, "The id of the dataset."),
         "experiment": (parameters.TEXT, "The id of the experiment."),
@@ -65,4 +76,18 @@ class ComparisonViewSet(EditorViewSet):
         if size > parameters.MAX_PER_PAGE:
             message = Message("must not be larger than {limit}", limit=parameters.MAX_PER_PAGE)
             raise Invalid.field("perPage", message)
-        return Response(self.dump(ComparisonPage(comparison=comparison, page=page, per_page=size)))
+        answer = self.dump(ComparisonPage(comparison=comparison, page=page, per_page=size))
+        return with_etag(request, answer)
+
+    def side_by_side(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Show the outputs and scores of two experiments, item by item."""
+        given, body = request.query_params, ExperimentsBeside.read(request)
+        page, size = number_in(given, "page", 0), number_in(given, "perPage", None)
+        chosen = slice(None) if size is None else slice(page * size, (page + 1) * size)
+        found = side_by_side(
+            body["experimentIdA"], body["experimentIdB"], dataset_id=id, page=chosen, by=self.caller
+        )
+        sizes = found.sizes()
+        if (fits := fitting(sizes)) < len(sizes):
+            raise PageTooLarge("perPage", fits)
+        return Response(self.dump(found))

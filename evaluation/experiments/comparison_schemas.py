@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from evaluation.comparison.pairing import ItemOutcome
 from evaluation.comparison.statistics import Verdict
 from evaluation.datasets.schemas import Pagination
-from versioning.api.schemas.base import ResponseSchema, Source
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
+from versioning.domain.config import NotBlank
 
 _OUTCOMES = [one.value for one in ItemOutcome]
 _VERDICTS = [one.value for one in Verdict]
@@ -69,3 +70,39 @@ class ComparisonAnswer(ResponseSchema):
     scorers: Annotated[list[ComparedScorerAnswer], Source(lambda page: page.comparison.scorers)]
     items: Annotated[list[ComparedItemAnswer], Field(description="Worst first.")]
     pagination: Annotated[Pagination, Source(lambda page: page)]
+
+
+class ExperimentsBeside(RequestSchema):
+    """Two experiments over the dataset."""
+
+    experiment_id_a: Annotated[NotBlank, Field(alias="experimentIdA", description="The baseline.")]
+    experiment_id_b: Annotated[NotBlank, Field(alias="experimentIdB")]
+
+
+class ResultBesideAnswer(ResponseSchema):
+    """What an experiment says of an item."""
+
+    output: Annotated[Any, Field(description="Of the first attempt that has one.")]
+    scores: Annotated[
+        dict[str, float | None],
+        Field(description="By scorer, the mean over the attempts; null where it could score none."),
+    ]
+
+
+class ItemBesideAnswer(ResponseSchema):
+    """An item with its results, by experiment."""
+
+    item_id: str
+    input: Any
+    ground_truth: Any
+    results: dict[str, ResultBesideAnswer | None]
+
+
+class SideBySideAnswer(ResponseSchema):
+    """The outputs and scores of two experiments, item by item."""
+
+    baseline_id: str
+    version_mismatch: Annotated[
+        bool, Field(description="Whether they are over different versions of the dataset.")
+    ]
+    items: Annotated[list[ItemBesideAnswer], Source(lambda found: found.items())]

@@ -215,7 +215,7 @@ class Experiment(models.Model):
 
     def drop_scores(self, scorer_ids: Iterable[str]) -> None:
         """Delete what these scorers said."""
-        Score.objects.filter(run_id=self.pk, scorer_id__in=list(scorer_ids)).delete()
+        Score.objects.filter(cell__experiment=self, scorer_id__in=list(scorer_ids)).delete()
 
     def drop_scores_of(self, cell: Cell) -> None:
         """Delete what scorers said of a cell."""

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from evaluation.datasets.schemas import Pagination
+from evaluation.experiments.models import MAX_ID
 from evaluation.experiments.schemas import Attempt
-from evaluation.experiments.score_schemas import ProblemOfScore, ReasonNotScorable, or_null, problem_of
+from evaluation.experiments.score_schemas import Id, ProblemOfScore, ReasonNotScorable, or_null, problem_of
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
 from versioning.api.schemas.common import NotEmpty
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
@@ -25,7 +26,7 @@ class ResultError(RequestSchema):
 class SentScore(RequestSchema):
     """A score that is sent with a result."""
 
-    scorer_id: NotBlank
+    scorer_id: Id
     scorer_name: str = UNCHANGED
     score: Annotated[float, Field(allow_inf_nan=False)]
     reason: str | None = None
@@ -43,8 +44,15 @@ class ResultCreate(RequestSchema):
     error: ResultError | None = None
     started_at: NotBlank | None = None
     completed_at: NotBlank | None = None
-    trace_id: str | None = None
+    trace_id: Annotated[str, Field(max_length=MAX_ID)] | None = None
     scores: list[SentScore] = UNCHANGED
+
+
+class ItemRun(RequestSchema):
+    """An item that is run now."""
+
+    attempt: Attempt = UNCHANGED
+    request_context: Annotated[JsonObject, Field(description="The item's own takes precedence.")] = UNCHANGED
 
 
 class ResultUpdate(RequestSchema):
@@ -126,6 +134,41 @@ class ResultAnswer(ResponseSchema):
     tool_calls: Annotated[list[JsonObject] | None, _detail("toolCalls")]
     tool_mock_report: Annotated[JsonObject | None, _detail("toolMockReport")]
     created_at: Time
+
+
+class ScoreNotPossible(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    step: Annotated[str, Source(lambda _reason: "scorer")]
+    reason: Annotated[str, Source(str)]
+
+
+def _of_score(name: str) -> Source:
+    return Source(lambda pair: getattr(pair[0], name))
+
+
+def _text_of_score(name: str) -> Source:
+    return Source(lambda pair: getattr(pair[0], name) or None)
+
+
+class ItemRunScore(ResponseSchema):
+    """What a scorer says of an item that was run."""
+
+    scorer_id: Annotated[str, _of_score("scorer_id")]
+    scorer_name: Annotated[str, Source(lambda pair: pair[1])]
+    score: Annotated[float | None, _of_score("value")]
+    passed: Annotated[bool | None, _of_score("passed")]
+    label: Annotated[str | None, _text_of_score("label")]
+    reason: Annotated[str | None, _text_of_score("reason")]
+    error: Annotated[str | None, _text_of_score("error_message")]
+    not_scorable: Annotated[ScoreNotPossible | None, _text_of_score("not_scorable")] = None
+
+
+class ItemRunAnswer(ResponseSchema):
+    """The result of an item that was run, and what the scorers say of it."""
+
+    result: ResultAnswer
+    scores: list[ItemRunScore]
 
 
 class ResultPage(ResponseSchema):

@@ -111,7 +111,7 @@ def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
     """Ask and score a cell, and record the result; raises `TryAgain` while there are tries left."""
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
-        record(experiment.pk, cell, answer, scoring_cells.cut(_missing(experiment, cell)))
+        record(experiment.pk, cell, answer, scoring_cells.cut(missing_scorers(experiment, cell)))
         return
     if answer is None:
         answer = _asked(experiment, cell, stop)
@@ -154,7 +154,7 @@ def stored_answer(cell: Cell) -> Answer | None:
     )
 
 
-def _missing(experiment: Experiment, cell: Cell) -> list[ExperimentScorer]:
+def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer]:
     """Return the scorers that have not scored a cell yet, or have failed."""
     known = set(cell.scores.filter(error_code="").values_list("scorer_id", flat=True))
     return [one for one in experiment.scorers.all() if one.scorer_id not in known]
@@ -164,7 +164,7 @@ def _scored(experiment: Experiment, cell: Cell, answer: Answer, stop: Stop) -> l
     """Return what the scorers say; None if a judge is asked again later, for which the answer is kept."""
     if answer.error is not None:
         return []
-    missing = _missing(experiment, cell)
+    missing = missing_scorers(experiment, cell)
     give_back()
     with stoppable(stop):
         said = list(scoring_cells.scored(cell, answer.output, missing))
@@ -205,7 +205,8 @@ def record(experiment_id: str, cell: Cell, answer: Answer, said: Iterable[Said])
         cell.finish(**result_of(cell))
         put_scores(experiment, cell, said)
         count(experiment, cell, before, spent=spent_on(answer, said))
-        if not experiment.queued_count and not experiment.outcome:
+        is_ours_to_end = experiment.is_started or experiment.stopped  # else the application ends it
+        if is_ours_to_end and not experiment.queued_count and not experiment.outcome:
             finish(experiment, experiment.stopped or Outcome.COMPLETE)
 
 

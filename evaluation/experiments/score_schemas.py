@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from evaluation.datasets.schemas import Pagination
-from evaluation.experiments.models import MAX_NAME
+from evaluation.experiments.models import MAX_ID, MAX_NAME
 from evaluation.experiments.schemas import Attempt
 from evaluation.scoring.schemas import NotScorableAnswer, ScorerProblem
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
+
+Id = Annotated[NotBlank, Field(max_length=MAX_ID)]
+MAX_ENTITY_TYPE: Final = 32
 
 
 def or_null(attribute: str) -> Source:
@@ -40,10 +43,10 @@ class ReasonNotScorable(NotScorableAnswer):
 class ScoreSent(RequestSchema):
     """A score of an application's own run, or of an item of an experiment."""
 
-    scorer_id: NotBlank
-    run_id: NotBlank
-    entity_id: NotBlank
-    entity_type: NotBlank = UNCHANGED
+    scorer_id: Id
+    run_id: Id
+    entity_id: Id
+    entity_type: Annotated[NotBlank, Field(max_length=MAX_ENTITY_TYPE)] = UNCHANGED
     score: Annotated[float, Field(allow_inf_nan=False)]
     scorer: JsonObject = UNCHANGED
     source: Literal["LIVE", "TEST"] = UNCHANGED
@@ -110,6 +113,24 @@ class ScoreAnswer(ResponseSchema):
     additional_context: Annotated[JsonObject | None, _more("additionalContext")]
     request_context: Annotated[JsonObject | None, _more("requestContext")]
     trace_id: Annotated[str | None, _more("traceId")]
+    structured_output: Annotated[bool | None, _more("structuredOutput")] = None
+    span_id: Annotated[str | None, _more("spanId")] = None
+    resource_id: Annotated[str | None, _more("resourceId")] = None
+    thread_id: Annotated[str | None, _more("threadId")] = None
+    organization_id: Annotated[str | None, _more("organizationId")] = None
+    project_id: Annotated[str | None, _more("projectId")] = None
+    batch_id: Annotated[str | None, _more("batchId")] = None
+    dataset_id: Annotated[str | None, _more("datasetId")] = None
+    dataset_item_id: Annotated[str | None, _more("datasetItemId")] = None
+    preprocess_prompt: Annotated[str | None, _more("preprocessPrompt")] = None
+    analyze_prompt: Annotated[str | None, _more("analyzePrompt")] = None
+    generate_score_prompt: Annotated[str | None, _more("generateScorePrompt")] = None
+    generate_reason_prompt: Annotated[str | None, _more("generateReasonPrompt")] = None
+    reason_prompt: Annotated[str | None, _more("reasonPrompt")] = None
+    extract_prompt: Annotated[str | None, _more("extractPrompt")] = None
+    preprocess_step_result: Annotated[Any, _more("preprocessStepResult")] = None
+    analyze_step_result: Annotated[Any, _more("analyzeStepResult")] = None
+    extract_step_result: Annotated[Any, _more("extractStepResult")] = None
     created_at: Time
     updated_at: TimeOrNull
 

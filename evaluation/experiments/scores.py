@@ -12,6 +12,7 @@ from editor_client.shared import canonical
 
 from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.recording import Before, count, put_scores
+from evaluation.experiments.scoring_cells import EXTERNAL
 from evaluation.experiments.submitting import outcome_of
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Message, NotFound
@@ -56,8 +57,9 @@ def add(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APP
     """Store a score that an application sends.
 
     If `runId` is an experiment, `entityId` is one of its items: the score takes the place of what the same
-    scorer said of the attempt (`metadata.attempt`, else the first). Raises `Invalid`, `Forbidden`, and
-    `NotFound` for an experiment that is missing for the caller's key.
+    scorer said of the attempt (`metadata.attempt`, else the first). Where the experiment has a target, only
+    scorers that nothing runs here can say something. Raises `Invalid`, `Forbidden`, and `NotFound` for an
+    experiment that is missing for the caller's key.
     """
     caller = caller_of(by)
     caller.require_covered(given["scorerId"])
@@ -89,6 +91,8 @@ def _of_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Score:
     if cell is None:
         raise Invalid.field("entityId", Message("is no item of this experiment with a result"))
     scorer = experiment.scorers.filter(scorer_id=given["scorerId"]).first()
+    if experiment.target_type and scorer is not None and scorer.config["type"] != EXTERNAL:
+        raise Invalid.field("scorerId", Message("scores this experiment here: its scores are not sent"))
     before = Before.of(cell)
     more = {name: one for name, one in given.items() if name not in COLUMNS}
     said = outcome_of(scorer, given["score"], given.get("reason"))

@@ -34,6 +34,8 @@ SETTINGS: Final = (
 )
 """The members that are kept as they were sent."""
 PUBLISHED_BASELINE: Final = "published"
+_TAKEN: Final = ("review-summary",)
+"""What is no id of an experiment, because an address says something else by it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +124,9 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
         return None
     if given.get("start", True):
         raise Invalid.field("id", Message("can be chosen only with start: false"))
-    problem = ids.problem(given["id"])
+    problem = ids.problem(given["id"], _TAKEN)
+    if problem is None and "/" in given["id"]:
+        problem = Message("must not hold a slash")
     if problem is not None:
         raise Invalid.field("id", problem)
     found = Experiment.objects.filter(pk=given["id"]).first()

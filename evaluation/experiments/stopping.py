@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from evaluation.experiments import cells
 from evaluation.experiments.finding import found_in
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, State
 from evaluation.experiments.pinning import pinned_scorers_named
 from evaluation.experiments.recording import finish
 from evaluation.experiments.starting import refuse_too_much
-from evaluation.experiments.submitting import skip_queued
+from evaluation.experiments.submitting import extend, skip_queued
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Message
 from versioning.editor.locking import retry_on_conflict
@@ -100,9 +99,14 @@ def resume(
 
 
 def _reopen(experiment: Experiment, queued: int) -> None:
-    """Make the queued cells of a locked experiment due, and count them anew."""
-    rows = Cell.objects.filter(experiment=experiment)
-    rows.filter(state=State.QUEUED, due_at=None).update(due_at=timezone.now())
+    """Make the queued cells of a locked experiment due, and count them anew.
+
+    Where the application asks or sends, those are only the cells whose output is to be scored.
+    """
+    waiting = Cell.objects.filter(experiment=experiment, state=State.QUEUED, due_at=None)
+    if not experiment.is_started:
+        waiting = waiting.exclude(output_json="")
+    waiting.update(due_at=timezone.now())
     if queued:
         experiment.outcome, experiment.ended_at = "", None
     experiment.recount()
@@ -119,12 +123,9 @@ def add_attempts(
         found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
         if found.dataset_id is None:
             raise Conflict(Message("The dataset of this experiment is deleted."), code="dataset_deleted")
-        refuse_too_much(found.items_count, attempts, found.scorers.count())
-        missing = range(found.attempts, attempts)
-        if missing:
-            cells.add_cells([found], missing, now=timezone.now(), is_due=found.is_started)
-            found.attempts = attempts
-            _reopen(found, len(missing))
+        if attempts > found.attempts:
+            extend(found, attempts)
+            _reopen(found, attempts)
     return found
 
 

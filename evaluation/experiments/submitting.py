@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from evaluation.experiments.cells import add_cells
 from evaluation.experiments.finding import found_in
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State, TargetType
 from evaluation.experiments.recording import (
@@ -21,6 +22,7 @@ from evaluation.experiments.recording import (
     result_of,
 )
 from evaluation.experiments.scoring_cells import scored
+from evaluation.experiments.starting import refuse_too_much
 from evaluation.scoring import outcomes
 from evaluation.scoring.outcomes import MISSING, Problem
 from evaluation.scoring.scoring import passes
@@ -84,20 +86,27 @@ def open_experiment(experiment_id: str, dataset_id: str | None, by: Caller) -> E
 
 
 def cell_of(experiment: Experiment, item_id: str, attempt: int) -> Cell:
-    """Return the cell of an item and an attempt; a further attempt makes another. Raises `NotFound`."""
-    uuid = uuid_of(item_id)
-    found = Cell.objects.filter(experiment=experiment, item_id=uuid, attempt=attempt)
-    cell = found.select_related("revision").first()
-    if cell is not None:
-        return cell
-    first = Cell.objects.filter(experiment=experiment, item_id=uuid).select_related("revision").first()
-    if first is None:
+    """Return the cell of an item and an attempt in a locked experiment.
+
+    A further attempt makes one for every item: what nobody sends of it is skipped in the end. Raises
+    `NotFound` for an unknown item.
+    """
+    of_item = Cell.objects.filter(experiment=experiment, item_id=uuid_of(item_id))
+    if not of_item.exists():
         raise NotFound
-    cell = Cell(experiment=experiment, item_id=uuid, attempt=attempt, revision=first.revision)
-    cell.save(force_insert=True)
-    experiment.cells_count += 1
-    experiment.save(update_fields=["cells_count"])
-    return cell
+    if attempt >= experiment.attempts:
+        extend(experiment, attempt + 1)
+    return of_item.select_related("revision").get(attempt=attempt)
+
+
+def extend(experiment: Experiment, attempts: int) -> None:
+    """Make the cells of further attempts in a locked experiment; raises `Invalid` for too many."""
+    added = range(experiment.attempts, attempts)
+    refuse_too_much(experiment.items_count, attempts, experiment.scorers.count())
+    experiment.attempts = attempts
+    add_cells([experiment], added, now=timezone.now(), is_due=experiment.is_started)
+    experiment.recount()
+    experiment.save()
 
 
 def _answer(given: Mapping[str, Any]) -> Answer:

@@ -14,7 +14,7 @@ from evaluation.gates.checking import Change
 from evaluation.gates.judging import Judgement
 from evaluation.gates.verbs import Gates
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success
@@ -96,7 +96,7 @@ class GateViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a gate."""
-        return Response(self.dump(Gates.find(id, by=self.caller)))
+        return with_etag(request, self.dump(Gates.find(id, by=self.caller)))
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change a gate."""

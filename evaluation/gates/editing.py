@@ -142,9 +142,8 @@ def delete(gate_id: str, *, by: Who = APPLICATION) -> None:
 def _require(gate: Gate, by: Caller) -> None:
     """Raise `Forbidden` unless the caller may write the gate."""
     by.require_publish(gate.workspace_id)
-    if gate.agent_id:
-        by.require_covered(gate.agent_id)
-    else:
+    by.require_covered(gate.agent_id)
+    if not gate.agent_id:
         by.require(Right.ADMINISTER, gate.workspace_id)
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from django.utils import timezone
 
-from evaluation.experiments.models import Experiment, Outcome, TargetType
+from evaluation.experiments.models import Experiment, ExperimentScorer, Outcome, Score, TargetType
+from evaluation.experiments.scoring_cells import EXTERNAL
 from evaluation.gates.models import Gate
 from evaluation.scoring.models import Scorer
 from evaluation.scoring.verbs import judge_instructions
@@ -131,11 +132,22 @@ class Present:
 
     def _is_whole(self, experiment: Experiment) -> bool:
         """Return whether every cell has a result and a score, without an error, in enough attempts."""
-        pinned = {one.scorer_id for one in experiment.scorers.all()}
+        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+        external = [one for one in self.gate.scorer_ids if one in pinned and _is_sent(pinned[one])]
         return (
             experiment.outcome == Outcome.COMPLETE
             and experiment.done_count == experiment.cells_count
             and not experiment.unscored_count
             and experiment.attempts >= self.gate.attempts
-            and pinned.issuperset(self.gate.scorer_ids)
+            and pinned.keys() >= set(self.gate.scorer_ids)
+            and all(self._has_come(experiment, one) for one in external)
         )
+
+    def _has_come(self, experiment: Experiment, scorer_id: str) -> bool:
+        """Return whether an application has sent the scores of all cells."""
+        sent = Score.objects.filter(cell__experiment=experiment, scorer_id=scorer_id).count()
+        return bool(sent == experiment.cells_count)
+
+
+def _is_sent(scorer: ExperimentScorer) -> bool:
+    return bool(scorer.config["type"] == EXTERNAL)

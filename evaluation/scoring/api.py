@@ -9,8 +9,17 @@ from rest_framework.response import Response
 
 from evaluation.scoring.naming import Dependent, naming
 from evaluation.scoring.outcomes import MISSING, Attempt
-from evaluation.scoring.schemas import AgreementAnswer, ScorerDependents, ScorerOutcome, ScorerTry
+from evaluation.scoring.schemas import (
+    AgreementAnswer,
+    RegisteredAnswer,
+    RegisteredById,
+    ScorerDependents,
+    ScorerOutcome,
+    ScorerTry,
+)
 from evaluation.scoring.verbs import Scoring
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.base import Json
 from versioning.api.versions import ResourceViewSet
 from versioning.conf import get_editor
@@ -55,6 +64,23 @@ class ScorerViews(ResourceViewSet):
             id, attempt_of(given), version_id=given.get("versionId"), by=self.caller
         )
         return Response(self.dump(outcome))
+
+
+class RegisteredViewSet(EditorViewSet):
+    """Scorers as other runtimes list them."""
+
+    subject = "registered scorer"
+    responses = {"list": RegisteredById, "retrieve": RegisteredAnswer}
+    paths = {"id": (parameters.TEXT, "The id of the scorer.")}
+
+    def list(self, _request: Request) -> Response:
+        """Return every scorer that the caller may read, by id."""
+        found = Scoring.current().registered(by=self.caller)
+        return Response({one.id: RegisteredAnswer.dump(one) for one in found})
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Return a scorer, with the agents that name it."""
+        return with_etag(request, self.dump(Scoring.current().registered_one(id, by=self.caller)))
 
 
 def attempt_of(given: Json) -> Attempt:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
-from versioning.api.schemas.base import RequestSchema, ResponseSchema
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
+
+JUDGE = "llm-judge"
 
 
 class TriedToolCall(RequestSchema):
@@ -87,3 +89,48 @@ class AgreementAnswer(ResponseSchema):
     agree: float | None
     kappa: float | None
     majority: float | None
+
+
+def _config(name: str) -> Source:
+    return Source(lambda one: one.config.get(name))
+
+
+class ScorerJudge(ResponseSchema):
+    """The model that judges."""
+
+    model: Annotated[JsonObject | None, _config("model")]
+    instructions: Annotated[str | None, _config("instructions")]
+
+
+class RegisteredConfig(ResponseSchema):
+    """What a scorer is."""
+
+    id: str
+    name: Annotated[str, _config("name")]
+    description: Annotated[str | None, _config("description")] = None
+    type: Annotated[str, _config("type")]
+    judge: Annotated[ScorerJudge | None, Source(lambda one: one if one.config["type"] == JUDGE else None)] = (
+        None
+    )
+
+
+class RegisteredScorer(ResponseSchema):
+    """A scorer as other runtimes know it."""
+
+    config: Annotated[RegisteredConfig, Source(lambda one: one)]
+
+
+class RegisteredAnswer(ResponseSchema):
+    """A scorer, with the published agents that name it."""
+
+    scorer: Annotated[RegisteredScorer, Source(lambda one: one)]
+    sampling: Annotated[JsonObject | None, _config("defaultSampling")] = None
+    agent_ids: Annotated[list[str], Source(lambda one: [agent_id for agent_id, _ in one.agents])]
+    agent_names: Annotated[list[str], Source(lambda one: [name for _, name in one.agents])]
+    workflow_ids: Annotated[list[str], Source(lambda _one: [])]
+    is_registered: Annotated[bool, Field(description="Whether it can be run here."), Source("is_run_here")]
+    source: Annotated[Literal["stored"], Source(lambda _one: "stored")]
+
+
+class RegisteredById(RootModel[dict[str, RegisteredAnswer]]):
+    """Scorers, by id."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.outcomes import Attempt, Outcome
+from evaluation.scoring.registered import registered, registered_one
 from evaluation.scoring.scoring import score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -54,6 +55,8 @@ def judge_instructions(editor: Editor, scorer: Mapping[str, Any], *, by: Caller)
 
 
 class Scoring(Verbs):
-    """Scoring answers."""
+    """Scoring answers, and the scorers there are."""
 
     try_out = try_out
+    registered = registered
+    registered_one = registered_one

@@ -50,6 +50,7 @@ LISTS = [
     *["GET /keys", "GET /service-accounts", "GET /experiments", "GET /experiments/review-summary"],
     "GET /gates",
     *["GET /labels", "GET /scores/run/{}", "GET /scores/scorer/{}", "GET /scores/entity/{}/{}"],
+    "GET /scores/scorers",
 ]
 """Every caller gets a page, with what the caller may read."""
 
@@ -207,8 +208,8 @@ def test_lists_show_nothing_to_non_members(cast: Cast, versions: World, route: s
 
 ACTIONS = [action for action in Action if action is not Action.DIRECTORY]
 OF_ACTION = {
-    Action.READ: "POST .*/(preview-instructions|export|locks)$|.* /stored/.*/favorite$|GET .*",
-    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments|resume|attempts|score|gates/run)$",
+    Action.READ: "POST .*/(preview-instructions|export|locks|compare)$|.* /stored/.*/favorite$|GET .*",
+    Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments|resume|attempts|score|run)$",
     Action.PUBLISH: "POST .*/(activate|unpublish|publish)$|.*/labels/{}$|DELETE /stored/[^/]+/{}$|"
     ".* /(schedules|rollouts|gates)(/.*)?$",
     Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts)(/.*)?$",

@@ -26,7 +26,7 @@ WEBHOOK, DELIVERY, REVIEW, COMMENT, RELEASE, PUBLISHED, SCHEDULE, ROLLOUT = (
     f"6f9619ff-8b86-4011-b42d-00c04fc964f{end}" for end in range(8)
 )
 DATASET, ITEM, GATE, UNUSED_DATASET = (f"6f9619ff-8b86-4011-b42d-00c04fc96{end}00" for end in (5, 6, 7, 8))
-EXPERIMENT, RUN_BY_WORKERS, RESULT = "nightly", "hourly", "8001"
+EXPERIMENT, RUN_BY_WORKERS, WITH_TARGET, RESULT = "nightly", "hourly", "with-a-target", "8001"
 INVITATION = "7001"
 KEY = "ek_robot-00"
 EMPTY_WORKSPACE = "empty"
@@ -99,6 +99,12 @@ def make_items() -> None:
     result = {"pk": RESULT, "state": "done", "started_at": now, "ended_at": now, "output_json": '"Hello"'}
     Cell.objects.create(experiment=experiment, item_id=ITEM, revision=revision, **result)
     Label.objects.create(experiment=experiment, item_id=ITEM, name="clear", value=True)
+    target = {"target_type": "agent", "target_id": "writer", "is_started": False, "dataset_version": 1}
+    asked = Experiment.objects.create(
+        pk=WITH_TARGET, workspace_id="acme", dataset=dataset, dataset_digest=EMPTY, **target
+    )
+    answered = {**result, "pk": "8002"}
+    Cell.objects.create(experiment=asked, item_id=ITEM, revision=revision, **answered)
     reviewed = Agent.objects.get(pk="reviewed")
     Gate.objects.create(
         pk=GATE,
@@ -197,7 +203,7 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     below = {
         "versions": ("version", "1" if "/datasets" in route else versions[kind][1]),
         "items": ("item", ITEM),
-        "experiments": ("experiment", RUN_BY_WORKERS if route.endswith("/resume") else EXPERIMENT),
+        "experiments": ("experiment", _experiment_for(route)),
         "results": ("result", RESULT),
         "run": ("run", EXPERIMENT),
         "labels": ("name", "stable"),
@@ -210,6 +216,11 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
     if "/scores/entity" in route:
         return {"type": "AGENT", "id": resource}
     return dict(below.get(part, ("id", resource)) for part in re.findall(r"([\w-]+)/{}", route))
+
+
+def _experiment_for(route: str) -> str:
+    others = {"/resume": RUN_BY_WORKERS, "/run": WITH_TARGET}
+    return next((one for end, one in others.items() if route.endswith(end)), EXPERIMENT)
 
 
 def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
@@ -287,6 +298,8 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("PATCH", "/datasets/{}/items/{}"): {"input": "Ho"},
         ("POST", "/datasets/{}/experiments"): {"start": False, "name": "By hand"},
         ("PATCH", "/datasets/{}/experiments/{}"): {"name": "Nightly"},
+        ("POST", "/datasets/{}/compare"): {"experimentIdA": EXPERIMENT, "experimentIdB": EXPERIMENT},
+        ("POST", "/datasets/{}/experiments/{}/items/{}/run"): {"attempt": 0},
         ("POST", "/datasets/{}/experiments/{}/results"): {"itemId": ITEM, "output": "Hello"},
         ("PATCH", "/datasets/{}/experiments/{}/results/{}"): {"status": "reviewed"},
         ("POST", "/datasets/{}/experiments/{}/attempts"): {"attempts": 2},
@@ -310,7 +323,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         query = {"baseline": EXPERIMENT}
     elif path == "/gates/check":
         query = {"kind": "agent", "id": "writer"}
-    elif path.endswith("/compare"):
+    elif path.endswith("/versions/compare"):
         query = {"from": first, "to": second}
     elif method == "GET" and path.startswith(("/usage", "/feedback")):
         query = {"kind": "agent", "id": "shared"}

@@ -87,6 +87,10 @@ EXPERIMENTS = [
     "GET /scores/scorer/{}",
     "GET /scores/entity/{}/{}",
     "GET /datasets/{}/experiments/{}/compare",
+    "POST /datasets/{}/experiments/{}/items/{}/run",
+    "POST /datasets/{}/compare",
+    "GET /scores/scorers",
+    "GET /scores/scorers/{}",
     "GET /datasets/{}/experiments/{}/export",
 ]
 GATES = [

@@ -1120,6 +1120,94 @@ async function errors() {
   });
 }
 
+// --- Scorers ---------------------------------------------------------------------------------------------------
+
+async function scorers() {
+  const id = own('exact');
+  const stored = client.getStoredScorer(id);
+  const created = await client.createStoredScorer({ id, name: 'Exact', type: 'equals', description: 'Equal', metadata: MINE });
+  made.push(stored);
+  await check('scorers: made as drafts, changed, published and listed like the others', async () => {
+    has(created, { id, status: 'draft', type: 'equals', activeVersionId: null });
+    const { latestVersionId } = await stored.update({ defaultSampling: { type: 'ratio', rate: 0.5 } });
+    assert.equal((await stored.activateVersion(latestVersionId)).activeVersionId, latestVersionId);
+    has(await stored.details(undefined, { status: 'published' }), { id, defaultSampling: { type: 'ratio', rate: 0.5 } });
+    const { versions } = await stored.listVersions();
+    has(versions[0], { id: latestVersionId, scorerDefinitionId: id, versionNumber: 2 });
+    const { diffs } = await stored.compareVersions(versions[1].id, versions[0].id);
+    assert.deepEqual(diffs.map(({ field }) => field), ['defaultSampling']);
+    has(await stored.getVersion(versions[1].id), { versionNumber: 1 });
+    const [restored, copy] = [await stored.restoreVersion(versions[1].id), await stored.createVersion()];
+    assert.deepEqual([restored.versionNumber, copy.versionNumber], [3, 4]);
+    has(await stored.deleteVersion(restored.id), { success: true });
+    assert.ok(ids((await client.listStoredScorers({ perPage: 1000 })).scorerDefinitions).includes(id));
+  });
+  await check('scorers: listed by id with the agents that name them', async () => {
+    const agent = await createAgent({ name: 'Judged', id: own('judged'), instructions: 'x', scorers: { [id]: {} }, autoPublish: true });
+    const one = (await client.listScorers({ tier: 'x' }))[id];
+    has(one, { agentIds: [agent.id], agentNames: ['Judged'], workflowIds: [], isRegistered: true, source: 'stored' });
+    has(one.scorer.config, { id, name: 'Exact', description: 'Equal', type: 'equals' });
+    assert.deepEqual(await client.getScorer(id), one);
+    await refused(() => client.getScorer(own('nothing')), 404);
+  });
+  await check('scores: sent with all that they say, and found by run, scorer and entity', async () => {
+    const sent = { scorerId: id, runId: own('run'), entityId: own('team/a'), entityType: 'AGENT', score: 0.5, reason: 'So so' };
+    const more = { scorer: { id }, source: 'LIVE', entity: { id: 'x' }, output: 'Hi', threadId: 't', analyzeStepResult: { a: 1 } };
+    const { score } = await watched.saveScore({ score: { ...sent, ...more } });
+    assert.equal(lastAnswer.status, 201);
+    has(score, { ...sent, ...more });
+    const lists = [
+      client.listScoresByRunId({ runId: sent.runId }),
+      client.listScoresByScorerId({ scorerId: id, entityId: sent.entityId, entityType: 'AGENT', perPage: 5 }),
+      client.listScoresByEntityId({ entityId: sent.entityId, entityType: 'AGENT', page: 0 }),
+    ];
+    for (const list of lists) assert.deepEqual((await list).scores, [score]);
+  });
+}
+
+// --- Datasets --------------------------------------------------------------------------------------------------
+
+async function datasets() {
+  const dataset = await client.createDataset({ name: own('table'), targetType: 'agent', targetIds: ['a'], inputSchema: null });
+  const datasetId = dataset.id;
+  made.push({ delete: () => client.deleteDataset(datasetId) });
+  await check('datasets: made, found by their target, and changed', async () => {
+    has(dataset, { version: 0, targetType: 'agent', targetIds: ['a'], inputSchema: null, description: null });
+    const mine = await client.listDatasets({ targetType: 'agent', targetIds: ['a'], perPage: 50, orderBy: { field: 'name', direction: 'ASC' } });
+    assert.ok(ids(mine.datasets).includes(datasetId));
+    has(await client.updateDataset({ datasetId, tags: ['x'], groundTruthSchema: { type: 'string' } }), { tags: ['x'] });
+    has(await client.getDataset(datasetId), { id: datasetId, tags: ['x'] });
+    const refusal = await refused(() => client.addDatasetItem({ datasetId, input: 'a', groundTruth: 1 }), 400, { field: 'groundTruth' });
+    has(refusal.failingItems[0], { index: 0, field: 'groundTruth', data: 1 });
+  });
+  await check('datasets: items are added, changed, deleted and read as they were', async () => {
+    const { items, count } = await client.batchInsertDatasetItems({
+      datasetId,
+      items: [{ input: 'one', externalId: 'e1' }, { input: { q: 2 }, groundTruth: 'two', metadata: { tags: ['must'] } }],
+    });
+    assert.deepEqual([count, items.map((one) => one.datasetVersion)], [2, [1, 1]]);
+    const [first, second] = items;
+    await refused(() => client.addDatasetItem({ datasetId, input: 'other', externalId: 'e1' }), 409, { code: 'conflict' });
+    const itemId = second.id;
+    has(await client.updateDatasetItem({ datasetId, itemId, input: 'zwei' }), { id: itemId, input: 'zwei', datasetVersion: 2 });
+    has(await client.getDatasetItem(datasetId, itemId), { input: 'zwei' });
+    has(await client.getDatasetItemVersion(datasetId, itemId, 1), { input: { q: 2 } });
+    const { history } = await client.getItemHistory(datasetId, itemId);
+    assert.deepEqual(history.map(({ validTo, isDeleted }) => [validTo, isDeleted]), [[null, false], [2, false]]);
+    assert.deepEqual((await client.listDatasetItems(datasetId, { search: 'zwei' })).pagination.total, 1);
+    assert.deepEqual((await client.listDatasetItems(datasetId, { version: 1, perPage: 1 })).pagination.hasMore, true);
+    has(await client.deleteDatasetItem(datasetId, first.id), { success: true });
+    has(await client.batchDeleteDatasetItems({ datasetId, itemIds: [itemId] }), { success: true, deletedCount: 1 });
+    has(await client.purgeDatasetItem(datasetId, itemId), { success: true });
+    has(await client.getDatasetItemVersion(datasetId, itemId, 1), { input: null, metadata: { __purged: true } });
+    assert.deepEqual((await client.listDatasetVersions(datasetId)).versions.map((one) => one.version), [4, 3, 2, 1]);
+  });
+  await check('datasets: what a model would do is not there', async () => {
+    await refused(() => client.generateDatasetItems({ datasetId, modelId: 'a/b', prompt: 'x' }), 501, { code: 'not_implemented' });
+    await refused(() => client.clusterFailures({ modelId: 'a/b', items: [] }), 501, { code: 'not_implemented' });
+  });
+}
+
 // --- Experiments -----------------------------------------------------------------------------------------------
 
 async function experiments() {
@@ -1150,6 +1238,28 @@ async function experiments() {
     has(counts.find((one) => one.experimentId === experimentId), { total: 1, reviewed: 1 });
     const { scores: stored } = await client.listScoresByRunId({ runId: experimentId });
     has(stored[0], { scorerId: 'people', score: 0.5, entityId: item.id, source: 'TEST' });
+  });
+  await check('experiments: one with a target is run item by item, and beside another', async () => {
+    const agent = await createAgent({ id: own('to-evaluate'), name: 'Asked', instructions: 'Answer.', autoPublish: true });
+    const target = { datasetId, targetType: 'agent', targetId: agent.id, scorerIds: [own('exact')] };
+    const { experimentId: here } = await client.createDatasetExperiment(target);
+    const run = () => client.runExperimentItem({ datasetId, experimentId: here, itemId: item.id, requestContext: {} });
+    const { result, scores } = await run();
+    has(result, { itemId: item.id, experimentId: here, attempt: 0, error: null });
+    assert.ok(result.output.includes('Hello'));
+    has(scores[0], { scorerId: own('exact'), scorerName: 'Exact', score: 0, error: null });
+    assert.equal((await run()).result.id, result.id);
+    await refused(() => client.submitExperimentResult({ datasetId, experimentId: here, itemId: item.id }), 400);
+    await refused(() => client.runExperimentItem({ ...sent, itemId: item.id }), 400);
+    await refused(() => client.runExperimentItem({ datasetId, experimentId: here, itemId: NO_SUCH_VERSION }), 404);
+    const both = { datasetId, experimentIdA: experimentId, experimentIdB: here };
+    const { baselineId, items } = await client.compareExperiments(both);
+    assert.equal(baselineId, experimentId);
+    has(items[0], { itemId: item.id, input: 'Hello', groundTruth: 'Hello' });
+    assert.deepEqual(items[0].results[experimentId], { output: 'Hello', scores: { people: 0.5 } });
+    assert.deepEqual(items[0].results[here].scores, { [own('exact')]: 0 });
+    await client.finalizeExperiment({ datasetId, experimentId: here });
+    await refused(run, 409);
   });
   await check('experiments: one is described and ends', async () => {
     has(await client.updateDatasetExperiment({ datasetId, experimentId, name: 'Another' }), { name: 'Another' });
@@ -1183,6 +1293,8 @@ const sections = [
   folders,
   codeDefined,
   running,
+  scorers,
+  datasets,
   experiments,
   errors,
 ];
