@@ -38,8 +38,9 @@ class Affected:
     identity: UUID
     after: Lock | None
     """What would be live after the change; None if that cannot be found out."""
+    is_live: bool
     live: Lock | None
-    """What is live; None if nothing is."""
+    """What is live; None if nothing is, or if that cannot be found out."""
 
     @property
     def about(self) -> AgentReference:
@@ -87,16 +88,19 @@ def _itself(request: PublishRequest, identity: UUID, caller: Caller) -> Affected
         after = _overlaid_lock(request, resource.pk, caller)
     is_live = resource.active_id is not None or identity == IN_CODE
     live = _lock(resource.pk, PUBLISHED, caller) if is_live else None
-    return Affected(id=resource.pk, identity=identity, after=after, live=live)
+    return Affected(id=resource.pk, identity=identity, after=after, is_live=is_live, live=live)
 
 
 def _showing_agent(request: PublishRequest, agent_id: str, identity: UUID, caller: Caller) -> Affected | None:
     """Return an agent that may show the resource; None if nothing changes for it."""
+    rows = Agent.objects.filter(pk=agent_id, active_version__isnull=False)
+    is_live = identity == IN_CODE or rows.exists()
     found = Affected(
         id=agent_id,
         identity=identity,
         after=_overlaid_lock(request, agent_id, caller),
-        live=_lock(agent_id, PUBLISHED, caller),
+        is_live=is_live,
+        live=_lock(agent_id, PUBLISHED, caller) if is_live else None,
     )
     return None if found.after is not None and found.after_digest == found.live_digest else found
 

@@ -103,11 +103,13 @@ def check(request: gate.PublishRequest) -> gate.Then | None:
     or not, and `Invalid` for one without a reason.
     """
     _require_bypass(request)
-    found = gates_of([request.resource.workspace_id])
+    workspaces = [request.resource.workspace_id]
+    found = gates_of(workspaces)
     if not found:
         return None
     list(Gate.objects.filter(pk__in=[one.pk for one in found]).locked().values_list("pk"))
-    failing = [one for one in judged(request, found) if not one.ok]
+    # Read again: whoever held the locks may have changed the rules.
+    failing = [one for one in judged(request, gates_of(workspaces)) if not one.ok]
     if not failing:
         return None
     if _OPTION not in request.options:

@@ -68,7 +68,7 @@ class _Asked:
             return self._lacking(self._here, None)
         for rule in self._gate.rules:
             if rules.speaks_of_live(rule):
-                if self._affected.live is None:
+                if not self._affected.is_live:
                     continue  # nothing is live, so nothing is worse than that
                 if self._live.lacks is not None:
                     return self._lacking(self._live, rule)
@@ -86,7 +86,7 @@ class _Asked:
         return Judgement(gate=self._gate, affected=self._affected, experiment_id=self._here.experiment.pk)
 
     def _lacking(self, evidence: Evidence, rule: Rule | None) -> Judgement:
-        wants_live = any(map(rules.speaks_of_live, self._gate.rules)) and self._affected.live is not None
+        wants_live = any(map(rules.speaks_of_live, self._gate.rules)) and self._affected.is_live
         live = self._live if wants_live else None
         return Judgement(
             gate=self._gate,

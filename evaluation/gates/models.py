@@ -114,7 +114,7 @@ class Gate(models.Model):
     @property
     def scorer_ids(self) -> Sequence[str]:
         """The ids of the scorers, in their order."""
-        return self.scorer_keys.split()
+        return [one for one in self.scorer_keys.split("\n") if one]
 
     @property
     def about(self) -> AgentReference | None:

@@ -10,9 +10,11 @@ import pytest
 from django.utils import timezone
 
 from evaluation.experiments.models import Experiment
+from evaluation.models import Dataset, Gate, Scorer
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.schedules.conftest import ahead, run, scheduled
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.calls import undone
 from tests.support.datasets import add_item
 from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
@@ -25,6 +27,11 @@ from tests.support.gates import (
     start,
     states,
 )
+from tests.support.override_files import Folder, define
+from tests.support.people import command
+from tests.support.rollouts import arm
+from tests.support.rollouts import start as start_rollout
+from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import Event
 
@@ -96,18 +103,79 @@ STATES: dict[str, tuple[Prepare, str, str | None]] = {
 }
 
 
+Said = list[tuple[str, str, str | None]]
+"""What the gates say, by agent, state and rule; nothing if the version went live."""
+
+
+def _said(answer: Answer) -> Said:
+    return [] if answer.status in {200, 201} else states(answer)
+
+
+def _checked(cast: Cast, **change: str) -> Said:
+    gates = cast.edgar.get(f"{GATES}/check", **change).body["gates"]
+    told = [(one["resource"]["id"], one["state"], (one["rule"] or {}).get("rule")) for one in gates]
+    return [one for one in told if one[1] is not None]
+
+
+def _by_release(cast: Cast, draft: str) -> Said:
+    release = _release(cast, [_item("agent", "writer", draft)])
+    said, answer = _checked(cast, release=release), cast.alice.post(f"/releases/{release}/publish")
+    if answer.status != 200:
+        assert (answer.status, answer.code) == (409, "release_blocked")
+        assert {one["code"] for one in answer.body["problems"]} == {"evaluation_required"}
+    assert (answer.status == 200) == (said == [])
+    return said
+
+
+def _by_schedule(cast: Cast, draft: str) -> Said:
+    said = _checked(cast, kind="agent", id="writer", versionId=draft)
+    done = run(scheduled(cast.alice, AGENTS, draft, runAt=ahead(24)), cast.alice)
+    assert (done["state"], done["code"]) == (("failed", "evaluation_required") if said else ("done", None))
+    return said
+
+
+def _as_arm(cast: Cast, draft: str) -> Said:
+    return _said(start_rollout(cast.alice, AGENTS, arm(draft)))
+
+
+def _by_completing_a_rollout(cast: Cast, draft: str) -> Said:
+    """Complete one that began before there was the gate."""
+    Gate.objects.update(enabled=False)
+    rollout = _as_arm(cast, draft)
+    Gate.objects.update(enabled=True)
+    [running] = cast.alice.get("/rollouts", state="running").body["rollouts"]
+    assert rollout == []
+    return _said(cast.alice.post(f"/rollouts/{running['id']}/complete", {"arm": "new"}))
+
+
+DOORS: dict[str, Callable[[Cast, str], Said]] = {
+    **{
+        name: lambda cast, draft, door=door: _said(door(cast, AGENTS, draft, None))
+        for name, door in OVER_HTTP.items()
+    },
+    "release": _by_release,
+    "schedule": _by_schedule,
+    "arm": _as_arm,
+    "complete a rollout": _by_completing_a_rollout,
+}
+"""Every way for a version of `writer` to go live, for all or for some."""
+
+
+def _live(cast: Cast) -> str:
+    return str(cast.alice.get(AGENTS.url("writer")).body["activeVersionId"])
+
+
 def test_no_way_to_publish_works_without_evidence(cast: Cast, draft: str, dataset: str) -> None:
-    """Over HTTP every way in every state; in Python and in the studio every way without evidence."""
+    """Every door in every state; in Python and in the studio every way without evidence."""
     make_gate(cast.alice, dataset, agent=None)
+    live = _live(cast)
     for name, (prepare, state, rule) in STATES.items():
         with undone():
             prepare(cast.edgar, dataset, draft)
-            before = everything()
-            for door, publish in OVER_HTTP.items():
-                answer = publish(cast, AGENTS, draft, None)
-                expected = ("new", "missing", None) if door == "create" else ("writer", state, rule)
-                assert states(answer) == [expected], (name, door)
-            assert everything() == before
+            for door, publish in DOORS.items():
+                with undone():
+                    expected = ("new", "missing", None) if door == "create" else ("writer", state, rule)
+                    assert (publish(cast, draft), _live(cast)) == ([expected], live), (name, door)
     for publish_in_python in IN_PYTHON.values():
         with pytest.raises(Forbidden) as refused:
             publish_in_python(AGENTS, draft, None)
@@ -125,9 +193,9 @@ def test_every_way_to_publish_works_with_evidence(cast: Cast, draft: str, datase
     experiment = evidence(cast.edgar, dataset, draft)
     checked = cast.edgar.get(f"{GATES}/check", kind="agent", id="writer", versionId=draft).body
     assert (checked["ok"], [one["experimentId"] for one in checked["gates"]]) == (True, [experiment])
-    for door, publish in OVER_HTTP.items():
+    for door, publish in DOORS.items():
         with undone():
-            assert publish(cast, AGENTS, draft, None).status in {200, 201}, door
+            assert publish(cast, draft) == [], door
 
 
 def test_an_admin_may_publish_without_evidence_with_a_reason(cast: Cast, draft: str, dataset: str) -> None:
@@ -249,16 +317,27 @@ def test_a_release_is_judged_as_a_whole(cast: Cast, block: str, dataset: str) ->
     assert cast.paula.post(f"/releases/{release}/publish").status == 200
 
 
-def test_an_arm_asks_too(cast: Cast, draft: str, dataset: str) -> None:
-    make_gate(cast.alice, dataset, rules=[{"rule": "allPass", "tag": "must"}])
-    body = {
-        "resource": {"kind": "agent", "id": "writer"},
-        "bucketBy": "userId",
-        "arms": [{"name": "new", "versionId": draft, "weight": 1000}],
-    }
-    assert states(cast.paula.post("/rollouts", body)) == [("writer", "missing", None)]
-    evidence(cast.edgar, dataset, draft, lambda number: number < 2)
-    assert cast.paula.post("/rollouts", body).status == 201
+def test_an_override_asks_too_as_a_file_and_when_files_are_imported(
+    cast: Cast, dataset: str, folder: Folder, settings: Any
+) -> None:
+    define(settings, folder.root)
+    by_hand = {"instructions": "by hand"}
+    folder.put(by_hand)
+    Dataset.objects.update(workspace="default")
+    Scorer.objects.update(workspace="default")
+    make_gate(
+        cast.root, dataset, agent="answers", workspaceId="default", rules=[{"rule": "passRate", "min": 0}]
+    )
+    overrides = get_editor().agent
+    draft = overrides.update("answers", instructions="two", publish=False).version.version_id
+    url = AGENTS.url("answers", "versions", draft, "activate")
+    assert (states(cast.root.post(url)), folder.config()) == ([("answers", "missing", None)], by_hand)
+    evidence(cast.root, dataset, draft, agent="answers")
+    assert (cast.root.post(url).status, folder.config()) == (200, {"instructions": "two"})
+    define(settings, folder.root, source="database")
+    folder.put(by_hand)
+    with pytest.raises(Exception, match="refused"):
+        command("import_overrides")
 
 
 def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(

@@ -10,7 +10,6 @@ from django.utils import timezone
 from evaluation.experiments.jobs import remove_old
 from evaluation.experiments.models import Cell
 from tests.conftest import Cast
-from tests.schedules.conftest import ahead, live, run, scheduled
 from tests.support.api import AGENTS, SCORERS
 from tests.support.gates import GATES, evidence, make_gate, make_scored_dataset, states
 from versioning.models import Event
@@ -165,21 +164,6 @@ def test_where_nothing_is_live_nothing_is_worse_than_that(cast: Cast, dataset: s
     assert states(cast.paula.post(AGENTS.url("writer", "versions", draft, "activate")))
     evidence(cast.edgar, dataset, draft)
     AGENTS.publish(cast.paula, "writer", draft)
-
-
-def test_a_schedule_asks_the_gate_when_its_time_has_come(cast: Cast, dataset: str) -> None:
-    """It was made before there was a gate; what it would publish then has to be evaluated."""
-    draft = AGENTS.save(cast.edgar)["latestVersionId"]
-    refused, done = (scheduled(cast.paula, AGENTS, draft, runAt=ahead(hours)) for hours in (24, 48))
-    make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0}])
-    refused = run(refused, cast.paula)
-    assert (refused["state"], refused["code"], live(cast.edgar, AGENTS)) == (
-        "failed",
-        "evaluation_required",
-        None,
-    )
-    evidence(cast.edgar, dataset, draft)
-    assert (run(done, cast.paula)["state"], live(cast.edgar, AGENTS)) == ("done", draft)
 
 
 def test_a_namesake_is_not_free_because_its_former_was_live(cast: Cast, dataset: str) -> None:
