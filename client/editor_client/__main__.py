@@ -184,7 +184,19 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_server(parser, os.environ)
-    names = ["get", "pull", "push", "diff", "events", "lock", "import", "export", "datasets", ME.name]
+    names = [
+        "get",
+        "pull",
+        "push",
+        "diff",
+        "events",
+        "lock",
+        "import",
+        "export",
+        "datasets",
+        "evaluate",
+        ME.name,
+    ]
     names += [group.name for group in GROUPS]
     commands = parser.add_subparsers(required=True, metavar=" | ".join(names))
 

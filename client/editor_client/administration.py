@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Self, Unpack
 
 from editor_client.calls import Call, reading, segment
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, Pages, Paging, listing
 from editor_client.result import Result, Success
 
@@ -15,7 +15,6 @@ Role = Literal["viewer", "editor", "publisher", "admin"]
 Action = Literal["read", "run", "write", "publish", "admin", "directory"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class WorkspaceRecord(Result):
     """A workspace, and the caller's role in it."""
 
@@ -25,14 +24,12 @@ class WorkspaceRecord(Result):
     role: Role
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class WorkspacePage(Page[WorkspaceRecord]):
     """A page of workspaces, by name."""
 
     workspaces: tuple[WorkspaceRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Member(Result):
     """A member of a workspace."""
 
@@ -52,14 +49,12 @@ class Member(Result):
         return self.username
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class MemberPage(Page[Member]):
     """A page of members, by username."""
 
     members: tuple[Member, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class InvitationRecord(Result):
     """An invitation that is not accepted yet."""
 
@@ -76,21 +71,18 @@ class InvitationRecord(Result):
     """Whether its link works: it is not too old, and the inviter is still an admin."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class NewInvitation(InvitationRecord):
     """A new invitation, with its link, which the server does not return again."""
 
     url: str = field(repr=False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class InvitationList(Result):
     """The invitations that are not accepted yet, by username."""
 
     invitations: tuple[InvitationRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RoleInWorkspace(Result):
     """A workspace of the caller."""
 
@@ -98,7 +90,6 @@ class RoleInWorkspace(Result):
     role: Role
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class KeyInUse(Result):
     """The key of the client, and its limits."""
 
@@ -108,7 +99,6 @@ class KeyInUse(Result):
     expires_at: datetime.datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Identity(Result):
     """Who the key acts for, and where."""
 
@@ -119,21 +109,15 @@ class Identity(Result):
     key: KeyInUse | None = None
 
 
-class Workspace(Handle[D_co]):
+class Workspace(ById[D_co, WorkspaceRecord]):
     """A workspace, by id."""
 
-    def __init__(self, client: D_co, workspace_id: str) -> None:
-        super().__init__(client, workspace_id, f"/workspaces/{segment('id', workspace_id)}")
-
-    @method
-    def details(self) -> Call[WorkspaceRecord]:
-        """Read the workspace."""
-        return Call.to("GET", self._path, reading(WorkspaceRecord, id=self.id))
+    _address, _record = "/workspaces", WorkspaceRecord
 
     @method
     def rename(self, name: str) -> Call[WorkspaceRecord]:
         """Give the workspace another name; its id stays."""
-        return Call.to("PATCH", self._path, reading(WorkspaceRecord, id=self.id), body={"name": name})
+        return Call.to("PATCH", self._path, self._read, body={"name": name})
 
     @method
     def delete(self) -> Call[Success]:

@@ -22,18 +22,25 @@ exit codes:
 Run = Callable[[Client, argparse.Namespace], int]
 
 
+class CommandError(Exception):
+    """What ends a command, with its exit code; the message says why."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 def reporting_errors(command: Run, *unusable: type[Exception]) -> Run:
     """Return the command with the exit codes for its errors; `unusable` are those of what it is given."""
-    theirs: tuple[type[Exception], ...] = (OSError, *unusable)
+    known: tuple[type[Exception], ...] = (OSError, CommandError, EditorError, *unusable)
 
     def run(client: Client, given: argparse.Namespace) -> int:
         try:
             return command(client, given)
-        except theirs as error:
+        except known as error:
             sys.stderr.write(f"error: {error}\n")
-            return USAGE
-        except EditorError as error:
-            sys.stderr.write(f"error: {error}\n")
-            return REFUSED
+            if isinstance(error, CommandError):
+                return error.code
+            return REFUSED if isinstance(error, EditorError) else USAGE
 
     return run

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from typing import Self, TypedDict, Unpack
 
-from editor_client.calls import Call, reading, segment
+from editor_client.calls import Call, reading
 from editor_client.log import Reference
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class CommentRecord(Result):
     """A comment. It is resolved if its thread is."""
 
@@ -40,7 +38,6 @@ class CommentRecord(Result):
     """When its text was last changed."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class CommentPage(Page[CommentRecord]):
     """A page of comments, oldest first."""
 
@@ -79,22 +76,15 @@ class CommentChanges(TypedDict, total=False):
     resolved: bool
 
 
-class Comment(Handle[D_co]):
+class Comment(ById[D_co, CommentRecord]):
     """A comment, by id."""
 
-    def __init__(self, client: D_co, comment_id: str) -> None:
-        super().__init__(client, comment_id, f"/comments/{segment('id', comment_id)}")
-
-    @method
-    def details(self) -> Call[CommentRecord]:
-        """Read the comment."""
-        return Call.to("GET", self._path, reading(CommentRecord, id=self.id))
+    _address, _record = "/comments", CommentRecord
 
     @method
     def update(self, **changes: Unpack[CommentChanges]) -> Call[CommentRecord]:
         """Resolve or reopen its thread; change the text of one's own comment."""
-        read = reading(CommentRecord, id=self.id)
-        return Call.to("PATCH", self._path, read, body=with_json_names(changes))
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
 
     @method
     def delete(self) -> Call[Success]:

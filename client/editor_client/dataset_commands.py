@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from editor_client.command_errors import CODES, DONE, REFUSED, UNDONE, reporting_errors
+from editor_client.command_errors import CODES, DONE, REFUSED, UNDONE, CommandError, reporting_errors
 from editor_client.datasets import DatasetFilters, DatasetRecord, FileFormat, NewDataset
 from editor_client.errors import ValidationFailed
 from editor_client.sync import Client
@@ -44,11 +44,9 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
 
 def _push(client: Client, given: argparse.Namespace) -> int:
     content = given.file.read_bytes()
-    found = _named(client, given.name, given.workspace)
-    if len(found) > 1:
-        return _ambiguous(given.name)
-    if found:
-        dataset_id = found[0].id
+    found = named(client, given.name, given.workspace)
+    if found is not None:
+        dataset_id = found.id
     elif given.dry_run:
         sys.stdout.write(f"There is no dataset {given.name!r}: it would be made. The rows are not checked.\n")
         return DONE
@@ -72,15 +70,10 @@ def _push(client: Client, given: argparse.Namespace) -> int:
 
 
 def _pull(client: Client, given: argparse.Namespace) -> int:
-    found = _named(client, given.name, given.workspace)
-    if len(found) > 1:
-        return _ambiguous(given.name)
-    if not found:
-        sys.stderr.write(f"error: there is no dataset {given.name!r} that the key may read\n")
-        return REFUSED
+    found = existing(client, given.name, given.workspace)
     suffix = "" if given.output is None else given.output.suffix.lower()
     form = given.file_format or SUFFIXES.get(suffix, "jsonl")
-    text = client.get_dataset(found[0].id).export_file(form, version=given.version)
+    text = client.get_dataset(found.id).export_file(form, version=given.version)
     if given.output is None:
         sys.stdout.write(text)
     else:
@@ -88,17 +81,24 @@ def _pull(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _named(client: Client, name: str, workspace: str | None) -> list[DatasetRecord]:
-    """Return the datasets with this name or id."""
+def named(client: Client, name: str, workspace: str | None = None) -> DatasetRecord | None:
+    """Return the dataset with this name or id, if there is one; raises `CommandError` for several."""
     filters: DatasetFilters = {"per_page": 100}
     if workspace is not None:
         filters["workspace_id"] = workspace
-    return [one for one in client.iter_datasets(**filters) if name in {one.name, one.id}]
+    found = [one for one in client.iter_datasets(**filters) if name in {one.name, one.id}]
+    if len(found) > 1:
+        ids = ", ".join(f"{one.id} in {one.workspace_id}" for one in found)
+        raise CommandError(UNDONE, f"several workspaces have a dataset {name!r}: {ids}")
+    return found[0] if found else None
 
 
-def _ambiguous(name: str) -> int:
-    sys.stderr.write(f"error: several workspaces have a dataset {name!r}: give --workspace\n")
-    return UNDONE
+def existing(client: Client, name: str, workspace: str | None = None) -> DatasetRecord:
+    """Return the dataset with this name or id; raises `CommandError` unless there is exactly one."""
+    found = named(client, name, workspace)
+    if found is None:
+        raise CommandError(REFUSED, f"there is no dataset {name!r} that the key may read")
+    return found
 
 
 def _report(failed: Any) -> int:

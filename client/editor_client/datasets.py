@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, Request, query, reading, segment, text
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, Handle, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
 from editor_client.records import Object
 from editor_client.result import Result, Success, with_json_names
@@ -17,7 +17,6 @@ FileFormat = Literal["jsonl", "csv", "promptfoo"]
 TargetType = Literal["agent", "workflow", "scorer", "processor"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetRecord(Result):
     """A dataset."""
 
@@ -41,7 +40,6 @@ class DatasetRecord(Result):
     updated_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemRecord(Result):
     """An item, as it is in one version of its dataset."""
 
@@ -63,7 +61,6 @@ class ItemRecord(Result):
     updated_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemRevision(ItemRecord):
     """What an item was from one version of its dataset until another."""
 
@@ -71,14 +68,12 @@ class ItemRevision(ItemRecord):
     is_deleted: bool
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemHistory(Result):
     """The revisions of an item, newest first."""
 
     history: tuple[ItemRevision, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemsAdded(Result):
     """The items of a batch, in its order."""
 
@@ -86,7 +81,6 @@ class ItemsAdded(Result):
     count: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemsDeleted(Result):
     """How many items there were."""
 
@@ -94,7 +88,6 @@ class ItemsDeleted(Result):
     deleted_count: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetVersion(Result):
     """The state of the items after one change of them."""
 
@@ -104,28 +97,24 @@ class DatasetVersion(Result):
     created_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetPage(Page[DatasetRecord]):
     """A page of datasets."""
 
     datasets: tuple[DatasetRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ItemPage(Page[ItemRecord]):
     """A page of items."""
 
     item_records: tuple[ItemRecord, ...] = field(metadata={"json_name": "items"})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class DatasetVersionPage(Page[DatasetVersion]):
     """A page of the versions of a dataset."""
 
     versions: tuple[DatasetVersion, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class FailedRow(Result):
     """A row of a file that cannot be imported."""
 
@@ -133,7 +122,6 @@ class FailedRow(Result):
     message: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Imported(Result):
     """What an import has done, or would do."""
 
@@ -252,21 +240,15 @@ class DatasetItem(Handle[D_co]):
         return Call.to("GET", f"{self._path}/history", reading(ItemHistory))
 
 
-class Dataset(Handle[D_co]):
+class Dataset(ById[D_co, DatasetRecord]):
     """A dataset, by id."""
 
-    def __init__(self, client: D_co, dataset_id: str) -> None:
-        super().__init__(client, dataset_id, f"/datasets/{segment('id', dataset_id)}")
-
-    @method
-    def details(self) -> Call[DatasetRecord]:
-        """Read the dataset."""
-        return Call.to("GET", self._path, reading(DatasetRecord, id=self.id))
+    _address, _record = "/datasets", DatasetRecord
 
     @method
     def update(self, **changes: Unpack[DatasetArguments]) -> Call[DatasetRecord]:
         """Change members; the items have to fit new schemas."""
-        return Call.to("PATCH", self._path, reading(DatasetRecord, id=self.id), body=with_json_names(changes))
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
 
     @method
     def delete(self) -> Call[Success]:

@@ -10,22 +10,25 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree
 
-from editor_client.command_errors import DONE, REFUSED, reporting_errors
-from editor_client.datasets import DatasetRecord
+from editor_client.command_errors import DONE, USAGE, CommandError, reporting_errors
+from editor_client.dataset_commands import existing
+from editor_client.errors import RateLimited, ServerError, Unreachable, ValidationFailed
 from editor_client.experiments import Comparison, Experiment, ExperimentRecord, NewExperiment, ResultRecord
 from editor_client.sync import Client
 
 PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
 RULES: Final = ("worse", "must", "errors")
 SECONDS_BETWEEN: Final = 1.0
+MAX_AWAY: Final = 120.0
+"""For how many seconds the server may be away while its answers are waited for."""
+MAX_ATTEMPTS: Final = 20
 STATUSES: Final = ("draft", "published")
 EPILOG: Final = """\
 rules of --fail-on:
   worse   the version is found to be worse than what it is compared with
   must    an item with the tag `must` fails, in any attempt
-  errors  an answer is missing because of an error
+  errors  an answer or a score is missing because of an error
 
 exit codes:
   0    passed
@@ -55,15 +58,27 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     parser.add_argument(
         "--against", default="published", help="published, a version id or an experiment id; published"
     )
-    parser.add_argument("--attempts", type=int, default=1, metavar="N")
+    parser.add_argument("--attempts", type=_attempts, default=1, metavar="N", help="of each item; 1")
     parser.add_argument("--fail-on", type=_rules, default=RULES, metavar="RULES", help=",".join(RULES))
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="stop when so many are spent")
+    parser.add_argument("--max-tokens", type=_positive, metavar="N", help="stop when so many are spent")
     parser.add_argument(
-        "--timeout", dest="patience", type=float, default=1800, metavar="SECONDS", help="to wait; 1800"
+        "--timeout", dest="patience", type=_positive, default=1800, metavar="SECONDS", help="to wait; 1800"
     )
     for form in ("junit", "json", "markdown"):
-        parser.add_argument(f"--{form}", type=Path, metavar="FILE")
+        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help="write a report")
     parser.set_defaults(command=reporting_errors(evaluate))
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError("must be a whole number from 1 on")
+    return int(text)
+
+
+def _attempts(text: str) -> int:
+    if _positive(text) > MAX_ATTEMPTS:
+        raise argparse.ArgumentTypeError(f"must not be more than {MAX_ATTEMPTS}")
+    return int(text)
 
 
 def _rules(text: str) -> Sequence[str]:
@@ -84,29 +99,22 @@ class Outcome:
 
 def evaluate(client: Client, given: argparse.Namespace) -> int:
     """Run it, wait, print what came of it, and return the exit code."""
-    dataset = _dataset(client, given.dataset)
-    if dataset is None:
-        sys.stderr.write(f"error: there is no dataset {given.dataset!r} that the key may read\n")
-        return REFUSED
-    started = client.start_experiment(dataset.id, **_request(given))
-    experiment = client.get_experiment(dataset.id, started.experiment_id)
+    for path in (given.junit, given.json, given.markdown):
+        if path is not None and not path.parent.is_dir():
+            raise CommandError(USAGE, f"{path} cannot be written: there is no folder {path.parent}")
+    where = ""
     try:
-        ended = _waited(experiment, given.patience)
-        baseline = None
-        if ended.outcome and ended.pair_of is not None:
-            baseline = _waited(client.get_experiment(dataset.id, ended.pair_of), given.patience)
+        dataset = existing(client, given.dataset)
+        started = _started(client, dataset.id, given)
+        where = f"{client.address}/datasets/{dataset.id}/experiments/{started.id}"
+        return _judged(client, started, given, where)
     except KeyboardInterrupt:
-        address = f"/datasets/{dataset.id}/experiments/{experiment.id}"
-        sys.stderr.write(f"\nThe experiment goes on on the server; follow it at GET {address}\n")
+        goes_on = f"The experiment goes on on the server; follow it at GET {where}"
+        sys.stderr.write(f"\n{goes_on if where else 'No experiment was started.'}\n")
         return INTERRUPTED
-    results = list(experiment.iter_results(per_page=100))
-    comparison = experiment.compare() if ended.pair_of is not None else None
-    outcome = judge(ended, baseline, comparison, results, given.fail_on)
-    _report(given, ended, comparison, results, outcome)
-    return outcome.code
 
 
-def _request(given: argparse.Namespace) -> NewExperiment:
+def _started(client: Client, dataset_id: str, given: argparse.Namespace) -> Experiment[Client]:
     chosen = {"status": given.version} if given.version in STATUSES else {"versionId": given.version}
     request: NewExperiment = {
         "target_type": "agent",
@@ -118,24 +126,64 @@ def _request(given: argparse.Namespace) -> NewExperiment:
     }
     if given.max_tokens is not None:
         request["limits"] = {"tokens": given.max_tokens}
-    return request
+    try:
+        started = client.start_experiment(dataset_id, **request)
+    except ValidationFailed as error:
+        if error.code == "no_items":
+            raise CommandError(UNJUDGED, f"it could not be judged: {error}") from None
+        raise
+    return client.get_experiment(dataset_id, started.experiment_id)
 
 
-def _dataset(client: Client, name: str) -> DatasetRecord | None:
-    return next((one for one in client.iter_datasets(per_page=100) if name in {one.name, one.id}), None)
+def _judged(client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str) -> int:
+    """Wait for an experiment and its baseline, report what came of it, and return the exit code."""
+    until = time.monotonic() + given.patience
+    ended, baseline = _waited(experiment, until), None
+    if ended.outcome and ended.pair_of is not None:
+        baseline = _waited(client.get_experiment(str(ended.dataset_id), ended.pair_of), until)
+    results = list(experiment.iter_results(per_page=100))
+    comparison = experiment.compare() if ended.pair_of is not None else None
+    outcome = judge(ended, baseline, comparison, results, given.fail_on)
+    text = markdown(ended, comparison, outcome)
+    sys.stdout.write(text)
+    if given.markdown is not None:
+        given.markdown.write_text(text, encoding="utf-8")
+    if given.json is not None:
+        content = {
+            "exitCode": outcome.code,
+            "reasons": list(outcome.reasons),
+            "experiment": ended.raw,
+            "comparison": None if comparison is None else comparison.raw,
+        }
+        given.json.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    if given.junit is not None:
+        given.junit.write_text(experiment.export_file("junit"), encoding="utf-8")
+    if not all(one.outcome for one in (ended, baseline) if one is not None):
+        sys.stderr.write(f"The experiment goes on on the server; follow it at GET {where}\n")
+    return outcome.code
 
 
-def _waited(experiment: Experiment[Client], patience: float) -> ExperimentRecord:
-    """Wait until an experiment is over, or the time is; say on standard error how far it is."""
-    until, said = time.monotonic() + patience, ""
+def _waited(experiment: Experiment[Client], until: float) -> ExperimentRecord:
+    """Wait until an experiment is over, or the time is; say on standard error how far it is.
+
+    Raises the error of a server that has been away for too long.
+    """
+    said, seen = "", time.monotonic()
     while True:
-        record = experiment.details()
-        counts = record.counts
-        line = f"{counts['cells'] - counts['queued']} of {counts['cells']} answers, {counts['errors']} errors"
+        record = None
+        try:
+            record, seen = experiment.details(), time.monotonic()
+            counts = record.counts
+            done = counts["cells"] - counts["queued"]
+            line = f"{done} of {counts['cells']} answers, {counts['errors']} errors"
+        except (Unreachable, RateLimited, ServerError) as error:
+            if time.monotonic() >= min(until, seen + MAX_AWAY):
+                raise
+            line = f"waiting for the server: {error}"
         if line != said:
             sys.stderr.write(f"{line}\n")
             said = line
-        if record.outcome or time.monotonic() >= until:
+        if record is not None and (record.outcome or time.monotonic() >= until):
             return record
         time.sleep(SECONDS_BETWEEN)
 
@@ -153,14 +201,17 @@ def judge(
     failed, unjudged = [], list(_obstacles(both, fail_on))
     if "worse" in fail_on:
         if primary is None:
-            unjudged.append("There is nothing to compare with.")
+            unjudged.append("There is nothing to compare with, or no scorer.")
         elif primary.verdict == "worse":
             failed.append(f"It is worse: {_said(primary.wins, primary.losses, primary.difference)}.")
         elif primary.verdict == "tooFew":
             unjudged.append("There are too few items to compare.")
-    lost = {one.item_id for one in results if _is_must(one) and not _passes(one, primary)}
-    if "must" in fail_on and lost:
-        failed.append(f"{len(lost)} items with the tag 'must' fail: {', '.join(sorted(lost))}.")
+    must = [(one.item_id, _passes(one, primary)) for one in results if _is_must(one)]
+    if "must" in fail_on:
+        lost = sorted({item_id for item_id, passes in must if passes is False})
+        unknown = sorted({item_id for item_id, passes in must if passes is None})
+        failed += [f"{len(lost)} items with the tag 'must' fail: {', '.join(lost)}."] if lost else []
+        unjudged += [f"Items with the tag 'must' have no score: {', '.join(unknown)}."] if unknown else []
     if failed:
         return Outcome(code=FAILED, reasons=[*failed, *unjudged])
     return Outcome(code=UNJUDGED if unjudged else PASSED, reasons=unjudged)
@@ -175,6 +226,8 @@ def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> It
         yield "Items were skipped."
     if "errors" in fail_on and any(one.counts["errors"] for one in both):
         yield "There were errors."
+    if "errors" in fail_on and any(scorer["errors"] for one in both for scorer in one.summary):
+        yield "Scorers failed."
 
 
 def _said(wins: int, losses: int, difference: float) -> str:
@@ -186,35 +239,13 @@ def _is_must(result: ResultRecord) -> bool:
     return isinstance(tags, list | tuple) and "must" in tags
 
 
-def _passes(result: ResultRecord, primary: Any) -> bool:
-    """Return whether an answer passes by the primary scorer, or without one by all."""
+def _passes(result: ResultRecord, primary: Any) -> bool | None:
+    """Return whether an answer passes by the primary scorer, or without one by all; None without a score."""
     if result.error is not None:
         return False
     scores = [one for one in result.scores if primary is None or one["scorerId"] == primary.scorer_id]
-    return bool(scores) and all(one.get("passed") for one in scores if not one.get("notScorable"))
-
-
-def _report(
-    given: argparse.Namespace,
-    ended: ExperimentRecord,
-    comparison: Comparison | None,
-    results: Sequence[ResultRecord],
-    outcome: Outcome,
-) -> None:
-    text = markdown(ended, comparison, outcome)
-    sys.stdout.write(text)
-    if given.markdown is not None:
-        given.markdown.write_text(text)
-    if given.json is not None:
-        content = {
-            "exitCode": outcome.code,
-            "reasons": list(outcome.reasons),
-            "experiment": ended.raw,
-            "comparison": None if comparison is None else comparison.raw,
-        }
-        given.json.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
-    if given.junit is not None:
-        given.junit.write_bytes(junit(ended, comparison, results))
+    said = [one.get("passed") for one in scores]
+    return False if False in said else None if not said or None in said else True
 
 
 def markdown(ended: ExperimentRecord, comparison: Comparison | None, outcome: Outcome) -> str:
@@ -232,21 +263,3 @@ def markdown(ended: ExperimentRecord, comparison: Comparison | None, outcome: Ou
         if primary is not None and primary.detectable is not None:
             lines += ["", f"{comparison.pairs} items would have shown a drop of {primary.detectable} points."]
     return "\n".join([*lines, "", f"Experiment {ended.id}", ""])
-
-
-def junit(ended: ExperimentRecord, comparison: Comparison | None, results: Sequence[ResultRecord]) -> bytes:
-    """Return the results in the form of JUnit: a case for each answer."""
-    primary = None if comparison is None else comparison.primary
-    suite = ElementTree.Element("testsuite", name=ended.name or ended.id, tests=str(len(results)))
-    counts = {"failure": 0, "error": 0}
-    for one in results:
-        case = ElementTree.SubElement(suite, "testcase", name=f"{one.item_id} attempt {one.attempt + 1}")
-        kind = "error" if one.error is not None else None if _passes(one, primary) else "failure"
-        if kind is not None:
-            counts[kind] += 1
-            message = str((one.error or {}).get("message", "The answer does not pass."))
-            ElementTree.SubElement(case, kind, message=message)
-    suite.set("failures", str(counts["failure"]))
-    suite.set("errors", str(counts["error"]))
-    found: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
-    return found

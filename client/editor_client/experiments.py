@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, query, reading, segment, text
@@ -14,7 +13,6 @@ from editor_client.result import Result, Success, with_json_names
 Verdict = Literal["tooFew", "better", "worse", "noDifferenceFound"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ExperimentRecord(Result):
     """An experiment, with its counts and what its scorers say."""
 
@@ -35,14 +33,12 @@ class ExperimentRecord(Result):
     summary: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ExperimentPage(Page[ExperimentRecord]):
     """A page of experiments."""
 
     experiments: tuple[ExperimentRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class StartedExperiment(Result):
     """An experiment that was started."""
 
@@ -50,7 +46,6 @@ class StartedExperiment(Result):
     status: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ExperimentEstimate(Result):
     """What an experiment would be."""
 
@@ -62,7 +57,6 @@ class ExperimentEstimate(Result):
     problems: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ResultRecord(Result):
     """What was answered to an item in one attempt, with its scores."""
 
@@ -76,14 +70,12 @@ class ResultRecord(Result):
     scores: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ResultPage(Page[ResultRecord]):
     """A page of results."""
 
     results: tuple[ResultRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class LeftOut(Result):
     """How many items are in no pair, by the reason."""
 
@@ -94,7 +86,6 @@ class LeftOut(Result):
     not_scorable: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedScorer(Result):
     """What the pairs say together, by one scorer."""
 
@@ -112,7 +103,6 @@ class ComparedScorer(Result):
     """The least drop in whole points that so many pairs would show 4 times in 5."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedItem(Result):
     """An item that both runs scored."""
 
@@ -123,7 +113,6 @@ class ComparedItem(Result):
     baseline: float
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison(Result):
     """What an experiment says beside its baseline."""
 

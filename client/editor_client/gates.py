@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Call, query, reading, segment
+from editor_client.calls import Call, query, reading
 from editor_client.log import Reference
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
@@ -19,7 +18,6 @@ GateState = Literal["missing", "running", "stale", "incomplete", "failed"]
 Rule = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class GateRecord(Result):
     """What is asked of the versions of an agent, or of every agent of a workspace."""
 
@@ -39,14 +37,12 @@ class GateRecord(Result):
     updated_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class GatePage(Page[GateRecord]):
     """A page of gates."""
 
     gates: tuple[GateRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class GateJudgement(Result):
     """What a gate says of an agent."""
 
@@ -61,7 +57,6 @@ class GateJudgement(Result):
     ok: bool
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class GateCheck(Result):
     """What the gates say of a change."""
 
@@ -69,7 +64,6 @@ class GateCheck(Result):
     gates: tuple[GateJudgement, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class StartedExperiments(Result):
     """The experiments that were started."""
 
@@ -102,21 +96,15 @@ class GateList(GateFilters, PageNumber, total=False):
     """The arguments of a list of gates."""
 
 
-class Gate(Handle[D_co]):
+class Gate(ById[D_co, GateRecord]):
     """A gate, by id."""
 
-    def __init__(self, client: D_co, gate_id: str) -> None:
-        super().__init__(client, gate_id, f"/gates/{segment('id', gate_id)}")
-
-    @method
-    def details(self) -> Call[GateRecord]:
-        """Read the gate."""
-        return Call.to("GET", self._path, reading(GateRecord, id=self.id))
+    _address, _record = "/gates", GateRecord
 
     @method
     def update(self, **changes: Unpack[GateChanges]) -> Call[GateRecord]:
         """Change the gate; what is not named stays."""
-        return Call.to("PATCH", self._path, reading(GateRecord, id=self.id), body=_body(changes))
+        return Call.to("PATCH", self._path, self._read, body=_body(changes))
 
     @method
     def delete(self) -> Call[Success]:

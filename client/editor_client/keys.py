@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypedDict, Unpack
 
 from editor_client.administration import Action, Role
@@ -16,7 +16,6 @@ from editor_client.result import Result, Success, with_json_names
 KeyState = Literal["active", "expired", "revoked", "ownerInactive"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class KeyRecord(Result):
     """An API key, without its secret."""
 
@@ -40,21 +39,18 @@ class KeyRecord(Result):
         return self.prefix
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class NewKey(KeyRecord):
     """A new key with its secret, which the server does not return again."""
 
     key: str = field(repr=False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class KeyPage(Page[KeyRecord]):
     """A page of keys, newest first."""
 
     keys_: tuple[KeyRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ServiceAccount(Result):
     """An account for programs."""
 
@@ -69,7 +65,6 @@ class ServiceAccount(Result):
         return self.username
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ServiceAccountPage(Page[ServiceAccount]):
     """A page of service accounts, by username."""
 

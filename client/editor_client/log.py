@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, TypedDict
 
 from editor_client.calls import Query, query
@@ -17,7 +17,6 @@ After = int | Literal["now"] | None
 """A position of the log; `now` for its end, None for the oldest event that it still has."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Reference(Result):
     """The resource that an event is about."""
 
@@ -25,7 +24,6 @@ class Reference(Result):
     id: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Actor(Result):
     """Who made a change, and how; without a name if it was the application itself."""
 
@@ -34,7 +32,6 @@ class Actor(Result):
     key_prefix: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class LogEvent(Result):
     """A change. Members that do not apply are None."""
 
@@ -54,7 +51,6 @@ class LogEvent(Result):
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class EventPage(Result):
     """A page of the log."""
 

@@ -13,13 +13,15 @@ from functools import wraps
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from editor_client.calls import Call, Source
+from editor_client.calls import Answer, Call, Source, reading, segment
+from editor_client.result import Result
 
 if TYPE_CHECKING:
     from editor_client.flows import Flows
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R", bound=Result)
 
 
 class Driver(ABC):
@@ -144,3 +146,23 @@ class IteratorMethod(_Described, Generic[P, T]):
 
 method, iterator = Method, IteratorMethod
 """The decorators of descriptions."""
+
+
+class ById(Handle[D_co], Generic[D_co, R]):
+    """A resource below the address of its list, whose record is of the type `R`."""
+
+    _address: str
+    _record: type[R]
+
+    def __init__(self, client: D_co, resource_id: str) -> None:
+        super().__init__(client, resource_id, f"{self._address}/{segment('id', resource_id)}")
+
+    @property
+    def _read(self) -> Callable[[Answer], R]:
+        """Reads its record from an answer."""
+        return reading(self._record, id=self.id)
+
+    @method
+    def details(self) -> Call[R]:
+        """Read it in its current state."""
+        return Call.to("GET", self._path, self._read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar
 
 from editor_client.calls import Call, Query, Source, query, reading
@@ -42,7 +42,6 @@ class Paging(Ordering, PageNumber, total=False):
     """A page of a list, and its order."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Page(Result, Generic[T]):
     """A page of a list. The last member of each subclass holds the entries, under the list's own name."""
 

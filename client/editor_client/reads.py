@@ -28,7 +28,7 @@ from editor_client.exchange import Exchange, failure
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
 
-OK, CREATED, NOT_MODIFIED, UNAUTHORIZED = 200, 201, 304, 401
+OK, CREATED, ACCEPTED, NOT_MODIFIED, UNAUTHORIZED = 200, 201, 202, 304, 401
 NO_ANSWER = (Unreachable, ServerError, RateLimited)
 """The server has not answered the request."""
 
@@ -145,7 +145,7 @@ class Reads:
 
     def result(self, call: Call[T], answer: Answer) -> Flow[T]:
         """Return the result in an answer; raises its error."""
-        if answer.status in {OK, CREATED}:
+        if answer.status in {OK, CREATED, ACCEPTED}:
             return call.read(answer)
         return (yield from self.fail(answer))
 

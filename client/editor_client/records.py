@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
@@ -17,7 +17,6 @@ ResourceKind = Literal["agent", "promptBlock", "scorer"]
 Object = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class NamedFields(Result):
     """The fields that snapshots of all kinds have; None for one that is not set."""
 
@@ -30,7 +29,6 @@ class NamedFields(Result):
         return {name: self.raw[name] for name in snapshot_names(type(self)) if name in self.raw}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SharedFields(NamedFields):
     """The fields of what is evaluated in a request context."""
 
@@ -50,7 +48,6 @@ class SharedArguments(NamedArguments, total=False):
     request_context_schema: Object | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Record(CachedResult):
     """A resource, with the fields of the version that the selector named."""
 
@@ -73,7 +70,6 @@ class Record(CachedResult):
     """Warnings about a save; empty in other answers."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Version(CachedResult):
     """A saved configuration, which never changes."""
 
@@ -95,7 +91,6 @@ class Version(CachedResult):
     """The admin who published it without the required approvals."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Diff(Result):
     """A field in which two versions differ; None if it is not set."""
 
@@ -104,7 +99,6 @@ class Diff(Result):
     current_value: Any
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Activated(Success):
     """A version is published."""
 
@@ -112,7 +106,6 @@ class Activated(Success):
     warnings: tuple[Notice, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Label(Result):
     """A name for a version."""
 
@@ -126,7 +119,6 @@ class Label(Result):
     updated_by: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Favorited(Result):
     """Whether a resource is a favorite of the key's owner, and how many people have marked it."""
 
@@ -134,7 +126,6 @@ class Favorited(Result):
     favorite_count: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Dependent(Result):
     """An agent that refers to a resource."""
 
@@ -142,7 +133,6 @@ class Dependent(Result):
     name: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Dependents(Result):
     """The agents that refer to a resource: those that the caller may read, and the number of others."""
 
@@ -150,7 +140,6 @@ class Dependents(Result):
     hidden_count: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Export(Result):
     """A configuration as the file that would hold it."""
 
@@ -159,7 +148,6 @@ class Export(Result):
     config: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class LabelList(Result):
     """The labels of a resource, the computed ones first."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack
 
-from editor_client.calls import Answer, Base, Call, reading, segment
+from editor_client.calls import Base, Call, reading
 from editor_client.log import Reference
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
 from editor_client.result import CachedResult, Reasons, Result, Success, bypassing, with_json_names
@@ -18,7 +17,6 @@ ReleaseState = Literal["draft", "published", "reverted"]
 Action = Literal["publish", "unpublish"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseItem(Result):
     """A resource and its action."""
 
@@ -33,7 +31,6 @@ class ReleaseItem(Result):
     """Whether a version was saved after the one to publish."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseRecord(CachedResult):
     """A release, as it stood when it was read."""
 
@@ -52,7 +49,6 @@ class ReleaseRecord(CachedResult):
     """The release that it reverts."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseConflict(Result):
     """A resource that is left out because another version is now live."""
 
@@ -63,14 +59,12 @@ class ReleaseConflict(Result):
     """The version that is live now."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Revert(ReleaseRecord):
     """A draft release that reverts another one."""
 
     conflicts: tuple[ReleaseConflict, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Problem(Result):
     """A reason why a release cannot be published, or a warning."""
 
@@ -80,7 +74,6 @@ class Problem(Result):
     message: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseCheck(Result):
     """The result of checking whether a release can be published."""
 
@@ -89,7 +82,6 @@ class ReleaseCheck(Result):
     warnings: tuple[Problem, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasePage(Page[ReleaseRecord]):
     """A page of releases, newest first."""
 
@@ -129,21 +121,15 @@ class ReleaseList(ReleaseFilters, PageNumber, total=False):
     """The arguments of a list of releases."""
 
 
-class Release(Handle[D_co]):
+class Release(ById[D_co, ReleaseRecord]):
     """A release, by id."""
 
-    def __init__(self, client: D_co, release_id: str) -> None:
-        super().__init__(client, release_id, f"/releases/{segment('id', release_id)}")
-
-    @method
-    def details(self) -> Call[ReleaseRecord]:
-        """Read the release, and what is currently live for its items."""
-        return Call.to("GET", self._path, self._record)
+    _address, _record = "/releases", ReleaseRecord
 
     @method
     def update(self, *, base: Base = None, **changes: Unpack[ReleaseChanges]) -> Call[ReleaseRecord]:
         """Change a draft release; with a `base` only if it has not been changed since."""
-        return Call.to("PATCH", self._path, self._record, body=_members(changes), base=base, changes=True)
+        return Call.to("PATCH", self._path, self._read, body=_members(changes), base=base, changes=True)
 
     @method
     def delete(self, *, base: Base = None) -> Call[Success]:
@@ -163,16 +149,12 @@ class Release(Handle[D_co]):
         may bypass approvals and evidence with a reason.
         """
         body = bypassing(reasons)
-        return Call.to("POST", f"{self._path}/publish", self._record, body=body, base=base, changes=True)
+        return Call.to("POST", f"{self._path}/publish", self._read, body=body, base=base, changes=True)
 
     @method
     def revert(self) -> Call[Revert]:
         """Create a draft release that goes back to the versions that were live before; publishes nothing."""
         return Call.to("POST", f"{self._path}/revert", reading(Revert))
-
-    @property
-    def _record(self) -> Callable[[Answer], ReleaseRecord]:
-        return reading(ReleaseRecord, id=self.id)
 
 
 class ReleaseMethods(Driver):

@@ -12,16 +12,39 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, NoReturn, Self, TypedDict, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    NamedTuple,
+    NoReturn,
+    Self,
+    TypedDict,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from editor_client.errors import malformed
 
 Reader = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Result(Mapping[str, Any]):
-    """An answer of the server. The annotation of a member determines how it is read."""
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field, Field)
+)
+class _Typed:
+    """The base of results: each class derived from it is a dataclass."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        dataclass(frozen=True, kw_only=True, eq=False)(cls)
+
+
+class Result(_Typed, Mapping[str, Any]):
+    """An answer of the server. The annotation of a member determines how it is read.
+
+    Every result is a frozen dataclass, whose members are given by keyword.
+    """
 
     raw: Mapping[str, Any] = field(repr=False, metadata={"own": True})
     """The whole answer of the server, under the JSON names."""
@@ -55,7 +78,6 @@ class Result(Mapping[str, Any]):
         return len(self.raw)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class CachedResult(Result):
     """A result that the client caches in case the server does not answer later."""
 
@@ -70,7 +92,6 @@ class CachedResult(Result):
         return ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Notice(Result):
     """Information for the caller although the request succeeded."""
 
@@ -79,7 +100,6 @@ class Notice(Result):
     field: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Success(Result):
     """The request succeeded."""
 

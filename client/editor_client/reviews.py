@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Answer, Call, reading, segment
+from editor_client.calls import Call, reading, segment
 from editor_client.log import Reference
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, with_json_names
@@ -18,7 +17,6 @@ ReviewState = Literal["open", "approved", "changesRequested", "published", "clos
 VerdictValue = Literal["approve", "requestChanges", "withdraw"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReviewPolicy(Result):
     """How many approvals versions of a workspace need to go live."""
 
@@ -27,7 +25,6 @@ class ReviewPolicy(Result):
     """Who may publish a version without them."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Verdict(Result):
     """A person's verdict on a version."""
 
@@ -40,7 +37,6 @@ class Verdict(Result):
     """Whether it counted for the version under review when the review was read."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReviewRecord(Result):
     """A review, as it stood when it was read."""
 
@@ -64,7 +60,6 @@ class ReviewRecord(Result):
     created_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReviewPage(Page[ReviewRecord]):
     """A page of reviews, newest first."""
 
@@ -107,21 +102,15 @@ class ReviewList(ReviewFilters, PageNumber, total=False):
     """The arguments of a list of reviews."""
 
 
-class Review(Handle[D_co]):
+class Review(ById[D_co, ReviewRecord]):
     """A review, by id."""
 
-    def __init__(self, client: D_co, review_id: str) -> None:
-        super().__init__(client, review_id, f"/reviews/{segment('id', review_id)}")
-
-    @method
-    def details(self) -> Call[ReviewRecord]:
-        """Read the review in its current state."""
-        return Call.to("GET", self._path, self._record)
+    _address, _record = "/reviews", ReviewRecord
 
     @method
     def update(self, **changes: Unpack[ReviewChanges]) -> Call[ReviewRecord]:
         """Move the review to a newer version, name its reviewers, or close it with `state="closed"`."""
-        return Call.to("PATCH", self._path, self._record, body=with_json_names(changes))
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
 
     @method
     def give_verdict(
@@ -132,11 +121,7 @@ class Review(Handle[D_co]):
         Raises `Conflict` with the code `review_outdated` if the review is now about another version.
         """
         given = {"versionId": version_id, "verdict": verdict} | ({} if body is None else {"body": body})
-        return Call.to("POST", f"{self._path}/verdicts", self._record, body=given)
-
-    @property
-    def _record(self) -> Callable[[Answer], ReviewRecord]:
-        return reading(ReviewRecord, id=self.id)
+        return Call.to("POST", f"{self._path}/verdicts", self._read, body=given)
 
 
 class ReviewMethods(Driver):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Call, reading, segment
+from editor_client.calls import Call, reading
 from editor_client.log import Reference
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Reasons, Result, bypassing, with_json_names
@@ -17,7 +16,6 @@ from editor_client.result import Reasons, Result, bypassing, with_json_names
 RolloutState = Literal["running", "stopped", "completed"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Arm(Result):
     """A version, and the share of the requests that get it."""
 
@@ -27,7 +25,6 @@ class Arm(Result):
     """In ten thousandths of the keys."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RolloutRecord(Result):
     """The versions, their shares of the requests, and the result."""
 
@@ -46,7 +43,6 @@ class RolloutRecord(Result):
     """Why it was stopped."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RolloutPage(Page[RolloutRecord]):
     """A page of rollouts."""
 
@@ -74,34 +70,28 @@ class RolloutList(RolloutFilters, PageNumber, total=False):
     """The arguments of a list of rollouts."""
 
 
-class Rollout(Handle[D_co]):
+class Rollout(ById[D_co, RolloutRecord]):
     """A rollout, by id."""
 
-    def __init__(self, client: D_co, rollout_id: str) -> None:
-        super().__init__(client, rollout_id, f"/rollouts/{segment('id', rollout_id)}")
-
-    @method
-    def details(self) -> Call[RolloutRecord]:
-        """Read the rollout."""
-        return Call.to("GET", self._path, reading(RolloutRecord, id=self.id))
+    _address, _record = "/rollouts", RolloutRecord
 
     @method
     def update(self, weights: Mapping[str, int]) -> Call[RolloutRecord]:
         """Change the weights of arms by name; raises `Conflict` with `rollout_ended` if it is over."""
         arms = [{"name": name, "weight": weight} for name, weight in weights.items()]
-        return Call.to("PATCH", self._path, reading(RolloutRecord, id=self.id), body={"arms": arms})
+        return Call.to("PATCH", self._path, self._read, body={"arms": arms})
 
     @method
     def stop(self, *, reason: str | None = None) -> Call[RolloutRecord]:
         """Serve the active version to everyone again; raises as `update` does."""
         body = {} if reason is None else {"reason": reason}
-        return Call.to("POST", f"{self._path}/stop", reading(RolloutRecord, id=self.id), body=body)
+        return Call.to("POST", f"{self._path}/stop", self._read, body=body)
 
     @method
     def complete(self, arm: str, **reasons: Unpack[Reasons]) -> Call[RolloutRecord]:
         """Make the version of an arm the active one; raises as `update` does, and like publishing."""
         body = {"arm": arm, **bypassing(reasons)}
-        return Call.to("POST", f"{self._path}/complete", reading(RolloutRecord, id=self.id), body=body)
+        return Call.to("POST", f"{self._path}/complete", self._read, body=body)
 
 
 class RolloutMethods(Driver):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
 from typing import Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Call, reading, segment
+from editor_client.calls import Call, reading
 from editor_client.log import Reference
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, with_json_names
@@ -17,14 +16,12 @@ ScheduleState = Literal["scheduled", "done", "failed", "cancelled", "missed"]
 ScheduleAction = Literal["publish", "unpublish"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Then(Result):
     """The version that is live again afterwards."""
 
     version_id: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScheduleProblem(Result):
     """A problem that would prevent a schedule if it ran now."""
 
@@ -33,7 +30,6 @@ class ScheduleProblem(Result):
     message: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScheduleRecord(Result):
     """A schedule, with its result once it ended."""
 
@@ -66,7 +62,6 @@ class ScheduleRecord(Result):
     executed_at: datetime.datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SchedulePage(Page[ScheduleRecord]):
     """A page of schedules."""
 
@@ -117,27 +112,20 @@ class ScheduleList(ScheduleFilters, PageNumber, total=False):
     """The arguments of a list of schedules."""
 
 
-class Schedule(Handle[D_co]):
+class Schedule(ById[D_co, ScheduleRecord]):
     """A schedule, by id."""
 
-    def __init__(self, client: D_co, schedule_id: str) -> None:
-        super().__init__(client, schedule_id, f"/schedules/{segment('id', schedule_id)}")
-
-    @method
-    def details(self) -> Call[ScheduleRecord]:
-        """Read the schedule."""
-        return Call.to("GET", self._path, reading(ScheduleRecord, id=self.id))
+    _address, _record = "/schedules", ScheduleRecord
 
     @method
     def update(self, **times: Unpack[ScheduleTimes]) -> Call[ScheduleRecord]:
         """Change its time; raises `Conflict` with the code `schedule_ended` if it is over."""
-        read = reading(ScheduleRecord, id=self.id)
-        return Call.to("PATCH", self._path, read, body=with_json_names(times))
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(times))
 
     @method
     def cancel(self) -> Call[ScheduleRecord]:
         """Cancel it, and with a beginning its end; raises as `update` does."""
-        return Call.to("DELETE", self._path, reading(ScheduleRecord, id=self.id))
+        return Call.to("DELETE", self._path, self._read)
 
 
 class ScheduleMethods(Driver):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from editor_client.result import CachedResult, Notice, Result
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ShownBlock(Result):
     """The result for one block of the instructions."""
 
@@ -23,7 +22,6 @@ class ShownBlock(Result):
     """The request's arm of a rollout of the block, as `id`, `arm` and `reason`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Preview(Result):
     """Instructions as they would be assembled."""
 
@@ -32,7 +30,6 @@ class Preview(Result):
     warnings: tuple[Notice, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ServedAgent(CachedResult):
     """An agent as applications use it: version, conditions and instructions are resolved."""
 
@@ -66,7 +63,6 @@ class ServedAgent(CachedResult):
         return tuple(dict.fromkeys(block.id for block in self.blocks if block.id is not None))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentParts(CachedResult):
     """An agent before evaluation: `editor_client.parts.evaluate` makes it a served one."""
 
@@ -94,7 +90,6 @@ class AgentParts(CachedResult):
         return tuple(self.prompt_blocks)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Generated(Result):
     """The answer of an agent, with details of the run."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Self, Unpack
 
 from editor_client.calls import Base, Call
@@ -31,7 +30,6 @@ Instructions = str | list[dict[str, Any]]
 Visibility = Literal["private", "public"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentFields(SharedFields):
     """The fields of an agent's snapshot. Most can be a value or a list of variants."""
 
@@ -74,35 +72,30 @@ class AgentArguments(SharedArguments, total=False):
     browser: Conditional | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentRecord(Record, AgentFields):
     """A stored agent."""
 
     visibility: Literal["private", "public"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentVersion(Version, AgentFields):
     """A version of a stored agent."""
 
     agent_id: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentPage(Page[AgentRecord]):
     """A page of stored agents."""
 
     agents: tuple[AgentRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentVersionPage(Page[AgentVersion]):
     """A page of the versions of an agent, newest first."""
 
     versions: tuple[AgentVersion, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgentComparison(Result):
     """Two versions of an agent, and the fields in which they differ."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self, Unpack
 
 from editor_client.calls import Base, Call
@@ -24,7 +23,6 @@ from editor_client.result import Result, with_json_names
 from editor_client.stored import Kind, Stored, creation, edit
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockFields(SharedFields):
     """The fields of a prompt block's snapshot."""
 
@@ -39,33 +37,28 @@ class PromptBlockArguments(SharedArguments, total=False):
     rules: Object | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockRecord(Record, PromptBlockFields):
     """A prompt block."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockVersion(Version, PromptBlockFields):
     """A version of a prompt block."""
 
     block_id: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockPage(Page[PromptBlockRecord]):
     """A page of prompt blocks."""
 
     prompt_blocks: tuple[PromptBlockRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockVersionPage(Page[PromptBlockVersion]):
     """A page of the versions of a prompt block, newest first."""
 
     versions: tuple[PromptBlockVersion, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PromptBlockComparison(Result):
     """Two versions of a prompt block, and the fields in which they differ."""
 

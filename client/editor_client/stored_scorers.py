@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Base, Call, query, reading
@@ -57,7 +57,6 @@ ScorerType = Literal[
 """How an answer is judged; the last eleven are kept for other runtimes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerFields(NamedFields):
     """The fields of a scorer's snapshot."""
 
@@ -90,33 +89,28 @@ class ScorerArguments(NamedArguments, total=False):
     preset_config: Object | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerRecord(Record, ScorerFields):
     """A scorer."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerVersion(Version, ScorerFields):
     """A version of a scorer."""
 
     scorer_definition_id: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerPage(Page[ScorerRecord]):
     """A page of scorers."""
 
     scorer_definitions: tuple[ScorerRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerVersionPage(Page[ScorerVersion]):
     """A page of the versions of a scorer, newest first."""
 
     versions: tuple[ScorerVersion, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerComparison(Result):
     """Two versions of a scorer, and the fields in which they differ."""
 
@@ -150,21 +144,18 @@ SCORERS = Kind(
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerDependent(Dependent):
     """What names a scorer."""
 
     kind: Literal["agent", "dataset", "gate"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerDependents(Dependents):
     """What names a scorer: what the caller may read, and the number of others."""
 
     dependents: tuple[ScorerDependent, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerFault(Result):
     """Why a scorer failed."""
 
@@ -172,14 +163,12 @@ class ScorerFault(Result):
     message: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class NotScorable(Result):
     """Why an answer cannot be scored."""
 
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ScorerOutcome(Result):
     """What a scorer says of an answer: a score, or an error, or that it cannot be scored."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from editor_client.calls import Request, Source
@@ -14,7 +14,6 @@ from editor_client.result import Result
 _DONE = b"[DONE]"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Event(Result):
     """An event of a run: `text-delta`, `tool-call`, `finish` and others."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypedDict, Unpack
 
 from editor_client.calls import Call, query, reading
@@ -16,7 +16,6 @@ from editor_client.result import Result, Success, with_json_names
 FeedbackValue = bool | int | float | str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class UsageOfVersion(Result):
     """The usage of a version, in one arm or none."""
 
@@ -33,14 +32,12 @@ class UsageOfVersion(Result):
     last_used_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class UsageList(Result):
     """The usage of a resource's versions, last used first."""
 
     usage: tuple[UsageOfVersion, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackRecord(Result):
     """Feedback on a version."""
 
@@ -55,14 +52,12 @@ class FeedbackRecord(Result):
     created_at: datetime.datetime
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackPage(Page[FeedbackRecord]):
     """A page of feedback."""
 
     feedback: tuple[FeedbackRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackOfVersion(Result):
     """The feedback on a version under one name."""
 
@@ -76,7 +71,6 @@ class FeedbackOfVersion(Result):
     """The counts of the texts and booleans."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class FeedbackSummary(Result):
     """The feedback on a resource, summed up."""
 

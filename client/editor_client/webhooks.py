@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, reading, segment
 from editor_client.log import LogEvent
-from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.methods import ById, D_co, Driver, iterator, method
 from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
 from editor_client.result import Result, Success, with_json_names
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class WebhookRecord(Result):
     """A webhook, and the state of its receiver."""
 
@@ -33,7 +32,6 @@ class WebhookRecord(Result):
     last_success_at: datetime.datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class NewWebhook(WebhookRecord):
     """A new webhook with its secret, which the server does not return again."""
 
@@ -41,7 +39,6 @@ class NewWebhook(WebhookRecord):
     """`whsec_` and base64, for the libraries of Standard Webhooks."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RotatedSecret(Result):
     """A new secret, which the server does not return again."""
 
@@ -50,14 +47,12 @@ class RotatedSecret(Result):
     """Until when messages are signed with the previous one, too."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SentEvent(LogEvent):
     """An event as it is sent; a ping has no position."""
 
     position: int | None = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Attempt(Result):
     """One request to the receiver."""
 
@@ -69,7 +64,6 @@ class Attempt(Result):
     """The beginning of the body of its answer."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Delivery(Result):
     """One event for one webhook, and every attempt to deliver it."""
 
@@ -80,14 +74,12 @@ class Delivery(Result):
     next_attempt_at: datetime.datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class WebhookPage(Page[WebhookRecord]):
     """A page of webhooks, newest first."""
 
     webhooks: tuple[WebhookRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class DeliveryPage(Page[Delivery]):
     """A page of deliveries, newest first."""
 
@@ -122,22 +114,15 @@ class WebhookList(WebhookFilters, PageNumber, total=False):
     """The arguments of a list of webhooks."""
 
 
-class Webhook(Handle[D_co]):
+class Webhook(ById[D_co, WebhookRecord]):
     """A webhook, by id."""
 
-    def __init__(self, client: D_co, webhook_id: str) -> None:
-        super().__init__(client, webhook_id, f"/webhooks/{segment('id', webhook_id)}")
-
-    @method
-    def details(self) -> Call[WebhookRecord]:
-        """Read the webhook, and the state of its receiver."""
-        return Call.to("GET", self._path, reading(WebhookRecord, id=self.id))
+    _address, _record = "/webhooks", WebhookRecord
 
     @method
     def update(self, **changes: Unpack[WebhookChanges]) -> Call[WebhookRecord]:
         """Change the given settings."""
-        read = reading(WebhookRecord, id=self.id)
-        return Call.to("PATCH", self._path, read, body=with_json_names(changes))
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
 
     @method
     def delete(self) -> Call[Success]:

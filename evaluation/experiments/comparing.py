@@ -10,19 +10,15 @@ from typing import Any, Final
 
 from django.db.models import Q
 from editor_client.shared import canonical
+from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
 
-from evaluation.comparison.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
 from evaluation.datasets.models import Revision
 from evaluation.experiments import finding
-from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Score, State
-from evaluation.scoring.configs import GRADED
-from evaluation.scoring.scoring import bounds
+from evaluation.experiments.models import Cell, Experiment, Score, State
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.editor.resources import Who
 
-TIE: Final = 0.05
-"""The share of its range up to which two values of a scorer count as equal, by default."""
 _LOOKED_AT: Final = 100
 """How many results say which models the provider reported."""
 _MEMBERS: Final = ("input", "groundTruth")
@@ -80,10 +76,13 @@ class _Item:
 def read_run(experiment: Experiment, *, tags: Collection[str] = ()) -> Run:
     """Return what is known of an experiment; of the tags of its items only those that are named."""
     items = _items(experiment)
-    yardsticks = {one.scorer_id: _yardstick(one) for one in experiment.scorers.all()}
+    yardsticks = {
+        one.scorer_id: Yardstick.of(one.scorer_id, one.config, one.instructions, is_primary=one.is_primary)
+        for one in experiment.scorers.all()
+    }
     scores = _scores(experiment)
     for scorer_id in sorted(scores.keys() - yardsticks.keys()):
-        yardsticks[scorer_id] = _sent_yardstick(scorer_id)
+        yardsticks[scorer_id] = Yardstick.sent(scorer_id)
     for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):
         for item_id, item in items.items():
             if item.failed:
@@ -129,25 +128,6 @@ def _scores(experiment: Experiment) -> dict[str, dict[str, Scored]]:
         if passed is not None:
             scored.passed.append(passed)
     return found
-
-
-def _yardstick(scorer: ExperimentScorer) -> Yardstick:
-    config = scorer.config
-    low, high = bounds(config)
-    tie = config.get("tie")
-    deciding = {name: value for name, value in config.items() if name not in {"name", "description"}}
-    return Yardstick(
-        scorer_id=scorer.scorer_id,
-        is_primary=scorer.is_primary,
-        is_graded=config["type"] in GRADED,
-        tie=TIE * (high - low) if tie is None else tie,
-        configuration=(canonical.comparable(deciding), scorer.instructions),
-    )
-
-
-def _sent_yardstick(scorer_id: str) -> Yardstick:
-    """Return a scorer of which only its scores are known, which an application sent."""
-    return Yardstick(scorer_id=scorer_id, is_primary=False, is_graded=True, tie=TIE, configuration=None)
 
 
 def _models(experiment: Experiment) -> frozenset[str]:

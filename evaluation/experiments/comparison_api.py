@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from editor_client.shared.pairing import ComparedItem, Comparison
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.comparison.pairing import ComparedItem, Comparison
 from evaluation.experiments.comparing import comparison_of
 from evaluation.experiments.comparison_schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
 from evaluation.experiments.side_by_side import side_by_side

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from editor_client.shared.pairing import ItemOutcome
+from editor_client.shared.statistics import Verdict
 from pydantic import Field
 
-from evaluation.comparison.pairing import ItemOutcome
-from evaluation.comparison.statistics import Verdict
 from evaluation.datasets.schemas import Pagination
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.domain.config import NotBlank

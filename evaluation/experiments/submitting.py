@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db.models.functions import Now
 from django.utils import timezone
+from editor_client.shared.scores import passes
 
 from evaluation.experiments.cells import add_cells
 from evaluation.experiments.finding import found_in
@@ -25,7 +26,6 @@ from evaluation.experiments.scoring_cells import scored
 from evaluation.experiments.starting import refuse_too_much
 from evaluation.scoring import outcomes
 from evaluation.scoring.outcomes import MISSING, Problem
-from evaluation.scoring.scoring import passes
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.uuids import uuid_of

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from django.db.models import Avg, Case, Count, FloatField, Q, QuerySet, Value, When
+from editor_client.shared.intervals import wilson
 
 from evaluation.experiments.models import Cell, Experiment, Score, State
-from versioning.domain.intervals import wilson
 
 Summary = dict[str, Any]
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Annotated, Any, Final
 
 from editor_client.shared.configurations import MAX_MESSAGE
+from editor_client.shared.gates import State
 from pydantic import Field
 
-from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
 from evaluation.gates.models import Bypass, Gate, gates_of
 from versioning.api.schemas.base import RequestSchema

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from editor_client.shared.gates import State
+
 from evaluation.experiments.starting import PUBLISHED_BASELINE
 from evaluation.experiments.verbs import Experiments
 from evaluation.gates.affected import requests_of
-from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
 from evaluation.gates.models import gates_of
 from versioning.domain.access import APPLICATION, Action, Caller, Right

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
 from django.utils import timezone
+from editor_client.shared.gates import Evidence, newest_evidence
 
 from evaluation.experiments.models import Experiment, ExperimentScorer, Outcome, Score, TargetType
 from evaluation.experiments.scoring_cells import EXTERNAL
@@ -29,26 +28,6 @@ def counting_experiments() -> set[str]:
     return {experiment_id for gate in gates for experiment_id in Present(gate).counting()}
 
 
-class State(StrEnum):
-    """Why a gate is not satisfied; in the order in which they are said."""
-
-    RUNNING = "running"
-    INCOMPLETE = "incomplete"
-    FAILED = "failed"
-    STALE = "stale"
-    MISSING = "missing"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """What experiments say of a configuration."""
-
-    experiment: Experiment | None
-    """The evidence, or if there is none, the experiment that comes closest to it."""
-    lacks: State | None
-    """Why there is no evidence; None if there is."""
-
-
 class Present:
     """What evidence for a gate has to have been made with: read once for all agents."""
 
@@ -63,25 +42,14 @@ class Present:
         published = rows.filter(active_version__isnull=False)
         return {pk: str(active) for pk, active in published.values_list("pk", "active_version_id")}
 
-    def evidence(self, agent_id: str, digest: str) -> Evidence:
-        """Return the newest evidence for the configuration of an agent, or what is instead of it.
-
-        Of several experiments that are evidence the newest decides, so that nobody runs it again until one
-        of them passes.
-        """
-        rows = self._experiments(agent_id, digest)
-        fitting = [one for one in rows if self._is_present(one)]
-        for one in fitting:
-            if self._is_whole(one):
-                return Evidence(experiment=one, lacks=None)
-        for one in fitting:
-            if not one.outcome:
-                return Evidence(experiment=one, lacks=State.RUNNING)
-        if fitting:
-            return Evidence(experiment=fitting[0], lacks=State.INCOMPLETE)
-        if rows:
-            return Evidence(experiment=rows[0], lacks=State.STALE)
-        return Evidence(experiment=None, lacks=State.MISSING)
+    def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
+        """Return the newest evidence for the configuration of an agent, or what is instead of it."""
+        return newest_evidence(
+            self._experiments(agent_id, digest),
+            is_present=self._is_present,
+            is_whole=self._is_whole,
+            is_running=lambda experiment: not experiment.outcome,
+        )
 
     def counting(self) -> Iterator[str]:
         """Yield the ids of the experiments that are evidence, the newest for each configuration."""

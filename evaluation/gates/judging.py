@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from evaluation.comparison.pairing import Run, Yardstick
+from editor_client.shared import gates
+from editor_client.shared.gates import Evidence, State
+from editor_client.shared.pairing import Run, Yardstick
+
 from evaluation.experiments.comparing import read_run
 from evaluation.experiments.models import Experiment
-from evaluation.gates import rules
 from evaluation.gates.affected import Affected, affected_by, asks
-from evaluation.gates.evidence import Evidence, Present, State
+from evaluation.gates.evidence import Present
 from evaluation.gates.history import was_live
 from evaluation.gates.models import Gate, Rule
-from evaluation.gates.rules import Answer
 from versioning.editor.gate import PublishRequest
 
 
@@ -42,16 +43,16 @@ class Judgement:
         return self.state is None
 
 
-def judged(request: PublishRequest, gates: Sequence[Gate]) -> Iterator[Judgement]:
+def judged(request: PublishRequest, asking: Sequence[Gate]) -> Iterator[Judgement]:
     """Yield what each gate says of each agent that a request affects; a configuration that was live is free.
 
-    `gates` are those of the workspace that are not off.
+    `asking` are the gates of the workspace that are not off.
     """
-    if not gates or was_live(request):
+    if not asking or was_live(request):
         return
-    present = {gate.pk: Present(gate) for gate in gates}
-    for affected in affected_by(request, asks(list(gates))):
-        for gate in gates:
+    present = {gate.pk: Present(gate) for gate in asking}
+    for affected in affected_by(request, asks(list(asking))):
+        for gate in asking:
             if gate.is_about(affected.id, affected.identity):
                 yield _Asked(present[gate.pk], affected).judgement()
 
@@ -63,62 +64,45 @@ class _Asked:
         self._present, self._gate, self._affected = present, present.gate, affected
 
     def judgement(self) -> Judgement:
-        """Return what the gate says: of the evidence first, then of each rule in order."""
-        if self._here.experiment is None or self._here.lacks is not None:
-            return self._lacking(self._here, None)
-        for rule in self._gate.rules:
-            if rules.speaks_of_live(rule):
-                if not self._affected.is_live:
-                    continue  # nothing is live, so nothing is worse than that
-                if self._live.lacks is not None:
-                    return self._lacking(self._live, rule)
-                answer = rules.holds_beside(rule, self._run(self._here), self._run(self._live))
-            else:
-                answer = rules.holds(rule, self._run(self._here))
-            if answer is not Answer.HOLDS:
-                return Judgement(
-                    gate=self._gate,
-                    affected=self._affected,
-                    state=State.FAILED,
-                    rule=rule,
-                    experiment_id=self._here.experiment.pk,
-                )
-        return Judgement(gate=self._gate, affected=self._affected, experiment_id=self._here.experiment.pk)
-
-    def _lacking(self, evidence: Evidence, rule: Rule | None) -> Judgement:
-        wants_live = any(map(rules.speaks_of_live, self._gate.rules)) and self._affected.is_live
-        live = self._live if wants_live else None
-        return Judgement(
+        """Return what the gate says."""
+        is_live = self._affected.is_live
+        live = (lambda: self._live) if is_live else None
+        said = gates.judged(self._gate.rules, self._here, live, self._run)
+        about = Judgement(
             gate=self._gate,
             affected=self._affected,
-            state=evidence.lacks,
-            rule=rule,
-            experiment_id=_id_of(evidence),
+            state=said.state,
+            rule=said.rule,
+            experiment_id=_id_of(said.experiment),
+        )
+        if said.state in {None, State.FAILED}:
+            return about
+        wants_live = is_live and any(map(gates.speaks_of_live, self._gate.rules))
+        return replace(
+            about,
             lacks_here=self._here.lacks,
-            lacks_live=None if live is None else live.lacks,
-            live_id=None if live is None else _id_of(live),
+            lacks_live=self._live.lacks if wants_live else None,
+            live_id=_id_of(self._live.experiment) if wants_live else None,
         )
 
     @cached_property
-    def _here(self) -> Evidence:
+    def _here(self) -> Evidence[Experiment]:
         return self._evidence(self._affected.after_digest)
 
     @cached_property
-    def _live(self) -> Evidence:
+    def _live(self) -> Evidence[Experiment]:
         return self._evidence(self._affected.live_digest)
 
-    def _evidence(self, digest: str | None) -> Evidence:
+    def _evidence(self, digest: str | None) -> Evidence[Experiment]:
         if digest is None:
-            return Evidence(experiment=None, lacks=State.MISSING)
+            return Evidence()
         return self._present.evidence(self._affected.id, digest)
 
     @cached_property
     def _runs(self) -> dict[str, Run]:
         return {}
 
-    def _run(self, evidence: Evidence) -> Run:
-        experiment = evidence.experiment
-        assert experiment is not None  # noqa: S101  only evidence is read
+    def _run(self, experiment: Experiment) -> Run:
         if experiment.pk not in self._runs:
             self._runs[experiment.pk] = self._read(experiment)
         return self._runs[experiment.pk]
@@ -134,5 +118,5 @@ class _Asked:
         return replace(run, yardsticks=own)
 
 
-def _id_of(evidence: Evidence) -> str | None:
-    return None if evidence.experiment is None else evidence.experiment.pk
+def _id_of(experiment: Experiment | None) -> str | None:
+    return None if experiment is None else experiment.pk

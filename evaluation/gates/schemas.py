@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from editor_client.shared.gates import State
 from pydantic import Field, StrictInt
 from typing_extensions import TypeAliasType
 
-from evaluation.gates.evidence import State
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.api.schemas.common import PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference

@@ -189,8 +189,6 @@ CONFIGS: Final[Mapping[str, type[Shape]]] = {
 }
 """The shape of `config`, by type."""
 TYPES: Final = (*CONFIGS, *PRESETS)
-GRADED: Final = frozenset({"similarity", "llm-judge", "code", "external"})
-"""The types that give a number; the others pass or fail, with a score of 1 or 0."""
 
 
 def config_problems(scorer: Config) -> Iterator[Issue]:

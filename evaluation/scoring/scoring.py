@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from editor_client.shared.conditions import holds
+from editor_client.shared.scores import passes
 
 from evaluation.scoring.comparing import COMPARING
-from evaluation.scoring.configs import GRADED
 from evaluation.scoring.judging import judge
 from evaluation.scoring.outcomes import MISSING, Attempt, NotScorable, Outcome, Problem, ScorerError, Unscored
 from versioning.domain.errors import Invalid
@@ -90,25 +90,6 @@ def cannot_score(scorer: Config, attempt: Attempt) -> bool:
     except (ScorerError, Invalid):
         return False
     return False
-
-
-def passes(scorer: Config, value: float) -> bool:
-    """Return whether a score passes: `passIf`, whose minimum defaults to the middle of the range."""
-    limits = scorer.get("passIf") or {}
-    graded = scorer["type"] in GRADED
-    low, high = bounds(scorer) if graded else (0.0, 1.0)
-    least = limits.get("min")
-    if least is None and limits.get("max") is None:
-        least = (low + high) / 2
-    most = limits.get("max")
-    return (least is None or value >= least) and (most is None or value <= most)
-
-
-def bounds(scorer: Config) -> tuple[float, float]:
-    """Return the range of the scores of a scorer."""
-    given = scorer.get("scoreRange") or {}
-    low, high = given.get("min"), given.get("max")
-    return 0.0 if low is None else low, 1.0 if high is None else high
 
 
 def _rated(scorer: Config, value: float) -> Outcome:

@@ -9,9 +9,9 @@ from typing import Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
+from editor_client.shared.pairing import ComparedItem, Comparison, ItemOutcome
+from editor_client.shared.statistics import MIN_PAIRS, Verdict
 
-from evaluation.comparison.pairing import ComparedItem, Comparison, ItemOutcome
-from evaluation.comparison.statistics import MIN_PAIRS, Verdict
 from evaluation.experiments.models import Cell, Experiment
 from evaluation.studio.results import Result
 from studio.diff.lines import Section, sections

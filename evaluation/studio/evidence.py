@@ -16,11 +16,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
+from editor_client.shared.gates import State
 
 from evaluation.experiments.models import Experiment
 from evaluation.gates.check import sentence
 from evaluation.gates.checking import Change, missing_run
-from evaluation.gates.evidence import State
 from evaluation.gates.judging import Judgement, judged
 from evaluation.gates.models import gates_of
 from evaluation.gates.verbs import Gates

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.intervals import wilson
 
 from evaluation.datasets.verbs import Datasets
 from evaluation.gates.models import Bypass, Gate
@@ -22,7 +23,6 @@ from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
-from versioning.domain.intervals import wilson
 
 PER_PAGE: Final = 50
 WIDE: Final = 0.2

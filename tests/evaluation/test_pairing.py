@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-
-from evaluation.comparison.pairing import Comparison, Run, Scored, Yardstick, compare
+from editor_client.shared.pairing import Comparison, Run, Scored, Yardstick, compare
 
 NOON = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
 Values = Mapping[str, Sequence[float]]

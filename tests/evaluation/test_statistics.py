@@ -6,11 +6,10 @@ SciPy is no dependency of the tests: with NumPy it is larger than everything els
 from __future__ import annotations
 
 import pytest
+from editor_client.shared import statistics
+from editor_client.shared.intervals import wilson
 from hypothesis import given
 from hypothesis import strategies as st
-
-from evaluation.comparison import statistics
-from versioning.domain.intervals import wilson
 
 
 @pytest.mark.parametrize(

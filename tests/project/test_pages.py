@@ -19,6 +19,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
     "docs/webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
+    "examples/evaluated_prompts/README.md": {"EDITOR_WORKER": "on"},
     "examples/pull_requests/README.md": {
         "PYTHONPATH": "{root}/examples/pull_requests",
         "EDITOR_FRAMEWORK": "team.framework.framework",

@@ -114,7 +114,13 @@ class AgentReader:
                 labels=about.get("labels", ()),
             )
         )
-        self._extra = dict(about.get("extra", {}))
+        extra = dict(about.get("extra", {}))
+        if lost := [name for name, value in self._extra.items() if extra.get(name) != value]:
+            message = (
+                f"Of an earlier version left out: {', '.join(lost)}. The metadata holds what the newest has."
+            )
+            self.collection.lose("earlier_version", self.name, message)
+        self._extra = extra
 
     def finish(self, extra: Mapping[str, Any] | None = None, tags: Sequence[str] = ()) -> None:
         """Put the agent and its blocks into the collection, if any version had a text."""

@@ -31,6 +31,13 @@ class Part(NamedTuple):
     """What is lost, if a text was pasted in the place of a reference."""
 
 
+class Input(NamedTuple):
+    """The message that an application sends anyway: it consists of variables."""
+
+    number: int
+    variables: Sequence[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Message:
     """A message of a chat prompt; without a text for a placeholder, whose name is the text's stead."""
@@ -104,7 +111,7 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     blocks = {}
     for number, one in rest:
         place = f"{where}, message {number}"
-        if asked and one.role == "user":
+        if asked and number == asked.number:
             left = "A message that consists of variables is left out: it is the input of the agent."
             collection.lose("input_message", place, left)
             continue
@@ -118,7 +125,9 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     if not instructions:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
-    return ChatPrompt(instructions=_as_text(instructions), blocks=blocks, input_variables=asked or [])
+    return ChatPrompt(
+        instructions=_as_text(instructions), blocks=blocks, input_variables=asked.variables if asked else []
+    )
 
 
 def _as_text(blocks: Blocks) -> str | Blocks:
@@ -165,10 +174,11 @@ def _inline(message: Message, translator: Translator, where: str) -> str:
     return _translated(text, translator, where, message.line)
 
 
-def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> list[str] | None:
-    """Return the variables of the one message of a user, if it consists of nothing else."""
-    users = [one for _, one in rest if one.role == "user"]
-    return only_variables(str(users[0].text), language) if len(users) == 1 else None
+def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
+    """Return the one message of a user that consists of variables; None if there are several, or none."""
+    users = [(number, str(one.text)) for number, one in rest if one.role == "user"]
+    found = [Input(number, names) for number, text in users if (names := only_variables(text, language))]
+    return found[0] if len(found) == 1 else None
 
 
 def _translated(text: str, translator: Translator, where: str, line: int) -> str:

@@ -5,20 +5,19 @@ Items are as they are now: their versions, histories and files are for a real ed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
 from editor_client.stored_scorers import SCORERS
 from editor_client.testing.editor import Editor
-from editor_client.testing.object_lists import Collection, Row, made
+from editor_client.testing.object_lists import PAGING, Collection, Row, made
 from editor_client.testing.protocol import (
     Answer,
     Json,
     Refused,
     Request,
-    done,
     not_done,
     refuse_unknown,
     required,
@@ -26,26 +25,11 @@ from editor_client.testing.protocol import (
 )
 from editor_client.testing.resources import now
 
-_MEMBERS: Final = (
-    "description",
-    "metadata",
-    "inputSchema",
-    "groundTruthSchema",
-    "requestContextSchema",
-    "tags",
-    "targetType",
-    "targetIds",
-    "scorerIds",
-)
+_SCHEMAS: Final = ("inputSchema", "groundTruthSchema", "requestContextSchema")
+_MEMBERS: Final = ("description", "metadata", *_SCHEMAS, "tags", "targetType", "targetIds", "scorerIds")
 _ITEM_MEMBERS: Final = (
-    "groundTruth",
-    "expectedTrajectory",
-    "toolMocks",
-    "unmockedToolPolicy",
-    "scorerIds",
-    "requestContext",
-    "metadata",
-    "source",
+    *("groundTruth", "expectedTrajectory", "toolMocks", "unmockedToolPolicy"),
+    *("scorerIds", "requestContext", "metadata", "source"),
 )
 _TRIED: Final = ("groundTruth", "metadata", "toolCalls", "usage", "milliseconds", "versionId")
 
@@ -56,6 +40,31 @@ def _created(editor: Editor, given: Json) -> Row:
         message = f"There is a dataset {given['name']!r} in this workspace."
         raise Refused(409, "name_taken", message)
     return made(editor, {**given, "workspaceId": workspace, "version": 0, "digest": canonical.digest([])})
+
+
+def _item(editor: Editor, given: Json, dataset_id: str) -> Row:
+    DATASETS.by_id(editor, dataset_id)
+    for row in ITEMS.rows(editor, (dataset_id,)):
+        if given["externalId"] is not None and given["externalId"] == row.content["externalId"]:
+            if canonical.same(_payload(row.content), _payload(given)):
+                return row
+            raise Refused(409, "conflict", "An external id stays with its first item.")
+    return made(editor, {**given, "datasetId": dataset_id}, dataset_id)
+
+
+def _items_changed(editor: Editor, owners: tuple[str, ...], changed: Sequence[Row]) -> None:
+    """Make a version of a dataset whose items have changed."""
+    dataset = DATASETS.by_id(editor, *owners)
+    version = dataset.content["version"] + 1
+    for row in changed:
+        row.content["datasetVersion"] = version
+    mine = (row.content for row in ITEMS.rows(editor, owners))
+    held = sorted((one["id"], canonical.digest(_payload(one))) for one in mine)
+    dataset.content |= {"version": version, "digest": canonical.digest(held), "updatedAt": now()}
+
+
+def _payload(item: Mapping[str, Any]) -> Json:
+    return {name: item[name] for name in ("input", *_ITEM_MEMBERS)}
 
 
 DATASETS: Final = Collection(
@@ -69,94 +78,44 @@ DATASETS: Final = Collection(
     nests_paging=True,
     page_size=10,
 )
-ITEMS: Final = Collection(
-    "/datasets/*/items", "items", actions=["list", "read"], nests_paging=True, page_size=10
-)
 
 
-def _changed(editor: Editor, dataset: Row) -> None:
-    """Make a version of a dataset whose items have changed."""
-    mine = (row.content for row in ITEMS.rows(editor) if row.owners == (dataset.content["id"],))
-    held = sorted((one["id"], canonical.digest(_payload(one))) for one in mine)
-    about = {"version": dataset.content["version"] + 1, "digest": canonical.digest(held), "updatedAt": now()}
-    dataset.content |= about
-
-
-def _payload(item: Mapping[str, Any]) -> Json:
-    return {name: item[name] for name in ("input", *_ITEM_MEMBERS)}
-
-
-def _added(editor: Editor, request: Request, given: list[Json]) -> tuple[list[Json], bool]:
-    """Add items, all or none; returns them, and whether any is new."""
-    dataset = DATASETS.row(editor, request)
-    owners, rows = request.names[:1], []
-    known = {row.content["externalId"]: row.content for row in ITEMS.rows(editor) if row.owners == owners}
-    found = []
-    for one in given:
-        refuse_unknown(one, ("input", "externalId", *_ITEM_MEMBERS))
-        required(one, "input")
-        item = {**dict.fromkeys(("externalId", *_ITEM_MEMBERS)), **one}
-        there = known.get(item["externalId"]) if item["externalId"] is not None else None
-        if there is not None and not canonical.same(_payload(there), _payload(item)):
-            raise Refused(409, "conflict", "An external id stays with its first item.")
-        if there is None:
-            version = {"datasetId": owners[0], "datasetVersion": dataset.content["version"] + 1}
-            row = made(editor, {**item, **version})
-            row.owners = owners
-            rows.append(row)
-            there = known[item["externalId"]] = row.content
-        found.append(there)
-    if rows:
-        ITEMS.rows(editor)[:0] = reversed(rows)
-        _changed(editor, dataset)
-    return found, bool(rows)
-
-
-@route("POST", "/datasets/*/items")
-def _add(editor: Editor, request: Request) -> Answer:
-    [item], is_new = _added(editor, request, [dict(request.body)])
-    return Answer(item, status=201 if is_new else 200)
+@route("GET", "/datasets/*/items", *PAGING, "version")
+def _items(editor: Editor, request: Request) -> Answer:
+    newest = str(DATASETS.by_id(editor, *request.names).content["version"])
+    if request.query.get("version", newest) != newest:
+        raise not_done("an earlier version of a dataset")
+    return ITEMS.page(request, ITEMS.rows(editor, request.names))
 
 
 @route("POST", "/datasets/*/items/batch")
 def _add_batch(editor: Editor, request: Request) -> Answer:
     [given] = required(request.body, "items")
-    items, is_new = _added(editor, request, given)
-    return Answer({"items": items, "count": len(items)}, status=201 if is_new else 200)
+    rows, new = ITEMS.add(editor, request.names, given)
+    items = [row.content for row in rows]
+    return Answer({"items": items, "count": len(items)}, status=201 if new else 200)
 
 
 @route("DELETE", "/datasets/*/items/batch")
 def _delete_batch(editor: Editor, request: Request) -> Answer:
     [ids] = required(request.body, "itemIds")
-    return Answer({"success": True, "deletedCount": _delete(editor, request, set(ids))})
+    gone = [row for row in ITEMS.rows(editor, request.names) if row.content["id"] in ids]
+    ITEMS.remove(editor, request.names, gone)
+    return Answer({"success": True, "deletedCount": len(gone)})
 
 
-def _delete(editor: Editor, request: Request, ids: set[str]) -> int:
-    dataset, rows = DATASETS.row(editor, request), ITEMS.rows(editor)
-    left = [row for row in rows if row.owners != request.names[:1] or row.content["id"] not in ids]
-    count = len(rows) - len(left)
-    rows[:] = left
-    if count:
-        _changed(editor, dataset)
-    return count
-
-
-@route("DELETE", "/datasets/*/items/*")
-def _delete_item(editor: Editor, request: Request) -> Answer:
-    row = ITEMS.row(editor, request)
-    _delete(editor, request, {row.content["id"]})
-    return done("The item is deleted.")
-
-
-@route("PATCH", "/datasets/*/items/*")
-def _change_item(editor: Editor, request: Request) -> Answer:
-    row, dataset = ITEMS.row(editor, request), DATASETS.row(editor, request)
-    refuse_unknown(request.body, ("input", *_ITEM_MEMBERS))
-    if not canonical.same(_payload(row.content), _payload({**row.content, **request.body})):
-        version = dataset.content["version"] + 1
-        row.content |= {**request.body, "datasetVersion": version, "updatedAt": now()}
-        _changed(editor, dataset)
-    return Answer(row.content)
+ITEMS: Final = Collection(
+    "/datasets/*/items",
+    "items",
+    needed=["input"],
+    optional=dict.fromkeys(["externalId", *_ITEM_MEMBERS]),
+    make=_item,
+    changed=_items_changed,
+    changeable=["input", *_ITEM_MEMBERS],
+    actions=["create", "read", "change", "delete"],
+    nests_paging=True,
+    page_size=10,
+)
 
 
 @route("POST", "/stored/scorers/*/try")
@@ -166,12 +125,17 @@ def _try(editor: Editor, request: Request) -> Answer:
     required(body, "input", "output")
     scorer = editor.find(SCORERS, request.names[0])
     version = scorer.version(body["versionId"]) if "versionId" in body else scorer.latest
-    outcome = editor.score(version.config, body)
-    nothing = dict.fromkeys(("score", "passed", "label", "reason", "error", "notScorable"))
+    return Answer(scored(editor, version.config, body))
+
+
+def scored(editor: Editor, config: Mapping[str, Any], body: Mapping[str, Any]) -> Json:
+    """Return what a scorer says, with all members; raises `Invalid` for one that there is not."""
+    nothing: Json = dict.fromkeys(("score", "passed", "label", "reason", "error", "notScorable"))
+    outcome = editor.score(config, body)
     unknown = outcome.keys() - nothing.keys()
     if unknown:
         raise Invalid.field("score", f"is not to answer with {min(unknown)!r}")
-    return Answer({**nothing, **outcome})
+    return {**nothing, **outcome}
 
 
 def compares(scorer: Mapping[str, Any], body: Mapping[str, Any]) -> Json:

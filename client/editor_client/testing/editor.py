@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from editor_client.shared import canonical, ids
+from editor_client.shared import canonical
 from editor_client.shared.configurations import (
     EDIT_MESSAGE,
     INITIAL_MESSAGE,
@@ -18,14 +18,12 @@ from editor_client.shared.configurations import (
     merged_metadata,
     message_or,
 )
-from editor_client.shared.errors import Invalid
 from editor_client.stored_agents import AGENTS
 from editor_client.testing.log import Log
 from editor_client.testing.object_lists import Row
-from editor_client.testing.protocol import Json, Refused, not_found, refuse_unknown, required
+from editor_client.testing.protocol import Json, Refused, not_found
 from editor_client.testing.resources import (
     AnyKind,
-    Label,
     Resource,
     Version,
     edited,
@@ -41,6 +39,11 @@ Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 Score = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 """Returns what a scorer says, given its configuration and the body of the request."""
 NO_OPTIONS: Final[Body] = {}
+Check = Callable[["Editor", Resource, Config, Body], None]
+"""Raises a refusal unless a configuration of a resource may go live; the body may have options for it."""
+CHECKS: Final[list[Check]] = [
+    lambda editor, _resource, config, _body: require_published_blocks(editor, config)
+]
 
 
 class Editor:
@@ -70,6 +73,11 @@ class Editor:
         """Return a resource, or None."""
         return self._resources.get((kind.slug, resource_id))
 
+    def active(self, kind: AnyKind, resource_id: str) -> Version | None:
+        """Return the published version of a resource, or None."""
+        found = self.get(kind, resource_id)
+        return found.active if found else None
+
     def named(self, slug: str, resource_id: str) -> Resource:
         """Return a resource by the name of its kind; raises `Refused` if there is none."""
         found = self._resources.get((slug, resource_id))
@@ -82,6 +90,11 @@ class Editor:
         return [one for one in reversed(self._resources.values()) if one.kind is kind]
 
     # Changes
+
+    def require(self, resource: Resource, config: Config, options: Body) -> None:
+        """Raise a refusal unless a configuration may go live."""
+        for check in CHECKS:
+            check(self, resource, config, options)
 
     def create(self, kind: AnyKind, body: Body) -> Resource:
         """Create a resource with its first version."""
@@ -106,11 +119,11 @@ class Editor:
         message = message_or(INITIAL_MESSAGE, body.get("changeMessage"))
         version = resource.append(config, changed_fields(kind.names, {}, config), message)
         if publishes:
-            require_published_blocks(self, config)
+            self.require(resource, config, body)
         self._resources[kind.slug, resource_id] = resource
-        self._record("created", resource, version)
+        self.record("created", resource, version)
         if publishes:
-            self.publish(resource, version)
+            self.publish(resource, version, body)
         return resource
 
     def edit(self, resource: Resource, body: Body) -> None:
@@ -118,7 +131,7 @@ class Editor:
         config = edited(resource.kind, resource.latest.config, body)
         message = message_or(EDIT_MESSAGE, body.get("changeMessage"))
         if body.get("autoPublish"):
-            require_published_blocks(self, config)
+            self.require(resource, config, body)
             if self._changed(resource, config) or resource.latest is not resource.active:
                 self._refuse_running(resource, body)
         self._edit_record(resource, body)
@@ -140,91 +153,34 @@ class Editor:
             resource.visibility = visibility
         if detail["fields"]:
             resource.touch()
-            self._record("updated", resource, detail=detail)
+            self.record("updated", resource, detail=detail)
 
     def append(self, resource: Resource, config: Config, message: str, **detail: Any) -> Version:
         """Add a draft."""
         changed = self._changed(resource, config)
         version = resource.append(config, changed, message)
-        self._record("versionCreated", resource, version, detail={"changedFields": changed, **detail})
+        self.record("versionCreated", resource, version, detail={"changedFields": changed, **detail})
         return version
 
     def publish(
         self, resource: Resource, version: Version, options: Body = NO_OPTIONS, **detail: Any
     ) -> None:
-        """Publish a version; raises `Invalid` naming prompt blocks that are not published."""
+        """Publish a version, unless a check refuses."""
         if version is resource.active:
             return
-        require_published_blocks(self, version.config)
+        self.require(resource, version.config, options)
         self.end_rollout(resource, options)
-        previous = _id(resource.active)
-        self._record("published", resource, version, previousVersionId=previous, detail=detail)
+        previous = id_of(resource.active)
+        self.record("published", resource, version, previousVersionId=previous, detail=detail)
         resource.active, resource.published_at = version, now()
+        resource.were_live.add(canonical.digest(version.config))
         resource.touch()
 
-    def unpublish(self, resource: Resource, options: Body = NO_OPTIONS) -> None:
-        """Stop serving any version."""
-        if resource.active is not None:
-            self.end_rollout(resource, options)
-            self._record("unpublished", resource, previousVersionId=resource.active.id)
-            resource.active = resource.published_at = None
-            resource.touch()
-
-    def delete(self, resource: Resource, options: Body = NO_OPTIONS) -> None:
-        """Delete a resource with its versions and labels."""
-        self.end_rollout(resource, options)
+    def discard(self, resource: Resource) -> None:
+        """Forget a resource, with what is about it."""
         for rows in self.rows.values():
             rows[:] = [row for row in rows if row.about is not resource]
-        self._record("deleted", resource, previousVersionId=_id(resource.active))
         del self._resources[resource.kind.slug, resource.id]
-
-    def delete_version(self, resource: Resource, version: Version) -> None:
-        """Delete a version that is neither published nor labelled nor the only one."""
-        running = self.running(resource)
-        if running is not None and version.id in {arm["versionId"] for arm in running["arms"]}:
-            raise rollout_running()
-        obstacle = None
-        named = next((name for name, label in resource.labels.items() if label.version is version), None)
-        if version is resource.active:
-            obstacle = "is published: publish another one or unpublish it first"
-        elif named is not None:
-            obstacle = f"carries the label {named!r}: move or remove the label first"
-        elif len(resource.versions) == 1:
-            obstacle = "is the only version: delete the whole resource instead"
-        if obstacle is not None:
-            raise Invalid.field("versionId", obstacle, code="version_in_use")
-        self._record("versionDeleted", resource, version)
-        resource.versions.remove(version)
-        resource.touch()
-
-    def set_label(self, resource: Resource, name: str, body: Body) -> None:
-        """Set a label on a version, or move it there."""
-        refuse_unknown(body, ("versionId", "released", "bypassReview"))
-        problem = ids.label_problem(name)
-        if problem is not None:
-            raise Invalid.field("name", problem)
-        [version_id] = required(body, "versionId")
-        version, before = resource.version(version_id), resource.labels.get(name)
-        released = bool(body.get("released", before is not None and before.released))
-        if before is not None and (before.version, before.released) == (version, released):
-            return
-        if released:
-            require_published_blocks(self, version.config)
-        resource.labels[name] = Label(version=version, released=released, updated_at=now())
-        resource.touch()
-        detail, previous = {"released": released}, before and before.version.id
-        self._record("labelMoved", resource, version, label=name, previousVersionId=previous, detail=detail)
-
-    def remove_label(self, resource: Resource, name: str) -> None:
-        """Remove a label."""
-        if name in ids.RESERVED_LABELS:
-            raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
-        label = resource.labels.pop(name, None)
-        if label is None:
-            raise not_found()
-        resource.touch()
-        detail, previous = {"released": label.released}, label.version.id
-        self._record("labelRemoved", resource, label=name, previousVersionId=previous, detail=detail)
 
     def _changed(self, resource: Resource, config: Config) -> list[str]:
         return changed_fields(resource.kind.names, resource.latest.config, config)
@@ -253,7 +209,7 @@ class Editor:
         """Record a change of a rollout in the log."""
         weights = {arm["name"]: arm["weight"] for arm in rollout["arms"]}
         about = {"rolloutId": rollout["id"], "weights": weights, **detail}
-        self._record(what, resource, subject="rollout", detail=about)
+        self.record(what, resource, subject="rollout", detail=about)
 
     def count(self, resource: Resource, version_id: str | None, arm: str | None, used: Body) -> None:
         """Count the usage of a version."""
@@ -265,7 +221,7 @@ class Editor:
         row.content |= {name: row.content[name] + used.get(name, 0) for name in SUMS}
         row.content["lastUsedAt"] = now()
 
-    def _record(
+    def record(
         self,
         what: str,
         resource: Resource,
@@ -274,12 +230,13 @@ class Editor:
         subject: str | None = None,
         **about: Any,
     ) -> None:
+        """Record a change in the log."""
         self.log.add(
             {
                 "type": f"{subject or resource.kind.slug}.{what}",
                 "workspaceId": resource.workspace,
                 "resource": resource.reference,
-                "versionId": _id(version),
+                "versionId": id_of(version),
                 "versionNumber": version and version.number,
                 "actor": {"id": self.username, "via": "api", "keyPrefix": self.key_prefix},
                 **about,
@@ -287,5 +244,6 @@ class Editor:
         )
 
 
-def _id(version: Version | None) -> str | None:
+def id_of(version: Version | None) -> str | None:
+    """Return the id of a version, if there is one."""
     return version.id if version else None

@@ -12,17 +12,21 @@ its members alone do not tell it. A route of another form is a function, registe
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from editor_client.shared import canonical
+from editor_client.shared.errors import Invalid
 from editor_client.testing.protocol import (
     Answer,
     Handler,
     Json,
+    Refused,
     Request,
     done,
+    not_done,
     not_found,
     refuse_unknown,
     required,
@@ -30,7 +34,7 @@ from editor_client.testing.protocol import (
 )
 from editor_client.testing.resources import Resource, now
 
-PAGING: Final = ("page", "perPage")
+PAGING: Final = ("page", "perPage", "orderBy[field]", "orderBy[direction]")
 
 
 @dataclass(eq=False)
@@ -49,13 +53,14 @@ class Row:
         return all(str(facts.get(name)).lower() == str(value).lower() for name, value in filters.items())
 
 
-Make = Callable[[Any, Json], Row]
-"""Returns a new object, or one that is already there, given the editor and all members of the body."""
+Make = Callable[..., Row]
+"""Returns a new object, or one that is already there, given the editor, the members and the owners' ids."""
 
 
-def made(editor: Any, given: Json) -> Row:
+def made(editor: Any, given: Json, *owners: str) -> Row:
     """Return an object with the members of the body, an id and times."""
-    return Row({"id": str(uuid.uuid4()), **given, "createdAt": now(), "updatedAt": now()})
+    about = {"id": str(uuid.uuid4()), **given, "createdAt": now(), "updatedAt": now()}
+    return Row(about, owners=owners)
 
 
 class Collection:
@@ -70,11 +75,13 @@ class Collection:
         optional: Mapping[str, Any] = MappingProxyType({}),
         filters: Iterable[str] = (),
         make: Make = made,
+        changed: Callable[[Any, tuple[str, ...], Sequence[Row]], None] = lambda *_: None,
         changeable: Iterable[str] = (),
         actions: Iterable[str] = ("list", "create", "read", "change", "delete"),
         is_by_resource: bool = False,
         nests_paging: bool = False,
         page_size: int = 100,
+        direction: str = "DESC",
     ) -> None:
         """Register the routes.
 
@@ -82,16 +89,19 @@ class Collection:
         needed        the members that a new object needs
         optional      its other members, with their values where the body has none
         filters       the parameters of the list
+        changed       called after a change, with the owners' ids, and the objects that are new or changed
         changeable    the members that `PATCH` accepts
         actions       which of the routes there are
         is_by_resource  whether the list needs `kind` and `id` of a resource that exists
         nests_paging  whether the list has its paging in an object of its own
         page_size     how many are on a page by default
+        direction     the order by default: `DESC`, newest first, or `ASC`
         """
         self._path, self._member = path, member
         self._needed, self._optional, self._changeable = tuple(needed), optional, tuple(changeable)
-        self._make, self._nests_paging, self._page_size = make, nests_paging, page_size
-        self._is_by_resource = is_by_resource
+        self._make, self._changed = make, changed
+        self._paging: dict[str, Any] = {"size": page_size, "nests_paging": nests_paging}
+        self._is_by_resource, self._direction = is_by_resource, direction
         routes: dict[str, tuple[str, str, Iterable[str], Handler]] = {
             "list": ("GET", path, (*PAGING, *filters), self._list),
             "create": ("POST", path, (), self._create),
@@ -103,47 +113,83 @@ class Collection:
             method, own_path, parameters, handler = routes[action]
             route(method, own_path, *parameters)(handler)
 
-    def rows(self, editor: Any) -> list[Row]:
-        """Return all objects, newest first."""
+    def rows(self, editor: Any, owners: tuple[str, ...] | None = None) -> list[Row]:
+        """Return all objects, newest first, or those of one list."""
         found: list[Row] = editor.rows[self._path]
-        return found
+        return found if owners is None else [row for row in found if row.owners == owners]
 
     def row(self, editor: Any, request: Request) -> Row:
         """Return the object of a request; raises `Refused` if there is none."""
-        depth = self._path.count("*")
-        owners, row_id = request.names[:depth], request.names[depth]
-        found = (one for one in self.rows(editor) if (one.owners, one.content["id"]) == (owners, row_id))
+        return self.by_id(editor, *request.names[: self._path.count("*") + 1])
+
+    def by_id(self, editor: Any, *ids: str) -> Row:
+        """Return an object by its owners' ids and its own; raises `Refused` if there is none."""
+        found = (row for row in self.rows(editor, ids[:-1]) if row.content["id"] == ids[-1])
         row = next(found, None)
         if row is None:
             raise not_found()
         return row
 
+    def add(
+        self, editor: Any, owners: tuple[str, ...], bodies: Iterable[Mapping[str, Any]]
+    ) -> tuple[list[Row], list[Row]]:
+        """Add objects, all or none; returns them, and those that are new."""
+        rows = self.rows(editor)
+        before, found, new = rows[:], list[Row](), list[Row]()
+        try:
+            for body in bodies:
+                refuse_unknown(body, (*self._needed, *self._optional))
+                required(body, *self._needed)
+                found.append(self._make(editor, {**self._optional, **body}, *owners))
+                if found[-1] not in rows:
+                    rows.insert(0, found[-1])
+                    new.append(found[-1])
+        except (Refused, Invalid):
+            rows[:] = before
+            raise
+        if new:
+            self._changed(editor, owners, new)
+        return found, new
+
+    def remove(self, editor: Any, owners: tuple[str, ...], gone: Sequence[Row]) -> None:
+        """Delete objects, with what belongs to them."""
+        ids = {(*owners, row.content["id"]) for row in gone}
+        self.rows(editor)[:] = [row for row in self.rows(editor) if row not in gone]
+        for rows in editor.rows.values():
+            rows[:] = [row for row in rows if row.owners[: len(owners) + 1] not in ids]
+        if gone:
+            self._changed(editor, owners, ())
+
+    def page(self, request: Request, rows: Iterable[Row]) -> Answer:
+        """Answer a page of objects, which are given newest first."""
+        field = request.query.get("orderBy[field]", "createdAt")
+        if field != "createdAt":
+            raise not_done(f"the order by {field!r}")
+        shown = [row.content for row in rows]
+        if request.query.get("orderBy[direction]", self._direction) == "ASC":
+            shown.reverse()
+        return request.page(self._member, shown, **self._paging)
+
     def _create(self, editor: Any, request: Request) -> Answer:
-        refuse_unknown(request.body, (*self._needed, *self._optional))
-        required(request.body, *self._needed)
-        row = self._make(editor, {**self._optional, **request.body})
-        if row in self.rows(editor):
-            return Answer(row.content)
-        row.owners = request.names
-        self.rows(editor).insert(0, row)
-        return Answer(row.content, status=201)
+        [row], new = self.add(editor, request.names, [request.body])
+        return Answer(row.content, status=201 if new else 200)
 
     def _list(self, editor: Any, request: Request) -> Answer:
         if self._is_by_resource:
             editor.named(*required(request.query, "kind", "id"))
         wanted = {name: value for name, value in request.query.items() if name not in PAGING}
-        mine = [row for row in self.rows(editor) if row.owners == request.names and row.matches(wanted)]
-        found = [row.content for row in mine]
-        return request.page(self._member, found, size=self._page_size, nests_paging=self._nests_paging)
+        rows = self.rows(editor, request.names)
+        return self.page(request, (row for row in rows if row.matches(wanted)))
 
     def _change(self, editor: Any, request: Request) -> Answer:
         refuse_unknown(request.body, self._changeable)
         row = self.row(editor, request)
-        row.content |= {**request.body, "updatedAt": now()}
+        if not canonical.same(row.content, {**row.content, **request.body}):
+            row.content |= {**request.body, "updatedAt": now()}
+            self._changed(editor, row.owners, [row])
         return Answer(row.content)
 
     def _delete(self, editor: Any, request: Request) -> Answer:
-        self.rows(editor).remove(self.row(editor, request))
-        for rows in editor.rows.values():
-            rows[:] = [row for row in rows if row.owners[: len(request.names)] != request.names]
-        return done("It is deleted.")
+        row = self.row(editor, request)
+        self.remove(editor, row.owners, [row])
+        return done(f"The {self._member.removesuffix('s')} is deleted.")

@@ -26,7 +26,7 @@ class Refused(Exception):
 
     def __init__(self, status: int, code: str, message: str, **details: Any) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.code = status, code
         self.body = {"error": message, "code": code, **details}
 
 

@@ -18,7 +18,7 @@ from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.stored_scorers import SCORERS
 from editor_client.testing.protocol import Json, not_found, refuse_unknown
 
-SAVED: Final = ("autoPublish", "bypassReview", "changeMessage", "endRollout", "metadata")
+SAVED: Final = ("autoPublish", "bypassEvaluation", "bypassReview", "changeMessage", "endRollout", "metadata")
 """The members of a save besides the fields of its snapshot."""
 AnyKind = Kind[Any, Any, Any, Any, Any]
 
@@ -67,6 +67,8 @@ class Resource:
     updated_at: str = field(default_factory=now)
     published_at: str | None = None
     last_number: int = 0
+    were_live: set[str] = field(default_factory=set)
+    """The digests of the configurations that were ever published."""
     is_favorited: bool = False
     """Whether the only person of this editor has marked it."""
     _identity: str = field(default_factory=lambda: str(uuid.uuid4()))

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from editor_client.kinds import KINDS
 from editor_client.shared import canonical, ids, tags
 from editor_client.shared.configurations import changed_fields, message_or, searchable_text
+from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing import serving
-from editor_client.testing.editor import Editor
+from editor_client.testing.editor import Editor, id_of
 from editor_client.testing.protocol import (
     Answer,
+    Json,
     Refused,
     Request,
     done,
+    not_found,
     refuse_unknown,
     required,
     route,
 )
-from editor_client.testing.resources import AnyKind, Resource, Version, dependents
+from editor_client.testing.resources import AnyKind, Label, Resource, Version, dependents, now
+from editor_client.testing.rollouts import rollout_running
 
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
 """Parameters of a real editor that this one does not support."""
@@ -143,14 +148,20 @@ def _delete(editor: Editor, request: Request, resource: Resource) -> Answer:
     if found:
         named = ", ".join(agent["name"] for agent in found)
         raise Refused(409, "in_use", f"In use by {named}.", dependents=found, hiddenCount=0)
-    editor.delete(resource, request.query)
+    editor.end_rollout(resource, request.query)
+    editor.record("deleted", resource, previousVersionId=id_of(resource.active))
+    editor.discard(resource)
     kind = re.sub("([A-Z])", r" \1", resource.kind.slug).lower()
     return done(f"The {kind} {resource.id!r} is deleted.")
 
 
 @_on("POST", "/unpublish")
 def _unpublish(editor: Editor, request: Request, resource: Resource) -> Answer:
-    editor.unpublish(resource, request.body)
+    if resource.active is not None:
+        editor.end_rollout(resource, request.body)
+        editor.record("unpublished", resource, previousVersionId=resource.active.id)
+        resource.active = resource.published_at = None
+        resource.touch()
     return Answer(resource.record(), etag=resource.shown_etag)
 
 
@@ -248,7 +259,22 @@ def _activate(editor: Editor, request: Request, resource: Resource) -> Answer:
 
 @_on("DELETE", "/versions/*")
 def _delete_version(editor: Editor, request: Request, resource: Resource) -> Answer:
-    editor.delete_version(resource, resource.version(request.names[2]))
+    version, running = resource.version(request.names[2]), editor.running(resource)
+    if running is not None and version.id in {arm["versionId"] for arm in running["arms"]}:
+        raise rollout_running()
+    obstacle = None
+    named = next((name for name, label in resource.labels.items() if label.version is version), None)
+    if version is resource.active:
+        obstacle = "is published: publish another one or unpublish it first"
+    elif named is not None:
+        obstacle = f"carries the label {named!r}: move or remove the label first"
+    elif len(resource.versions) == 1:
+        obstacle = "is the only version: delete the whole resource instead"
+    if obstacle is not None:
+        raise Invalid.field("versionId", obstacle, code="version_in_use")
+    editor.record("versionDeleted", resource, version)
+    resource.versions.remove(version)
+    resource.touch()
     return done("The version is deleted.")
 
 
@@ -262,27 +288,44 @@ def _labels(editor: Editor, request: Request, resource: Resource) -> Answer:
 
 @_on("PUT", "/labels/*")
 def _set_label(editor: Editor, request: Request, resource: Resource) -> Answer:
-    editor.set_label(resource, request.names[2], request.body)
-    return Answer(resource.label_record(request.names[2]), etag=resource.shown_etag)
+    name, body = request.names[2], request.body
+    refuse_unknown(body, ("versionId", "released", "bypassEvaluation", "bypassReview"))
+    problem = ids.label_problem(name)
+    if problem is not None:
+        raise Invalid.field("name", problem)
+    [version_id] = required(body, "versionId")
+    version, before = resource.version(version_id), resource.labels.get(name)
+    released = bool(body.get("released", before is not None and before.released))
+    if before is None or (before.version, before.released) != (version, released):
+        if released:
+            editor.require(resource, version.config, body)
+        resource.labels[name] = Label(version=version, released=released, updated_at=now())
+        resource.touch()
+        about: Json = {"label": name, "detail": {"released": released}}
+        about["previousVersionId"] = before and before.version.id
+        editor.record("labelMoved", resource, version, **about)
+    return Answer(resource.label_record(name), etag=resource.shown_etag)
 
 
 @_on("DELETE", "/labels/*")
 def _remove_label(editor: Editor, request: Request, resource: Resource) -> Answer:
-    editor.remove_label(resource, request.names[2])
-    return done(f"The label {request.names[2]!r} is removed.")
+    name = request.names[2]
+    if name in ids.RESERVED_LABELS:
+        raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
+    label = resource.labels.pop(name, None)
+    if label is None:
+        raise not_found()
+    resource.touch()
+    about: Json = {"label": name, "detail": {"released": label.released}}
+    editor.record("labelRemoved", resource, previousVersionId=label.version.id, **about)
+    return done(f"The label {name!r} is removed.")
 
 
-@_on("PUT", "/favorite", changes=False)
-def _favorite(editor: Editor, request: Request, resource: Resource) -> Answer:
-    return _marked(resource, is_favorited=True)
-
-
-@_on("DELETE", "/favorite", changes=False)
-def _unfavorite(editor: Editor, request: Request, resource: Resource) -> Answer:
-    return _marked(resource, is_favorited=False)
-
-
-def _marked(resource: Resource, *, is_favorited: bool) -> Answer:
+def _favorite(editor: Editor, request: Request, resource: Resource, *, is_favorited: bool) -> Answer:
     resource.is_favorited = is_favorited
     content = {"favorited": is_favorited, "favoriteCount": int(is_favorited)}
     return Answer(content, etag=resource.shown_etag)
+
+
+_on("PUT", "/favorite", changes=False)(partial(_favorite, is_favorited=True))
+_on("DELETE", "/favorite", changes=False)(partial(_favorite, is_favorited=False))

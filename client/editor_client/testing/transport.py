@@ -12,7 +12,13 @@ import httpx
 
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
-from editor_client.testing import agents, datasets, experiments, serving  # noqa: F401  register their routes
+from editor_client.testing import (  # some are imported to register their routes
+    agents,  # noqa: F401
+    datasets,
+    gates,  # noqa: F401
+    reports,  # noqa: F401
+    serving,
+)
 from editor_client.testing.editor import Editor, Generate, Score
 from editor_client.testing.protocol import Answer, Refused, Request, find_route, not_done, refuse_unknown
 from editor_client.testing.stored import BEYOND
@@ -89,7 +95,7 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
             raise Refused(401, "unauthorized", "Authentication credentials were not provided.")
         route, names = find_route(request.method, path.removeprefix(self._prefix))
         query = dict(parse_qsl(raw_query, keep_blank_values=True))
-        for name in query.keys() & BEYOND:
+        for name in query.keys() & BEYOND - set(route.parameters):
             raise not_done(f"{name!r}")
         refuse_unknown(query, route.parameters, "is not a parameter of this address")
         body = canonical.parse(content) if content else {}

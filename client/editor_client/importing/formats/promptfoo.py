@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.importing import credentials, models
@@ -90,6 +90,7 @@ class _Configuration:
         where = f"{self.name}, providers"
         if len(listed) > 1:
             self.collection.lose("providers", where, f"{len(listed) - 1} providers are left out.")
+            credentials.without(listed[1:], self.collection, where)
         if not listed:
             return None, {}, {}
         first = listed[0]
@@ -142,4 +143,15 @@ class _Configuration:
                 scorerIds=judged.scorer_ids or None,
             )
         agents = [reader.id for reader, _ in readers if reader.is_made]
-        self.collection.datasets.append(Dataset(name=self.name, items=cases.items, agent_ids=agents))
+        scorers = self._running_scorers(cases.items)
+        self.collection.datasets.append(
+            Dataset(name=self.name, items=cases.items, agent_ids=agents, scorer_ids=scorers)
+        )
+
+    def _running_scorers(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the scorers that items name, but for those to be filled in; the first is the primary one."""
+        scorers = (one for one in self.collection.resources if one.kind == "scorer")
+        types = {one.id: one.snapshots[-1].config["type"] for one in scorers}
+        named = dict.fromkeys(one for item in items for one in item.get("scorerIds") or ())
+        running = (one for one in named if types[one] != "code")
+        return sorted(running, key=lambda one: types[one] == "maxMilliseconds")

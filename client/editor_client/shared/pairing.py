@@ -10,10 +10,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
-from evaluation.comparison import statistics
-from evaluation.comparison.statistics import Verdict
+from editor_client.shared import canonical, statistics
+from editor_client.shared.scores import GRADED, TIE, bounds
+from editor_client.shared.statistics import Verdict
 
 CONTEMPORARY: Final = datetime.timedelta(days=1)
 """Runs further apart may differ because of the provider, and not because of the prompt."""
@@ -31,6 +32,27 @@ class Yardstick:
     """The difference up to which two values count as equal."""
     configuration: Hashable
     """What decides its scores: values by different yardsticks are not compared."""
+
+    @classmethod
+    def of(
+        cls, scorer_id: str, config: Mapping[str, Any], instructions: str | None, *, is_primary: bool
+    ) -> Yardstick:
+        """Return a scorer in a configuration, with the text that it reads if it is a judge."""
+        low, high = bounds(config)
+        tie = config.get("tie")
+        deciding = {name: value for name, value in config.items() if name not in {"name", "description"}}
+        return cls(
+            scorer_id=scorer_id,
+            is_primary=is_primary,
+            is_graded=config["type"] in GRADED,
+            tie=TIE * (high - low) if tie is None else tie,
+            configuration=(canonical.comparable(deciding), instructions),
+        )
+
+    @classmethod
+    def sent(cls, scorer_id: str) -> Yardstick:
+        """Return a scorer of which only its scores are known, which an application sent."""
+        return cls(scorer_id=scorer_id, is_primary=False, is_graded=True, tie=TIE, configuration=None)
 
 
 @dataclass(kw_only=True)

@@ -1,19 +1,107 @@
-"""The rules of gates, each for the evidence of a version and of what is live. Pure."""
+"""What gates ask of a version before it goes live: its evidence, and their rules for it. Pure.
+
+Evidence is an experiment. Those who read experiments, the service and the editor in memory, pass in what they
+know of them; `E` is their type.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import Enum, auto
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum, auto
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
-from evaluation.comparison.pairing import Comparison, Run, Scored, compare
-from evaluation.comparison.statistics import Verdict
+from editor_client.shared.pairing import Comparison, Run, Scored, compare
+from editor_client.shared.statistics import Verdict
 
+E = TypeVar("E")
 Rule = Mapping[str, Any]
 _MOST: Final = 0.5
 _LEAST_DIGITS: Final = 1e-9
 """Shares of the same size, computed in another order, differ in their last digits."""
+
+
+class State(StrEnum):
+    """Why a gate is not satisfied; in the order in which they are said."""
+
+    RUNNING = "running"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+    STALE = "stale"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Evidence(Generic[E]):
+    """What experiments say of a configuration."""
+
+    experiment: E | None = None
+    """The evidence, or if there is none, the experiment that comes closest to it."""
+    lacks: State | None = State.MISSING
+    """Why there is no evidence; None if there is."""
+
+
+@dataclass(frozen=True)
+class Said(Generic[E]):
+    """What a gate says."""
+
+    state: State | None
+    """Why it is not satisfied; None if it is."""
+    rule: Rule | None
+    """The rule that does not hold, or for which there is no evidence; None before one was asked."""
+    experiment: E | None
+
+
+def newest_evidence(
+    experiments: Sequence[E],
+    *,
+    is_present: Callable[[E], bool],
+    is_whole: Callable[[E], bool],
+    is_running: Callable[[E], bool],
+) -> Evidence[E]:
+    """Return the newest evidence for a configuration, or what is instead of it.
+
+    `experiments` are those of the configuration, newest first. Of several that are evidence the newest
+    decides, so that nobody runs it again until one of them passes.
+    """
+    fitting = [one for one in experiments if is_present(one)]
+    for one in fitting:
+        if is_whole(one):
+            return Evidence(one, None)
+    for one in fitting:
+        if is_running(one):
+            return Evidence(one, State.RUNNING)
+    if fitting:
+        return Evidence(fitting[0], State.INCOMPLETE)
+    return Evidence(experiments[0], State.STALE) if experiments else Evidence()
+
+
+def judged(
+    rules: Sequence[Rule],
+    here: Evidence[E],
+    live: Callable[[], Evidence[E]] | None,
+    run: Callable[[E], Run],
+) -> Said[E]:
+    """Return what a gate says: of the evidence first, then of each rule in order.
+
+    `live` returns the evidence for what is live; None if nothing is, so that nothing is worse than that.
+    """
+    if here.experiment is None or here.lacks is not None:
+        return Said(here.lacks, None, here.experiment)
+    for rule in rules:
+        if not speaks_of_live(rule):
+            answer = holds(rule, run(here.experiment))
+        elif live is None:
+            continue
+        else:
+            other = live()
+            if other.experiment is None or other.lacks is not None:
+                return Said(other.lacks, rule, other.experiment)
+            answer = holds_beside(rule, run(here.experiment), run(other.experiment))
+        if answer is not Answer.HOLDS:
+            return Said(State.FAILED, rule, here.experiment)
+    return Said(None, None, here.experiment)
 
 
 class Answer(Enum):

@@ -15,7 +15,7 @@ from random import Random
 from statistics import fmean, stdev
 from typing import Final
 
-from versioning.domain.intervals import Z
+from editor_client.shared.intervals import Z
 
 ALPHA: Final = 0.05
 """A difference counts as found if it would be as large by chance at most this often."""

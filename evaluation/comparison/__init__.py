@@ -1,1 +1,0 @@
-"""Whether one version answers better than another: what the numbers of two runs say."""

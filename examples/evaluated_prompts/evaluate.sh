@@ -1,0 +1,19 @@
+#!/bin/sh
+# Whether the prompts of this branch are as good as what is live; the exit code is that of `editor evaluate`.
+#
+#     ./evaluate.sh            for a pull request: save them as drafts, and evaluate these
+#     ./evaluate.sh publish    once it is merged: publish them
+#
+# EDITOR_URL and EDITOR_API_KEY name the server and a key of an editor; EDITOR_DATASET another dataset.
+set -eu
+dataset=${EDITOR_DATASET:-Questions about orders}
+
+editor() { python -m editor_client "$@"; }
+
+editor datasets push "$dataset" questions.jsonl
+if [ "${1-}" = publish ]; then
+    editor push prompts --publish
+    exit
+fi
+editor push prompts --message "${CHANGE:-A branch}"
+editor evaluate orders --dataset "$dataset" --fail-on worse,must,errors --markdown report.md --junit report.xml
