@@ -10,11 +10,9 @@ import pytest
 from editor_client import Client, Forbidden
 from editor_client.__main__ import main
 from editor_client.errors import NotFound
-from editor_client.evaluate_commands import Outcome, judge, junit, markdown
+from editor_client.evaluate_commands import judge, markdown
 from editor_client.experiments import Comparison, ExperimentRecord, ResultRecord
 from editor_client.testing import FakeEditor
-
-from tests.support.service import Service
 
 
 def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: Any, new_id: str) -> None:
@@ -191,6 +189,8 @@ def result(*, passed: bool | None = True, must: bool = False, error: Any = None)
         (record(outcome=None), comparison(), [result()], "must", 3),
         (record(outcome="overBudget"), comparison(), [result()], "must", 3),
         (record(pairOf=None), None, [result()], "worse", 3),
+        (record(summary=[{"errors": 1}]), comparison(), [result()], "errors", 3),
+        (record(), comparison(), [result(passed=None, must=True)], "must", 3),
     ],
 )
 def test_the_exit_code_says_what_came_of_it(
@@ -202,20 +202,13 @@ def test_the_exit_code_says_what_came_of_it(
     assert all(reason in markdown(ended, compared, found) for reason in found.reasons)
 
 
-def test_the_results_are_cases_of_junit() -> None:
-    results = [result(), result(passed=False), result(passed=None, error={"message": "It broke"})]
-    suite = ElementTree.fromstring(junit(record(), comparison(), results))
-    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1", "1")
-    assert "passed" in markdown(record(), comparison(), Outcome(code=0, reasons=[]))
-
-
-def test_what_is_not_found_is_4_and_wrong_usage_2(
-    live_service: Service, new_id: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server = ["--url", live_service.url, "--api-key", live_service.key, "evaluate", new_id]
-    assert main([*server, "--dataset", "nothing"]) == 4
-    assert "no dataset" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as usage:
-        main([*server, "--dataset", "x", "--fail-on", "better"])
-    assert usage.value.code == 2
-    assert "unknown rule 'better'" in capsys.readouterr().err
+def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    server = ["--url", "http://127.0.0.1:9", "--api-key", "ek_x", "evaluate", "a", "--dataset", "x"]
+    for wrong, said in (
+        (["--fail-on", "better"], "unknown rule 'better'"),
+        (["--attempts", "21"], "more than 20"),
+        (["--timeout", "0"], "from 1 on"),
+    ):
+        with pytest.raises(SystemExit) as usage:
+            main([*server, *wrong])
+        assert usage.value.code == 2 and said in capsys.readouterr().err
