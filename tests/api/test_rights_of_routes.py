@@ -248,6 +248,16 @@ def test_a_key_may_do_what_its_role_and_its_actions_allow(
                 assert answer.body["action"] == needed
 
 
+def test_routes_that_are_tried_elsewhere_ask_for_their_action_too(
+    cast: Cast, versions: World, scoped_keys: ScopedKeys
+) -> None:
+    for route in sorted(NOT_HERE):
+        for action in ACTIONS:
+            if action.value != needed_for(route):
+                refused = ask(Api(scoped_keys["alice", action]), route, versions)
+                assert is_refusal(refused, 403, "key_scope"), (route, action)
+
+
 WITHOUT_IDS = {
     *[
         "GET /me",

@@ -248,3 +248,6 @@ def test_a_key_that_is_limited_to_ids_does_not_administer(cast: Cast) -> None:
         team.post("/service-accounts", ROBOT),
     ):
         assert is_refusal(answer, 403, "key_scope") and answer.body["action"] == "admin"
+    rules, dataset = [{"rule": "notWorse"}], "6f9619ff-8b86-4011-b42d-00c04fc96500"
+    gate = {"workspaceId": "acme", "datasetId": dataset, "scorerIds": ["team/s"], "rules": rules}
+    assert is_refusal(team.post("/gates", gate), 403, "key_scope")
