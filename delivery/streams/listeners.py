@@ -46,7 +46,7 @@ class KeyListener:
     def rights(self) -> Rights | None:
         """Read the rights of the key; None if it is unknown, expired or revoked."""
         key = ApiKey.objects.of_digest(self.digest)
-        return None if key is None else Rights(key.caller(), key.expires_at)
+        return None if key is None else Rights(key.caller(), key.usable_until)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
+from delivery.streams.listeners import KeyListener
 from tests.company.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider
 from versioning.models import Membership
+from versioning.models.keys import digest_of
 from versioning.serving.followed_log import keys
 
 DAY = datetime.timedelta(days=1)
@@ -63,3 +65,11 @@ def test_signing_in_makes_it_usable_again_and_service_accounts_are_exempt(
     assert (cast.edgar.get("/agents").status, cast.vera.get("/agents").status) == (401, 200)
     last_signed_in("edgar", 0)
     assert cast.edgar.get("/agents").status == 200
+
+
+def test_a_stream_of_events_is_checked_again_when_its_key_ends(cast: Cast, settings: Settings) -> None:
+    settings.EDITOR_KEYS_NEED_SIGN_IN_DAYS = 30.0
+    last_signed_in("edgar", 29)
+    rights = KeyListener(digest_of(cast.edgar.key)).rights()
+    since = User.objects.get(username="edgar").last_login
+    assert rights is not None and since is not None and rights.expire_at == since + 30 * DAY

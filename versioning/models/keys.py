@@ -206,6 +206,11 @@ class ApiKey(models.Model):
         """Until when its owner counts as active without doing anything; None for no end."""
         return min(filter(None, (limit(self) for limit in _limits)), default=None)
 
+    @property
+    def usable_until(self) -> datetime.datetime | None:
+        """Until when it can be used unless something changes; None for no end."""
+        return min(filter(None, (self.expires_at, self.owner_active_until)), default=None)
+
     @events.transaction()
     def revoke(self, *, by: Caller = APPLICATION) -> None:
         """Revoke the key in every process, from the next request on."""

@@ -316,7 +316,7 @@ class FollowedKeys:
 def _read(row: ApiKey) -> KnownKey:
     caller = row.caller()
     good_until = row.mark_used() + LAST_USED_STEP
-    good_until = min([good_until, *filter(None, (row.expires_at, row.owner_active_until))])
+    good_until = min(good_until, row.usable_until or good_until)
     return KnownKey(
         caller=caller,
         good_until=good_until.timestamp(),
