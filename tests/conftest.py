@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import isfunction
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -20,15 +22,17 @@ import pytest
 import pytest_rerunfailures
 from django.conf import settings
 from django.db import transaction
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from experiments.runs.recording import Recorder
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
+from tests.support.emptying import empty
 from tests.support.override_files import Folder, define
 from tests.support.people import make_cast
-from tests.support.service import Service, running_service
+from tests.support.service import Service, is_sqlite, migrated_database, running_service
 from versioning.models import log_position
 from versioning.serving.followed_log import log
 
@@ -47,18 +51,22 @@ def pytest_configure() -> None:
     slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
     hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=slow_is_fine)
     hypothesis_settings.load_profile("unhurried")
+    TransactionTestCase._fixture_teardown = empty
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
-    """Give each process a database of its own; that of SQLite is one already, because it is in memory.
+    """Give each process a database of its own, on PostgreSQL a copy of one that was migrated for all.
+
+    That of SQLite is one already, because it is in memory.
 
     pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue. Where
     a test is tried once more, the database of this process has its name already.
     """
     database = settings.DATABASES["default"]
-    if "sqlite" not in database["ENGINE"] and not database["TEST"].get("NAME"):
+    if not is_sqlite() and not database["TEST"].get("NAME"):
         request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
+        database["TEST"]["TEMPLATE"] = migrated_database().rpartition("/")[2]
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
@@ -67,9 +75,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if starts_programs(item):
             item.add_marker("processes")
-    is_sqlite = "sqlite" in settings.DATABASES["default"]["ENGINE"]
-    leave_out_the_other_kind(config, items, first=int(not is_sqlite))
-    if not is_sqlite:
+    leave_out_the_other_kind(config, items, first=int(not is_sqlite()))
+    if not is_sqlite():
         leave_out_what_sqlite_has_said(config, items)
 
 
@@ -143,30 +150,19 @@ def names_its_kinds(item: pytest.Item) -> bool:
 
 
 def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, run the tests marked `database`, and of each other module the first with a database.
+    """On PostgreSQL, run the tests marked `database`: the others have said on SQLite what they have to say.
 
-    The exceptions: a server has no other code on PostgreSQL, tests of the client see no database, and
-    test_hostile_pages, which is marked, opens every page of the studio.
+    Those that ask every route and open every page of the studio are among them.
     """
-    chosen, left_out = [], []
-    begun: set[Path] = set()
-    for item in items:
-        is_first = item.path not in begun and has_a_database(item)
-        is_marked = item.get_closest_marker("database") is not None
-        is_needed = is_marked or (is_first and item.path.parent.name not in {"client", "importing", "studio"})
-        if is_needed:
-            begun.add(item.path)
-        (chosen if is_needed else left_out).append(item)
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = chosen
+    is_marked = [item.get_closest_marker("database") is not None for item in items]
+    config.hook.pytest_deselected(items=[*compress(items, map(not_, is_marked))])
+    items[:] = compress(items, is_marked)
 
 
-def has_a_database(item: pytest.Item) -> bool:
-    """Say whether a test has a database in this process."""
-    fixtures: list[str] = getattr(item, "fixturenames", [])
-    return item.get_closest_marker("django_db") is not None or not {"db", "transactional_db"}.isdisjoint(
-        fixtures
-    )
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """On PostgreSQL, do not even read the modules in which no test is marked `database`."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return (is_test and not is_sqlite() and "mark.database" not in collection_path.read_text()) or None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

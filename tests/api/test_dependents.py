@@ -14,8 +14,6 @@ from tests.support.window import KINDS
 from versioning.models import ApiKey
 from versioning.models.keys import digest_of
 
-pytestmark = pytest.mark.database
-
 NEVER = {"operator": "AND", "conditions": [{"field": "plan", "operator": "equals", "value": "gold"}]}
 
 
@@ -51,6 +49,7 @@ def target(cast: Cast, kind: Kind) -> Kind:
     return kind
 
 
+@pytest.mark.database
 def test_dependents_are_named(cast: Cast, target: Kind) -> None:
     assert dependents(cast.alice, target) == ([], 0)
     user_of(target, cast.alice, "lead")
@@ -103,6 +102,7 @@ def test_a_dependent_with_two_references_is_listed_once(cast: Cast, target: Kind
 # Published and draft
 
 
+@pytest.mark.database
 def test_only_published_versions_are_searched_unless_drafts_are_requested(cast: Cast, target: Kind) -> None:
     user_of(target, cast.alice, "unpublished", published=False)
     user_of(target, cast.alice, "former")
@@ -177,6 +177,7 @@ def test_without_the_right_to_read_drafts_dependents_are_judged_by_their_publish
     assert {"id": "stopping", "name": "Live name"} in named
 
 
+@pytest.mark.database
 def test_a_version_under_a_released_label_counts_as_published(cast: Cast, target: Kind) -> None:
     labelled = user_of(target, cast.alice, "lead", published=False, name="Labelled")["latestVersionId"]
     AGENTS.save(cast.alice, "lead", "no more", name="Live", agents=None, autoPublish=True)
@@ -189,6 +190,7 @@ def test_a_version_under_a_released_label_counts_as_published(cast: Cast, target
     assert dependents(cast.edgar, target, status="draft") == ([], 0)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("by_id", [0, 1000])
 def test_dependents_have_the_same_names_in_small_and_large_lookups(
     cast: Cast, target: Kind, monkeypatch: pytest.MonkeyPatch, by_id: int
@@ -212,6 +214,7 @@ def delete_if_unused(api: Api, kind: Kind) -> Answer:
     return api.request("DELETE", f"{kind.url('target')}?ifUnused=true")
 
 
+@pytest.mark.database
 def test_a_resource_in_use_is_not_deleted_with_if_unused(cast: Cast, target: Kind) -> None:
     user_of(target, cast.alice, "lead", name="The lead")
     answer = delete_if_unused(cast.paula, target)

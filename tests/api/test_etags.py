@@ -13,8 +13,6 @@ from tests.support.calls import make_history, undone
 from tests.support.changes import CHANGES, add_version, publish, restore, save_metadata
 from tests.support.people import give_role
 
-pytestmark = pytest.mark.database
-
 STRONG_TAG = re.compile(r'"[!#-~]+"')
 
 READS = ["", "?status=published", "?status=draft", "?versionId={historical}", "?label=first"]
@@ -55,6 +53,7 @@ def test_answers_to_changes_carry_the_etag_of_the_record(alice: Api, kind: Kind)
     assert copy.etag == alice.get(kind.url("copy")).etag
 
 
+@pytest.mark.database
 def test_the_etag_changes_with_anything_about_the_resource(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     before = etag(kind, alice)
@@ -82,6 +81,7 @@ def test_the_etag_stays_the_same_while_nothing_changes(alice: Api, kind: Kind) -
     assert etag(kind, alice) == before
 
 
+@pytest.mark.database
 def test_an_etag_is_never_reused(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     seen = {etag(kind, alice)}
@@ -94,6 +94,7 @@ def test_an_etag_is_never_reused(alice: Api, kind: Kind) -> None:
     assert len(seen) == 8
 
 
+@pytest.mark.database
 def test_a_resource_recreated_under_the_same_id_has_another_etag(alice: Api, kind: Kind) -> None:
     body = kind.body(id="writer")
     before = alice.post(kind.path, body)

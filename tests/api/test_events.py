@@ -27,6 +27,7 @@ def types(api: Api, **query: Any) -> list[str]:
     return [event["type"].partition(".")[2] for event in read(api, **query)["events"]]
 
 
+@pytest.mark.database
 def test_an_event_names_actor_action_and_version(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.publish(cast.paula, "writer", history.draft)

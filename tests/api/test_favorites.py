@@ -19,8 +19,6 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Forbidden
 from versioning.models import Favorite
 
-pytestmark = pytest.mark.database
-
 URL = AGENTS.url("writer")
 
 
@@ -57,6 +55,7 @@ def published(cast: Cast) -> Cast:
     return cast
 
 
+@pytest.mark.database
 def test_favorites_are_personal(published: Cast) -> None:
     answer = mark(published.vera)
     assert (answer.status, answer.body) == (200, {"favorited": True, "favoriteCount": 1})
@@ -235,6 +234,7 @@ def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder)
 # At once
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_marks_are_all_counted_and_all_removed(cast: Cast) -> None:
     if connections["default"].vendor == "sqlite":

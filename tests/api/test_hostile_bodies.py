@@ -14,8 +14,6 @@ from tests.support.api import Answer, Api, Kind
 from tests.support.unchanged import everything_stored, is_refusal
 from versioning.api.schemas.base import BodyTooLarge, ExactJSONParser
 
-pytestmark = pytest.mark.database
-
 DEEPEST = 64
 HOPELESS = 100_000
 
@@ -166,6 +164,7 @@ def test_every_spelling_of_the_json_media_type_is_accepted(alice: Api, kind: Kin
         assert (answer.status, answer.body[kind.text]) == (201, "été")
 
 
+@pytest.mark.database
 def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -> None:
     nested: Any = {}
     for _ in range(DEEPEST - 2):
@@ -189,6 +188,7 @@ def test_64_levels_are_saved_and_read_again_everywhere(alice: Api, kind: Kind) -
     assert [answer.status for answer in reads] == [200, 200, 200, 200, 200, 201, 201]
 
 
+@pytest.mark.database
 def test_numbers_are_returned_exactly_as_sent(alice: Api, kind: Kind) -> None:
     integers = [10**19, -(2**63) - 1, 10**100, 10**4000]
     fractions = [0.1, 1e308, 5e-324, 1e16, 123456789.123456789]

@@ -116,7 +116,7 @@ def nothing_changes(version_id: str) -> Iterator[None]:
     assert everything_stored() == before
 
 
-pytestmark = [pytest.mark.database, pytest.mark.usefixtures("nothing_changes")]
+pytestmark = pytest.mark.usefixtures("nothing_changes")
 
 
 def answers_to_all_verbs(api: Api, address: str, version_id: str) -> list[Answer]:
@@ -142,6 +142,7 @@ def answers_to_all_verbs(api: Api, address: str, version_id: str) -> list[Answer
     ]
 
 
+@pytest.mark.database
 def test_an_invalid_id_is_answered_like_any_missing_id(alice: Api, kind: Kind, version_id: str) -> None:
     missing = answers_to_all_verbs(alice, kind.url("missing"), version_id)
     assert {answer.status for answer in missing} == {404}
@@ -178,6 +179,7 @@ def test_no_agent_is_served_under_an_invalid_id(alice: Api) -> None:
     assert {name: a.status for name, a in answers.items() if not is_refusal(a, 404, "not_found")} == {}
 
 
+@pytest.mark.database
 def test_an_invalid_version_id_is_not_found(alice: Api, kind: Kind) -> None:
     wrong = {name: wrong_answers(alice, kind, odd) for name, odd in ODD_VERSIONS.items()}
     assert {name: found for name, found in wrong.items() if found} == {}
@@ -205,6 +207,7 @@ def wrong_answers(api: Api, kind: Kind, odd: str) -> list[Answer]:
     )
 
 
+@pytest.mark.database
 def test_the_refusal_of_an_invalid_query_names_the_parameter(alice: Api, kind: Kind) -> None:
     asked = [
         (name, f"{name}={quote(value, safe='=&%')}") for name in ODD_QUERIES for value in ODD_QUERIES[name]

@@ -12,8 +12,6 @@ from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.people import give_role, key_of
 from versioning.models.idempotency import ABANDONED_AFTER, LIFETIME, IdempotentRequest
 
-pytestmark = pytest.mark.database
-
 KEY = "5f0c1f6e"
 
 
@@ -28,6 +26,7 @@ def older(age: datetime.timedelta) -> None:
         row.save()
 
 
+@pytest.mark.database
 def test_a_post_that_is_sent_again_gets_the_same_answer_and_is_done_once(cast: Cast, kind: Kind) -> None:
     body = kind.body(id="writer")
     first, again = (post(cast.alice, kind.path, body) for _ in range(2))
@@ -54,6 +53,7 @@ def test_keys_are_those_of_one_api_key(cast: Cast) -> None:
     assert post(key_of("alice"), AGENTS.path, AGENTS.body(id="two")).status == 201
 
 
+@pytest.mark.database
 def test_a_request_in_progress_is_not_begun_twice(cast: Cast) -> None:
     body = AGENTS.body(id="writer")
     assert post(cast.alice, AGENTS.path, body).status == 201

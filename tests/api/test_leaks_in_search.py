@@ -15,11 +15,10 @@ from versioning.domain.access import Role
 
 __all__ = ["follow"]
 
-pytestmark = pytest.mark.database
-
 NOBODY_ELSES = ("vera", "charlie")
 
 
+@pytest.mark.database
 def test_drafts_are_found_only_by_callers_who_may_read_drafts(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.alice, text="live parrots", name="Birds", autoPublish=True)
     kind.save(cast.edgar, text="secret pelicans", name="Pelicans", description="of pelicans")
@@ -64,6 +63,7 @@ def test_other_workspaces_find_nothing(cast: Cast, kind: Kind, follow: Follow) -
     assert sorted(ids("parrots", "root")) == ["ours", "theirs"]
 
 
+@pytest.mark.database
 def test_the_order_of_results_does_not_reveal_a_hidden_name(cast: Cast, kind: Kind, follow: Follow) -> None:
     kind.make(cast.alice, "renamed", "about parrots", name="Birds", autoPublish=True)
     kind.make(cast.alice, "second", "about parrots", name="Birds, too", autoPublish=True)

@@ -13,8 +13,6 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.unchanged import is_refusal
 
-pytestmark = pytest.mark.database
-
 
 def found(api: Api, kind: Kind, **query: Any) -> list[str]:
     """Return the sorted ids of everything that matches, in any status."""
@@ -96,6 +94,7 @@ METADATA: dict[str, Any] = {
 NOT_IN_METADATA: list[Any] = ["true", "false", 2, 1.25, "01", [], {}, [1], {"a": {"c": "ü"}}, "Ü", "1 "]
 
 
+@pytest.mark.database
 def test_metadata_is_equal_in_type_and_value(alice: Api, kind: Kind) -> None:
     for name, value in METADATA.items():
         kind.make(alice, name, metadata={"key": value})
@@ -108,6 +107,7 @@ def test_metadata_is_equal_in_type_and_value(alice: Api, kind: Kind) -> None:
     assert others == [[]] * len(NOT_IN_METADATA)
 
 
+@pytest.mark.database
 def test_every_key_of_the_metadata_must_be_equal(alice: Api, kind: Kind) -> None:
     kind.make(alice, "both", metadata={"team": {"a": 1, "b": {"c": 2, "d": 3}}, "tier": 1, "more": True})
     kind.make(alice, "half", metadata={"team": {"a": 1, "b": {"c": 2, "d": 3}}, "tier": 2})
@@ -118,6 +118,7 @@ def test_every_key_of_the_metadata_must_be_equal(alice: Api, kind: Kind) -> None
     assert found(alice, kind, metadata='{"_Team9": "one"}') == []
 
 
+@pytest.mark.database
 def test_a_metadata_key_is_no_operator(alice: Api, kind: Kind) -> None:
     kind.make(alice, "named", metadata={"a__gt": 0, "id": "x"})
     kind.make(alice, "larger", metadata={"a": 1})
@@ -126,6 +127,7 @@ def test_a_metadata_key_is_no_operator(alice: Api, kind: Kind) -> None:
     )
 
 
+@pytest.mark.database
 def test_metadata_of_very_many_keys_is_answered_or_refused(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     query = json.dumps({f"k{number}": 1 for number in range(2_000)})
@@ -134,6 +136,7 @@ def test_metadata_of_very_many_keys_is_answered_or_refused(alice: Api, kind: Kin
     assert refused or (answer.status, answer.body["total"]) == (200, 0)
 
 
+@pytest.mark.database
 def test_a_search_covers_id_name_description_and_text_ignoring_case(alice: Api, kind: Kind) -> None:
     kind.make(alice, "other", name="Other", description="Nothing", text="else")
     kind.make(alice, "in-id/été", name="The name", description="Describes it", text="unmistakable words")
@@ -152,6 +155,7 @@ def test_a_search_finds_the_pieces_of_instructions(alice: Api) -> None:
     assert found(alice, AGENTS, search="prompt_block") == found(alice, AGENTS, search="content") == []
 
 
+@pytest.mark.database
 def test_a_search_takes_every_character_literally(alice: Api, kind: Kind) -> None:
     kind.make(alice, "plain", text="100 axb ab e i")
     odd = ["100%", "a_b", "a*b", "\\", "'", '"', "🦊", "é", "İ"]
@@ -169,6 +173,7 @@ def test_a_search_has_two_hundred_characters_at_most(alice: Api, kind: Kind) -> 
     assert "200 characters" in answer.body["error"]
 
 
+@pytest.mark.database
 def test_a_search_uses_no_like_patterns(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     with CaptureQueriesContext(connection) as queries:
@@ -184,6 +189,7 @@ def test_has_draft_means_newer_than_the_published_version_or_never_published(ali
     assert found(alice, kind, hasDraft="false") == ["published"]
 
 
+@pytest.mark.database
 def test_filters_narrow_each_other(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "wanted", metadata={"a": 1}, autoPublish=True)
     kind.make(cast.alice, "draft", metadata={"a": 1})

@@ -11,8 +11,6 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from versioning.models import Agent, PromptBlock
 
-pytestmark = pytest.mark.database
-
 
 def listed(api: Api, kind: Kind, **query: Any) -> list[str]:
     """Return the ids of a list of everything, in any status."""
@@ -62,6 +60,7 @@ def test_a_page_holds_100_by_default(alice: Api, kind: Kind) -> None:
     assert place(second) == {"total": 101, "page": 1, "perPage": 100, "hasMore": False}
 
 
+@pytest.mark.database
 def test_pages_follow_each_other_and_say_whether_there_are_more(alice: Api, kind: Kind) -> None:
     for name in "abcde":
         kind.make(alice, name)
@@ -88,12 +87,14 @@ def test_a_page_holds_up_to_1000(alice: Api, kind: Kind) -> None:
     assert place(alice.get(kind.path, status="all", perPage=1000))["perPage"] == 1000
 
 
+@pytest.mark.database
 def test_a_page_far_beyond_the_end_is_empty(alice: Api, kind: Kind) -> None:
     kind.make(alice)
     answer = alice.get(kind.path, status="all", page=999_999_999, perPage=1000)
     assert answer.body[kind.list_key] == [] and place(answer)["hasMore"] is False
 
 
+@pytest.mark.database
 def test_the_newest_come_first_and_equals_by_id(alice: Api, kind: Kind) -> None:
     for name in ("b", "c", "a"):
         kind.make(alice, name)
@@ -103,6 +104,7 @@ def test_the_newest_come_first_and_equals_by_id(alice: Api, kind: Kind) -> None:
     assert [listed(alice, kind, page=page, perPage=1) for page in range(3)] == [["a"], ["b"], ["c"]]
 
 
+@pytest.mark.database
 def test_a_list_has_the_requested_order(alice: Api, kind: Kind) -> None:
     for name in ("b", "c", "a"):
         kind.make(alice, name)

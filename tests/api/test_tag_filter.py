@@ -11,8 +11,6 @@ from tests.support.api import AGENTS, Api, Kind
 from tests.support.override_files import Folder, define
 from versioning.conf import get_editor
 
-pytestmark = pytest.mark.database
-
 
 def found(api: Api, kind: Kind, tag: str) -> list[str]:
     answer = api.get(kind.path, status="all", tag=tag)
@@ -24,6 +22,7 @@ def tag(api: Api, kind: Kind, tags: Any, resource_id: str = "writer") -> None:
     assert api.patch(kind.url(resource_id), {"metadata": {"tags": tags}}).status == 200
 
 
+@pytest.mark.database
 def test_several_tags_must_all_match(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "red", metadata={"tags": ["red"]})
     kind.make(cast.alice, "both", metadata={"tags": ["blue", "red", "blue"]})
@@ -49,6 +48,7 @@ def test_a_filter_of_more_tags_than_allowed_finds_nothing(cast: Cast, kind: Kind
     assert found(cast.alice, kind, ",".join(map(str, range(1_500)))) == []
 
 
+@pytest.mark.database
 def test_the_tag_filter_reflects_every_change_immediately(cast: Cast, kind: Kind) -> None:
     before = kind.make(cast.alice)
     tag(cast.edgar, kind, ["red", "blue"])

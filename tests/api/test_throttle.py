@@ -18,8 +18,6 @@ from tests.support.people import key_of
 from tests.support.service import running_service
 from versioning.models import ThrottleWindow
 
-pytestmark = pytest.mark.database
-
 REQUESTS = 24
 LIMIT = 5
 
@@ -60,6 +58,7 @@ def test_every_key_is_counted_separately(cast: Cast, settings: Settings) -> None
     assert statuses(cast.vera, 1) == [200]
 
 
+@pytest.mark.database
 def test_the_count_restarts_with_each_window(cast: Cast, settings: Settings) -> None:
     settings.EDITOR_THROTTLE = "1/day"
     assert statuses(cast.alice, 2) == [200, 429]
@@ -91,6 +90,7 @@ def test_health_is_never_limited(cast: Cast, settings: Settings) -> None:
     assert [cast.alice.get("/healthz").status, cast.alice.get("/readyz").status] == [200, 200]
 
 
+@pytest.mark.database
 def test_the_count_is_shared_by_all_workers_and_exact(tmp_path: Path) -> None:
     with running_service(tmp_path, "--workers", "2", EDITOR_THROTTLE=f"{LIMIT}/day") as service:
 

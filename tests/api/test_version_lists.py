@@ -11,8 +11,6 @@ from pytest_django import Settings
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import make_history
 
-pytestmark = pytest.mark.database
-
 
 def history(kind: Kind, api: Api, **query: Any) -> dict[str, Any]:
     answer = api.get(kind.url("writer", "versions"), **query)
@@ -68,6 +66,7 @@ def test_a_query_of_versions_is_refused_naming_the_parameter(alice: Api, kind: K
         assert (answer.status, answer.code, answer.fields) == (400, "validation_failed", [field])
 
 
+@pytest.mark.database
 def test_versions_have_the_requested_order(alice: Api, kind: Kind) -> None:
     make_many(kind, alice, 3)
     for field in ("versionNumber", "createdAt"):
@@ -161,6 +160,7 @@ def test_a_bounded_history_keeps_the_newest_versions(alice: Api, kind: Kind, set
     assert (numbers(kind, alice), kind.versions(alice)[0]["changedFields"]) == ([7], [kind.text])
 
 
+@pytest.mark.database
 def test_a_bounded_history_never_loses_the_active_or_a_labelled_version(
     alice: Api, kind: Kind, settings: Settings
 ) -> None:
@@ -198,6 +198,7 @@ def test_pruning_keeps_the_newest_the_active_and_the_labelled_versions(
     assert alice.get(kind.url("writer"), versionId=before.historical).status == 404
 
 
+@pytest.mark.database
 def test_pruning_covers_agents_and_prompt_blocks(alice: Api, settings: Settings) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         make_many(kind, alice, 4)

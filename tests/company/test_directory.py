@@ -83,6 +83,7 @@ def replaces(path: str, value: Any) -> dict[str, Any]:
 OFF = {"op": "replace", "path": "active", "value": False}
 
 
+@pytest.mark.database
 def test_only_keys_for_the_directory_are_let_in(cast: Cast, directory: Directory) -> None:
     assert Directory("").send("GET", "Users")[0] == 401
     for key in (cast.root.key, key_of("root", actions=[Action.ADMIN, Action.READ]).key, cast.alice.key):

@@ -32,6 +32,7 @@ from versioning.worker.jobs import registered
 from versioning.worker.running import Worker
 
 
+@pytest.mark.database
 @pytest.mark.django_db
 def test_a_delivery_is_tried_ten_times_and_then_given_up(alice: Api, receiver: Receiver) -> None:
     receiver.answer = lambda _message: (500, {}, b"broken")

@@ -17,8 +17,6 @@ from tests.conftest import Cast
 from tests.support.api import Api, Kind
 from tests.support.configurations import unhurried
 
-pytestmark = pytest.mark.database
-
 ALLOWED = [
     "writer",
     "team/support",
@@ -155,6 +153,7 @@ def test_a_slug_has_only_lowercase_letters_digits_and_single_hyphens(name: str) 
     assert not slug.startswith("-") and not slug.endswith("-") and "--" not in slug
 
 
+@pytest.mark.database
 def test_a_resource_is_found_by_its_encoded_id(alice: Api, kind: Kind) -> None:
     for resource_id in ALLOWED:
         made = alice.post(kind.path, kind.body(id=resource_id))

@@ -20,6 +20,7 @@ def rows(folder: Folder) -> Agents:
     return agents_of(get_editor().code)
 
 
+@pytest.mark.database
 def test_published_overrides_are_exported_as_files(rows: Agents, folder: Folder) -> None:
     rows.update("answers", instructions="one", name="Kept in the database")
     rows.update("answers", instructions="draft", publish=False)

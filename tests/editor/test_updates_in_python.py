@@ -20,8 +20,6 @@ from versioning.domain.errors import EditConflict, Forbidden, Invalid
 from versioning.editor import Editor
 from versioning.models import Agent, AgentVersion, Event, Workspace
 
-pytestmark = pytest.mark.database
-
 
 @pytest.fixture
 def editor(db: None) -> Editor:
@@ -245,6 +243,7 @@ def test_an_update_preserves_a_file_written_by_hand_and_the_draft(owner: Api, fo
 # At once
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_updates_and_saves_lose_nothing() -> None:
     if connection.vendor == "sqlite":

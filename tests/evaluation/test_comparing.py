@@ -21,6 +21,7 @@ def dataset(cast: Cast) -> str:
     return make_scored_dataset(cast.alice, 20)
 
 
+@pytest.mark.database
 def test_an_experiment_is_compared_with_its_baseline(cast: Cast, dataset: str) -> None:
     here = start(cast.edgar, dataset, selector={"status": "draft"}, baseline="published")
     baseline = Experiment.objects.get(pk=here).pair_of_id

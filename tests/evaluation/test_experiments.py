@@ -29,6 +29,7 @@ def items(alice: Api, dataset: str) -> list[str]:
     return [one["id"] for one in answer.body["items"]]
 
 
+@pytest.mark.database
 def test_results_that_are_sent_are_scored_and_summed_up(alice: Api, dataset: str) -> None:
     """The pinned scorers score what is sent; the summary has the rate with its interval."""
     experiment = make_experiment(alice, dataset, name="By hand")

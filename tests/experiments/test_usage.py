@@ -29,6 +29,7 @@ def report(api: Api, kind: Kind, version_id: str | None, **more: Any) -> Any:
     return api.post("/usage", {"resource": named(kind), "versionId": version_id, "runs": 1, **more})
 
 
+@pytest.mark.database
 def test_a_run_counts_for_its_agents_and_blocks_by_version_and_arm(cast: Cast) -> None:
     tone = published_block(cast.alice, "tone", "Be brief.")
     live = published_agent(cast.alice, "writer", [text("Write."), reference("tone")], model=ECHO)

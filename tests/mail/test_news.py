@@ -44,6 +44,7 @@ def to(mails: list[Any]) -> list[str]:
     return sorted(mail.to[0].partition("@")[0] for mail in mails)
 
 
+@pytest.mark.database
 def test_who_is_asked_for_a_review_gets_a_link_to_it(post: Post, cast: Cast, kind: Kind) -> None:
     review = asked(cast, kind)
     [mail] = post.work()

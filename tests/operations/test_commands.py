@@ -197,6 +197,7 @@ def test_what_lies_under_an_earlier_secret_key_is_put_under_the_newest(
     assert set(json.loads(command("status", "--json"))["keys"].values()) == {"unreadable"}
 
 
+@pytest.mark.database
 def test_status_says_how_the_installation_is(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     state = json.loads(command("status", "--json"))

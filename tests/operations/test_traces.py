@@ -84,6 +84,7 @@ def run(api: Api, agent_id: str = "writer", **more: Any) -> dict[str, Any]:
     return dict(answer.body)
 
 
+@pytest.mark.database
 def test_a_read_is_a_request_with_its_statements_and_the_version_that_it_resolved(
     cast: Cast, spans: Spans
 ) -> None:

@@ -55,6 +55,7 @@ def do_once(*given: Job) -> bool:
 # Leases
 
 
+@pytest.mark.database
 @pytest.mark.django_db
 def test_a_row_is_leased_when_it_is_due_and_by_one_worker_at_a_time() -> None:
     due("first", seconds_ago=9)
@@ -384,6 +385,7 @@ def test_heartbeats_show_since_when_no_worker_runs() -> None:
 # Removals by the editor's own jobs
 
 
+@pytest.mark.database
 @pytest.mark.django_db
 def test_only_expired_rows_are_removed(settings: Any) -> None:
     settings.EDITOR_THROTTLE = "10/min"

@@ -19,7 +19,7 @@ from tests.support.people import give_role
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, require_approvals, say
 from versioning.models.versioned import MODELS
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 BEGUN, SECOND = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), datetime.timedelta(seconds=1)
 FEW, MANY = 4, 150
@@ -29,6 +29,7 @@ MOST = 28
 """What a page of reviews may take, authentication included."""
 
 
+@pytest.mark.database
 def test_a_list_is_narrowed(cast: Cast) -> None:
     agent = ask_about(cast.edgar, AGENTS, reviewers=["paula"])
     block = ask_about(cast.edgar, PROMPT_BLOCKS, reviewers=["alice", "paula"])
@@ -87,6 +88,7 @@ def test_a_list_is_narrowed_by_the_current_state(cast: Cast, kind: Kind) -> None
 STATES = ("open", "approved", "changesRequested", "published", "closed")
 
 
+@pytest.mark.database
 def test_a_list_has_pages(cast: Cast) -> None:
     made = [ask_about(cast.edgar, AGENTS, f"agent-{number}")["id"] for number in range(3)]
     page = cast.edgar.get(REVIEWS, page=1, perPage=2, state="open").body

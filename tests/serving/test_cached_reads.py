@@ -34,6 +34,7 @@ def gateway() -> Iterator[Gateway]:
     loop.close()
 
 
+@pytest.mark.database
 def test_a_request_after_a_change_waits_for_the_next_query_of_the_log(
     cast: Cast, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

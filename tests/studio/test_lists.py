@@ -13,8 +13,6 @@ from tests.support.calls import make_history, undone
 from tests.support.people import HOMES, give_role
 from tests.support.window import KINDS, Window, page_of
 
-pytestmark = pytest.mark.database
-
 
 def named(rows: list[str]) -> list[str]:
     """Return the ids of rows, sorted; every id in these tests is a separate word after the name."""
@@ -97,6 +95,7 @@ def test_a_row_distinguishes_never_published_from_unpublished(cast: Cast, three:
     assert named(edgar.list(three, state="never_published")) == ["copy", "fresh"]
 
 
+@pytest.mark.database
 def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: Kind) -> None:
     three.make(cast.charlie, "other", "other words", workspaceId="elsewhere")
     root = Window.of("root")
@@ -173,6 +172,7 @@ def test_labels_of_drafts_do_not_count_as_labels_for_a_viewer(cast: Cast, kind: 
     assert named(Window.of("vera").list(kind, labelled="1")) == ["live"]
 
 
+@pytest.mark.database
 def test_a_list_is_narrowed_to_tags_by_links_in_its_rows(cast: Cast, three: Kind) -> None:
     for name, tags in (("live", ["red", "a b"]), ("fresh", ["red"])):
         assert cast.alice.patch(three.url(name), {"metadata": {"tags": tags}}).status == 200
@@ -184,6 +184,7 @@ def test_a_list_is_narrowed_to_tags_by_links_in_its_rows(cast: Cast, three: Kind
     assert "?" in seen.links  # the chip of the tag, which takes it away
 
 
+@pytest.mark.database
 def test_a_list_is_sorted_by_its_headings_without_using_drafts_for_viewers(cast: Cast, kind: Kind) -> None:
     for name in ("Bee", "ant", "Cat"):
         kind.make(cast.paula, name.lower(), name=name, autoPublish=True)
@@ -215,6 +216,7 @@ def test_a_folder_is_opened_and_left(cast: Cast, kind: Kind) -> None:
     assert "?q=one" in edgar.get(address, folder="policies/", q="one").links
 
 
+@pytest.mark.database
 def test_the_order_of_a_list_continues_on_further_pages(cast: Cast, kind: Kind) -> None:
     for number in range(53):
         kind.make(cast.edgar, f"n{number:02}", name=f"Name {number // 2:02}")

@@ -23,8 +23,6 @@ from tests.support.window import page_of
 from versioning.domain.access import Role
 from versioning.models import Membership
 
-pytestmark = pytest.mark.database
-
 
 @pytest.fixture
 def writer(cast: Cast, kind: Kind) -> Kind:
@@ -83,6 +81,7 @@ def test_a_page_that_was_closed_and_opened_again_begins_anew(writer: Kind) -> No
     assert Presence.objects.filter(user__username="edgar").count() == 1
 
 
+@pytest.mark.database
 def test_an_open_page_writes_at_most_once_a_minute(writer: Kind) -> None:
     assert writes("edgar", writer) > 0
     assert writes("edgar", writer) == 0

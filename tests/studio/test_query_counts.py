@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -19,8 +18,6 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import Agent, Workspace, events
 from versioning.serving.grants import target_of
-
-pytestmark = pytest.mark.database
 
 FEW, MANY = 60, 110
 MAX_QUERIES = 29

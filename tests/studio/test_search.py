@@ -8,8 +8,6 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import Seen, Window, page_of
 
-pytestmark = pytest.mark.database
-
 SEARCH = "/studio/search/"
 SUGGESTIONS = "/studio/search/suggestions/"
 
@@ -22,6 +20,7 @@ def results(page: Seen) -> list[str]:
     return [link for link in page.links if "/change/" in link or "/versions/" in link]
 
 
+@pytest.mark.database
 def test_both_kinds_are_found_and_counted(cast: Cast) -> None:
     AGENTS.make(cast.edgar, "asks", "about parrots", name="Asks")
     PROMPT_BLOCKS.make(cast.edgar, "says", "nothing but parrots", name="Says")
@@ -61,6 +60,7 @@ def test_texts_of_prompts_and_queries_are_escaped(cast: Cast, kind: Kind) -> Non
     assert "<script>alert" not in search("edgar", script).markup
 
 
+@pytest.mark.database
 def test_pages_of_results(cast: Cast, kind: Kind) -> None:
     for number in range(21):
         kind.make(cast.edgar, f"n{number}", "about parrots")
@@ -79,6 +79,7 @@ def test_a_too_long_search_is_refused_with_a_message(cast: Cast) -> None:
     assert Window.of("edgar").get(SUGGESTIONS, q="x" * 201).markup.strip() == ""
 
 
+@pytest.mark.database
 def test_suggestions_begin_with_names_and_follow_the_rights_of_the_reader(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar, "named", name="Parrots of the world")
     kind.make(cast.edgar, "told", "tales of parrots", name="Tales")

@@ -117,6 +117,19 @@ class Template:
 
 
 @cache
+def migrated_database() -> str:
+    """Return the URL of a database with all tables, for copies: made once in a run, by who needs it first."""
+    with machine.once_in_a_run("migrated") as (folder, is_first):
+        made = folder / "url"
+        if is_first:
+            url = _made_database(folder / "live.sqlite3")
+            service = Service(url="", environment={**os.environ, "DATABASE_URL": url}, folder=folder)
+            service.manage("migrate", "--verbosity", "0", "--skip-checks")
+            made.write_text(url)
+        return made.read_text()
+
+
+@cache
 def template_database() -> Template:
     """Return the initial database of every service.
 
@@ -126,9 +139,8 @@ def template_database() -> Template:
     with machine.once_in_a_run("template") as (folder, is_first):
         made = folder / "template.json"
         if is_first:
-            url = _empty_database(folder)
+            url = _made_database(folder / "live.sqlite3", migrated_database())
             service = Service(url="", environment={**os.environ, "DATABASE_URL": url}, folder=folder)
-            service.manage("migrate", "--verbosity", "0", "--skip-checks")
             key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
             made.write_text(json.dumps([url, key]))
         return Template(*json.loads(made.read_text()))
@@ -147,33 +159,29 @@ def is_sqlite() -> bool:
     return "sqlite" in settings.DATABASES["default"]["ENGINE"]
 
 
-def _empty_database(folder: Path) -> str:
-    """Make an empty database next to the one of the tests, deleted along with it; return its URL."""
-    if is_sqlite():
-        return f"sqlite:///{folder / 'live.sqlite3'}"
-    name = f"template_{uuid.uuid4().hex}"
-    with _postgres() as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    return _url_of(name)
-
-
 @contextmanager
 def new_database(sqlite_file: Path, template_url: str | None = None) -> Iterator[str]:
     """Make a database, empty or a copy of an unused one, and return its URL; SQLite's is this file."""
+    url = _made_database(sqlite_file, template_url)
+    try:
+        yield url
+    finally:
+        if not is_sqlite():
+            with _postgres() as connection:
+                connection.execute(f'DROP DATABASE "{url.rpartition("/")[2]}" WITH (FORCE)')
+
+
+def _made_database(sqlite_file: Path, template_url: str | None = None) -> str:
+    """Make a database next to the one of the tests, and return its URL."""
     if is_sqlite():
         if template_url:
             shutil.copyfile(template_url.removeprefix("sqlite:///"), sqlite_file)
-        yield f"sqlite:///{sqlite_file}"
-        return
+        return f"sqlite:///{sqlite_file}"
     name = f"live_{uuid.uuid4().hex}"
     copied = f' TEMPLATE "{template_url.rpartition("/")[2]}"' if template_url else ""
     with _postgres() as connection:
         connection.execute(f'CREATE DATABASE "{name}"{copied}')
-    try:
-        yield _url_of(name)
-    finally:
-        with _postgres() as connection:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    return _url_of(name)
 
 
 def _postgres() -> psycopg.Connection[tuple[Any, ...]]:
