@@ -131,8 +131,8 @@ def enter(
 ) -> Iterator[Enter]:
     """A person's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
 
-    `enter()` opens an empty one, in which no person has signed in. At the end of the test, no page may have
-    had an error or have sent a request to another host.
+    `enter()` opens an empty one, in which no person has signed in. At the end of the test, no page that
+    is watched may have had an error or have sent a request to another host.
     """
     with entering(browser, studio_service, sessions) as open_window:
         yield open_window
@@ -156,7 +156,14 @@ def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -
     watched, contexts = Watched(), list[BrowserContext]()
 
     def open_window(
-        name: str = "", path: str = "", *, width: int = WIDE, theme: str = "light", zone: str = "UTC"
+        name: str = "",
+        path: str = "",
+        *,
+        width: int = WIDE,
+        theme: str = "light",
+        zone: str = "UTC",
+        has_scripts: bool = True,
+        is_watched: bool = True,
     ) -> Page:
         if name in sessions and sessions[name].is_old:
             del sessions[name]
@@ -166,12 +173,14 @@ def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -
             viewport={"width": width, "height": 900},
             color_scheme=theme,  # type: ignore[arg-type]
             timezone_id=zone,
+            java_script_enabled=has_scripts,
             reduced_motion="reduce",  # so that nothing is measured half-way through a change
             storage_state=known and known.storage,
         )
         contexts.append(context)
         page = context.new_page()
-        watched.watch(page)
+        if is_watched:
+            watched.watch(page)
         if name and known is None:
             sign_in(page, name)
             sessions[name] = Session(context.storage_state())

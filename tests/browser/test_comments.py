@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import editor
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
-from tests.support.service import Service
 
 Everybody = Callable[[str], RemoteApi]
 OLD = "Be kind.\nBe brief.\nNever lie."
@@ -149,17 +148,11 @@ def test_the_words_that_a_comment_quotes_are_marked_in_the_text(enter: Enter, ap
     expect(marked).to_have_text(["Never  lie"])
 
 
-def test_without_scripts_the_words_that_comments_quote_are_a_list(
-    browser: Browser, studio_service: Service, api_of: Everybody
-) -> None:
+def test_without_scripts_the_words_that_comments_quote_are_a_list(enter: Enter, api_of: Everybody) -> None:
     draft = made(api_of, "listed-words")
     about = {"resource": {"kind": "agent", "id": "listed-words"}, "versionId": draft, "field": "instructions"}
     said = api_of("paula").post("/comments", {**about, "line": 2, "body": "How brief?"})
-    context = browser.new_context(base_url=f"{studio_service.url}/studio/", java_script_enabled=False)
-    page = context.new_page()
-    sign_in(page, "edgar")
-    page.goto("versioning/agent/listed-words/change/")
+    page = enter("edgar", "versioning/agent/listed-words/change/", has_scripts=False)
     expect(page.locator(".marked li")).to_have_text("Be brief. paula: How brief?")
     page.locator(".marked").get_by_role("link").press("Enter")
     expect(page.locator(f"#comment-{said.body['id']}")).to_be_in_viewport()
-    context.close()

@@ -8,14 +8,13 @@ from collections.abc import Callable
 
 import pytest
 from editor_client.shared import instructions
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
-from tests.support.service import Service
 
 __all__ = ["made"]
 
@@ -216,7 +215,7 @@ def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: 
 
 
 def test_on_a_phone_the_editor_does_not_zoom_and_without_scripts_it_is_a_textarea(
-    enter: Enter, browser: Browser, studio_service: Service, made: str
+    enter: Enter, made: str
 ) -> None:
     page = enter("edgar", "versioning/promptblock/add/", width=NARROW)
     size = editor(page, "Text").evaluate("(node) => parseFloat(getComputedStyle(node).fontSize)")
@@ -227,14 +226,10 @@ def test_on_a_phone_the_editor_does_not_zoom_and_without_scripts_it_is_a_textare
     assert serious_problems(page) == []
     page.keyboard.press("Escape")
     assert page.evaluate(MISPLACED) == []
-    context = browser.new_context(base_url=f"{studio_service.url}/studio/", java_script_enabled=False)
-    plain = context.new_page()
-    sign_in(plain, "edgar")
-    plain.goto(f"versioning/agent/{made}/change/")
+    plain = edit(enter, "edgar", made, has_scripts=False)
     plain.get_by_label(ONE_TEXT).fill("Typed without scripts.")
     plain.get_by_role("button", name="Save draft").click()
     expect(plain.get_by_label(ONE_TEXT)).to_have_value("Typed without scripts.")
-    context.close()
 
 
 def test_an_error_of_the_form_is_attached_to_the_editor(enter: Enter) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, WIDE, Enter, Session
+from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.library import Library
 from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
@@ -177,18 +177,13 @@ def test_readers_get_a_read_only_page(enter: Enter, made: str) -> None:
     assert page.evaluate(MISPLACED) + serious_problems(page) == []
 
 
-def test_without_scripts_the_chosen_mode_of_a_field_is_shown(
-    enter: Enter, browser: Browser, sessions: dict[str, Session], api_of: ApiOf, made: str
-) -> None:
-    scripted = edit(enter, made)
-    with browser.new_context(java_script_enabled=False, storage_state=sessions["edgar"].storage) as context:
-        page = context.new_page()
-        page.goto(scripted.url)
-        tools = page.locator("[data-modes=tools]")
-        expect(tools.get_by_role("button")).to_have_count(0)
-        tools.get_by_role("radio", name="JSON").check()
-        tools.get_by_label("Tools as JSON").fill('{"search": {}}')
-        assert saved(page, api_of, made)["tools"] == {"search": {}}
+def test_without_scripts_the_chosen_mode_of_a_field_is_shown(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, made, has_scripts=False)
+    tools = page.locator("[data-modes=tools]")
+    expect(tools.get_by_role("button")).to_have_count(0)
+    tools.get_by_role("radio", name="JSON").check()
+    tools.get_by_label("Tools as JSON").fill('{"search": {}}')
+    assert saved(page, api_of, made)["tools"] == {"search": {}}
 
 
 def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(enter: Enter, api_of: ApiOf) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NARROW, Enter, sign_in
+from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
 from tests.browser.test_pages import MISPLACED, serious_problems
@@ -121,17 +121,10 @@ def test_a_closed_dialog_saves_nothing_and_asks_again(enter: Enter, api_of: ApiO
     assert versions(api_of, made) == [1]
 
 
-def test_a_banner_says_that_one_is_offline_until_one_is_back(
-    browser: Browser, enter: Enter, api_of: ApiOf, made: str
-) -> None:
-    context = browser.new_context(
-        base_url=edit(enter, "edgar", made).url.partition("versioning/")[0],
-    )
-    page = context.new_page()
-    sign_in(page, "edgar")
-    page.goto(f"versioning/agent/{made}/change/")
+def test_a_banner_says_that_one_is_offline_until_one_is_back(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, is_watched=False)
     text_of(page).fill("Typed in a tunnel.")
-    context.set_offline(True)
+    page.context.set_offline(True)
     banner = page.locator("[data-connection]")
     expect(banner).to_contain_text("You are offline.")
     page.get_by_role("button", name="Save draft").click()
@@ -139,13 +132,12 @@ def test_a_banner_says_that_one_is_offline_until_one_is_back(
     expect(again).to_be_visible()
     preview = page.locator("#preview-status")
     expect(preview).to_have_text("There is no preview: the service does not answer.")
-    context.set_offline(False)
+    page.context.set_offline(False)
     expect(banner).to_have_count(0)
     expect(preview).to_have_text("The preview is up to date.")
     again.click()
     expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     assert draft(api_of, made)["instructions"] == "Typed in a tunnel."
-    context.close()
 
 
 ROLE = """
@@ -172,15 +164,8 @@ def test_who_may_no_longer_save_is_told_so_and_keeps_the_text(
         studio_service.manage("shell", "--no-imports", "-c", ROLE.format(role="editor"))
 
 
-def test_a_save_whose_answer_was_lost_makes_no_second_version(
-    browser: Browser, enter: Enter, api_of: ApiOf, made: str
-) -> None:
-    context = browser.new_context(
-        base_url=edit(enter, "edgar", made).url.partition("versioning/")[0],
-    )
-    page = context.new_page()
-    sign_in(page, "edgar")
-    page.goto(f"versioning/agent/{made}/change/")
+def test_a_save_whose_answer_was_lost_makes_no_second_version(enter: Enter, api_of: ApiOf, made: str) -> None:
+    page = edit(enter, "edgar", made, is_watched=False)
     text_of(page).fill("Saved, but who knows.")
 
     def lose_the_answer(route: object) -> None:
@@ -193,7 +178,6 @@ def test_a_save_whose_answer_was_lost_makes_no_second_version(
     page.get_by_role("button", name="Save again").click()
     expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
     assert versions(api_of, made) == [2, 1]
-    context.close()
 
 
 def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of: ApiOf, made: str) -> None:

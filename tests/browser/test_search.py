@@ -106,13 +106,7 @@ def test_a_slash_in_a_text_field_does_not_open_the_search(enter: Enter, pilots: 
 
 
 def test_without_scripts_the_field_is_a_form(enter: Enter, pilots: None) -> None:
-    page = enter("edgar")
-    state = page.context.storage_state()
-    browser = page.context.browser
-    assert browser is not None
-    with browser.new_context(base_url=page.url, java_script_enabled=False, storage_state=state) as context:
-        plain = context.new_page()
-        plain.goto("")
-        plain.get_by_label("Search everything").fill("zeppelin")
-        plain.keyboard.press("Enter")
-        expect(plain.get_by_role("link", name="Pilots pilots-block")).to_be_visible()
+    page = enter("edgar", has_scripts=False)
+    page.get_by_label("Search everything").fill("zeppelin")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Pilots pilots-block")).to_be_visible()
