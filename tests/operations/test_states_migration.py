@@ -16,8 +16,6 @@ from django.utils import timezone
 from tests.support import migrating
 from versioning.models import Agent, Favorite, PromptBlock
 
-pytestmark = pytest.mark.database
-
 PUBLISHED_AT = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 BEFORE = [("versioning", "0010_rights_position")]
 
@@ -53,6 +51,7 @@ def store(
     return identity
 
 
+@pytest.mark.database
 def test_earlier_favorites_become_favorite_agents(earlier_release: StateApps) -> None:
     user = earlier_release.get_model("auth", "User").objects.create(username="vera")
     earlier_release.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
@@ -63,7 +62,11 @@ def test_earlier_favorites_become_favorite_agents(earlier_release: StateApps) ->
 
 
 @pytest.mark.parametrize(
-    ("model", "word", "text"), [(Agent, "agent", "instructions"), (PromptBlock, "promptBlock", "content")]
+    ("model", "word", "text"),
+    [
+        pytest.param(Agent, "agent", "instructions", marks=pytest.mark.database),
+        (PromptBlock, "promptBlock", "content"),
+    ],
 )
 def test_new_columns_are_filled_from_stored_data(
     earlier_release: StateApps, model: Any, word: str, text: str

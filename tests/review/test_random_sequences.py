@@ -21,7 +21,7 @@ from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, VersioningError
 from versioning.models import Event, PromptBlock, Workspace, caller_for
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 PEOPLE = ("ann", "bob", "cleo")
 TEXTS = tuple("xyzuvw")
