@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import closing
 from functools import cache
 
 from django.db import connections, transaction
@@ -20,16 +22,18 @@ def empty(case: TransactionTestCase) -> None:
     takes longer than most tests. Foreign keys are checked at the commit, so the order does not matter.
     """
     for alias in case._databases_names(include_mirrors=False):
-        connection = connections[alias]
-        quote = connection.ops.quote_name
-        ask = " UNION ALL ".join(
-            f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {quote(name)})" for name in _tables(alias)
-        )
-        with transaction.atomic(using=alias), connection.cursor() as cursor:
-            cursor.execute(ask)
-            for (name,) in cursor.fetchall():
-                cursor.execute(f"DELETE FROM {quote(name)}")
+        delete_rows(alias, _tables(alias))
     make_code_workspace()
+
+
+def delete_rows(alias: str, tables: Iterable[str]) -> None:
+    """Delete what is in these tables, which are all that refer to each other, behind the log's back."""
+    quote = connections[alias].ops.quote_name
+    ask = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {quote(name)})" for name in tables)
+    with transaction.atomic(using=alias), closing(connections[alias].create_cursor()) as cursor:
+        cursor.execute(ask)
+        for (name,) in cursor.fetchall():
+            cursor.execute(f"DELETE FROM {quote(name)}")
 
 
 @cache
