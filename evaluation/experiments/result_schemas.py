@@ -14,6 +14,9 @@ from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, T
 from versioning.api.schemas.common import NotEmpty
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
+Tag = Annotated[NotBlank, Field(pattern=r"^[^\n]*$")]
+"""Tags are stored between line feeds."""
+
 
 class ResultError(RequestSchema):
     """Why an item failed."""
@@ -59,7 +62,7 @@ class ResultUpdate(RequestSchema):
     """What people say of a result; an absent member is unchanged, null clears one."""
 
     status: Literal["needs-review", "reviewed", "complete"] | None = None
-    tags: list[NotBlank] | None = None
+    tags: list[Tag] | None = None
     comment: str | None = None
 
 

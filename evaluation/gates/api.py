@@ -120,7 +120,11 @@ class GateViewSet(EditorViewSet):
         given = schemas.GateRun.read(request)
         resource = given.get("resource", {})
         change = Change(
-            resource.get("kind"), resource.get("id"), given.get("versionId"), given.get("releaseId")
+            resource.get("kind"),
+            resource.get("id"),
+            given.get("versionId"),
+            given.get("releaseId"),
+            member="releaseId",
         )
         return Response(self.dump(Started(Gates.current().run(change, by=self.caller))), status=202)
 

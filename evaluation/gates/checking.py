@@ -34,6 +34,8 @@ class Change(NamedTuple):
     version_id: str | None = None
     """By default the latest."""
     release_id: str | None = None
+    member: str = "release"
+    """What callers call the release."""
 
 
 def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[Judgement]:
@@ -46,12 +48,12 @@ def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[Judgem
 
 
 def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[PublishRequest]:
-    kind, resource_id, version_id, release_id = change
+    kind, resource_id, version_id, release_id, _ = change
     named = [kind is not None or resource_id is not None, release_id is not None]
     if named == [False, True]:
         return _requests_of_release(str(release_id), by)
     if kind is None or resource_id is None or all(named):
-        raise Invalid.field("release", Message("give either a resource, by kind and id, or a release"))
+        raise Invalid.field(change.member, Message("give either a resource, by kind and id, or a release"))
     if kind not in KINDS_BY_SLUG:
         raise Invalid.field("kind", Message("is unknown"))
     collection = editor.collection(KINDS_BY_SLUG[kind])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from evaluation.experiments.models import Experiment
@@ -259,6 +260,24 @@ def test_the_newest_evidence_decides(cast: Cast, draft: str, dataset: str) -> No
     assert cast.paula.post(url).status == 200
 
 
+@pytest.mark.database
+def test_a_rule_that_changes_while_the_gate_is_asked_counts(cast: Cast, draft: str, dataset: str) -> None:
+    """As where another transaction holds the gate to change it, and the publication waits for that."""
+    make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0}])
+    evidence(cast.edgar, dataset, draft, lambda number: number % 2 == 0)
+    changes = iter([{"rules_json": '[{"rule": "passRate", "min": 1}]'}])
+
+    def read_then_change(execute: Any, sql: str, *given: Any) -> Any:
+        result = execute(sql, *given)
+        if '"evaluation_gate"' in sql and (change := next(changes, None)):
+            Gate.objects.update(**change)
+        return result
+
+    with connection.execute_wrapper(read_then_change):
+        answer = cast.paula.post(AGENTS.url("writer", "versions", draft, "activate"))
+    assert states(answer) == [("writer", "failed", "passRate")]
+
+
 @pytest.fixture
 def block(cast: Cast, dataset: str) -> Iterator[str]:
     """A draft of a block that the live agent `writer` shows, and the agent `lead` runs that."""
@@ -360,5 +379,5 @@ def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(
     assert cast.edgar.post(f"{GATES}/run", subject).body == {"experiments": []}
     release = _release(cast, [_item("promptBlock", "tone", block)])
     assert cast.edgar.post(f"{GATES}/run", {"releaseId": release}).body == {"experiments": []}
-    assert cast.edgar.post(f"{GATES}/run", {}).fields == ["release"]
-    assert cast.edgar.post(f"{GATES}/run", {**subject, "releaseId": release}).fields == ["release"]
+    assert cast.edgar.post(f"{GATES}/run", {}).fields == ["releaseId"]
+    assert cast.edgar.post(f"{GATES}/run", {**subject, "releaseId": release}).fields == ["releaseId"]

@@ -8,10 +8,11 @@ import pytest
 from django.utils import timezone
 
 from evaluation.experiments.jobs import remove_old
-from evaluation.experiments.models import Cell
+from evaluation.experiments.models import Cell, Score
 from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS
-from tests.support.gates import GATES, evidence, make_gate, make_scored_dataset, states
+from tests.support.gates import GATES, evidence, finish, make_gate, make_scored_dataset, start, states
+from tests.support.scorers import make_scorer
 from versioning.models import Event
 
 
@@ -188,6 +189,25 @@ def test_a_scorer_that_changed_or_is_gone_makes_evidence_stale(cast: Cast, datas
     assert states(cast.paula.post(url)) == [("writer", "stale", None)]
     assert cast.alice.delete(SCORERS.url("exact")).status == 200
     assert states(cast.paula.post(url)) == [("writer", "stale", None)]
+
+
+def test_evidence_waits_for_the_scores_that_an_application_sends(cast: Cast, dataset: str) -> None:
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    people = make_scorer(cast.alice, "what people say", "external")
+    SCORERS.publish(cast.alice, "what people say", people["latestVersionId"])
+    scorers = ["what people say"]
+    gate = make_gate(cast.alice, dataset, scorerIds=scorers, rules=[{"rule": "allPass"}])
+    assert (gate["scorerIds"], gate["primaryScorer"]) == (scorers, scorers[0])
+    experiment = start(cast.edgar, dataset, selector={"versionId": draft}, scorerIds=scorers)
+    finish(experiment)
+    some = Score.objects.filter(run_id=experiment).first()
+    assert some is not None
+    some.delete()
+    url = AGENTS.url("writer", "versions", draft, "activate")
+    assert states(cast.paula.post(url)) == [("writer", "incomplete", None)]
+    score = {"scorerId": scorers[0], "runId": experiment, "entityId": some.entity_id, "score": 1}
+    assert cast.edgar.post("/scores", {"score": score}).status == 201
+    assert cast.paula.post(url).status == 200
 
 
 def test_outputs_on_which_a_gate_rests_are_kept(cast: Cast, dataset: str, settings: Any) -> None:
