@@ -1,5 +1,7 @@
 """How long the pages of the studio take among 20 000 agents, 5 000 prompt blocks, and their history.
 
+Those of evaluation are about a dataset of 10 000 items, and experiments of 50 000 answers each.
+
     SECRET_KEY=test python -m benchmarks.studio [REPETITIONS] [--database URL] [--only WORDS]
 
 A publisher requests every page, in this process, on a separate SQLite file, or on the given database: an
@@ -51,11 +53,12 @@ def report(repetitions: int, only: str) -> None:
     from django.contrib.auth.models import User  # noqa: PLC0415  settings come first
     from django.core.management import call_command  # noqa: PLC0415
 
-    from benchmarks.studio_data import fill  # noqa: PLC0415
+    from benchmarks import evaluation_data, studio_data  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     if not User.objects.filter(username="paula").exists():
-        fill()
+        studio_data.fill()
+    evaluation_data.fill()
     logging.disable(logging.WARNING)
     client = client_of("paula")
     sys.stdout.write("| page | queries | clock, ms | processor, ms |\n|---|---|---|---|\n")
@@ -182,6 +185,7 @@ def pages() -> dict[str, Ask]:
         "activity of a workspace": "/studio/versioning/workspace/acme/activity/",
         "activity of a resource": f"{many}activity/",
         "workspaces": "/studio/versioning/workspace/",
+        **evaluation_pages(),
     }
     asked: dict[str, Ask] = {name: _get(address) for name, address in addresses.items()}
     admin = client_of("alice")
@@ -193,6 +197,36 @@ def pages() -> dict[str, Ask]:
         "/studio/label/", {"matching": "agent?state=changed"}
     )
     return asked
+
+
+def evaluation_pages() -> dict[str, str]:
+    """Return the addresses of the pages about the dataset and its experiments."""
+    from benchmarks.evaluation_data import CHANGED_ITEM, found  # noqa: PLC0415  settings come first
+
+    datasets = "/studio/versioning/workspace/acme/datasets/"
+    filled = found()
+    dataset = f"{datasets}{filled.dataset.pk}/"
+    item = f"{dataset}items/{CHANGED_ITEM}/"
+    experiments = f"{dataset}experiments/"
+    here, running = f"{experiments}{filled.here.pk}/", f"{experiments}{filled.running.pk}/"
+    return {
+        "datasets": datasets,
+        "dataset": dataset,
+        "dataset, last page": f"{dataset}?page=200",
+        "dataset, q=": f"{dataset}?q=warranty",
+        "dataset, an earlier version": f"{dataset}?version=500",
+        "dataset, versions": f"{dataset}versions/",
+        "item, 1 000 revisions": item,
+        "item, 1 000 revisions, last page": f"{item}?page=20",
+        "experiments": experiments,
+        "experiment, compared": here,
+        "experiment, compared, last page": f"{here}?page=500",
+        "experiment, results": f"{here}?show=results",
+        "experiment, results, last page": f"{here}?show=results&page=2500",
+        "experiment, running": running,
+        "experiment, running, last page": f"{running}?page=1250",
+        "gates": "/studio/versioning/workspace/acme/gates/",
+    }
 
 
 def newest(agent: str) -> Any:

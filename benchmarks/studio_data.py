@@ -80,7 +80,7 @@ def fill() -> None:
     blocks = [f"{_folder(one)}block-{one}" for one in range(1, REFERENCES_OF_ONE + 1)]
     referring = [{"type": "prompt_block_ref", "id": one} for one in blocks]
     _resources(AGENTS, ["of-many-blocks"], instructions=referring)
-    _resources(AGENTS, ["large"], instructions="\n\n".join(_prose(one, 80) for one in range(500))[:LARGE])
+    _resources(AGENTS, ["large"], instructions="\n\n".join(prose(one, 80) for one in range(500))[:LARGE])
     _resources(AGENTS, ["of-many-versions"], versions=VERSIONS_OF_ONE)
     paula = User.objects.get(username="paula")
     starred = [f"{_folder(one)}agent-{one}" for one in range(0, 200, 10)]
@@ -155,8 +155,8 @@ def insert(made: Any) -> None:
 
 
 def _config(kind: Kind, place: int, number: int) -> dict[str, Any]:
-    text = _prose(place, 100 + place % 100) + _PLACEHOLDERS + f" Version {number}."
-    about = {"name": _prose(place + 1, 3).title(), "description": _prose(place + 2, 8)}
+    text = prose(place, 100 + place % 100) + _PLACEHOLDERS + f" Version {number}."
+    about = {"name": prose(place + 1, 3).title(), "description": prose(place + 2, 8)}
     if kind == PROMPT_BLOCKS:
         return {**about, "content": text}
     if place % 4:
@@ -165,7 +165,7 @@ def _config(kind: Kind, place: int, number: int) -> dict[str, Any]:
     return {**about, "instructions": referring, "model": ECHO}
 
 
-def _prose(seed: int, count: int) -> str:
+def prose(seed: int, count: int) -> str:
     """Return words, some of which occur in most texts and some in a few."""
     chance = random.Random(seed)
     return " ".join(

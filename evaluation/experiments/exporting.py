@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from xml.etree import ElementTree
 
 from editor_client.shared import canonical
@@ -19,7 +20,7 @@ from versioning.domain.errors import NotFound
 from versioning.editor.resources import Who
 from versioning.models.connections import give_back
 
-_AT_ONCE: Final = 50
+_AT_ONCE: Final = 100
 """The results that are in memory at a time."""
 _COLUMNS: Final = (
     "id",
@@ -37,8 +38,11 @@ _COLUMNS: Final = (
     "completedAt",
 )
 _OF_SCORER: Final = ("score", "passed", "label", "reason")
+_OF_CASE: Final = ("item_id", "attempt", "state", "milliseconds", "error_code", "error_message")
+_OF_VERDICT: Final = ("scorer_id", "error_code", "error_message", "passed", "reason", "not_scorable")
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Result = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class ResultFormat(NamedTuple):
@@ -64,16 +68,24 @@ def export_results(
     return FORMATS[format].write(find(experiment_id, dataset_id=dataset_id, by=by))
 
 
-def _read(rows: CellQuerySet) -> Iterator[Cell]:
+def _some(rows: CellQuerySet) -> Iterator[list[int]]:
+    """Yield the keys of a few cells at a time, in the order in which they ran."""
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start : start + _AT_ONCE]
+    return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
+
+
+def _read(rows: CellQuerySet) -> Iterator[Cell]:
+    for some in _some(rows):
         found = Cell.objects.filter(pk__in=some).select_related("revision").prefetch_related("scores")
-        read = list(found.order_by("pk"))
-        give_back()  # while the reader takes them
-        if len(read) < len(some):
-            raise NotFound
-        yield from read
+        yield from _all_of(some, list(found.order_by("pk")))
+
+
+def _all_of(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
+    """Return what was read; raises `NotFound` if a cell is gone."""
+    give_back()  # while the reader takes them
+    if len(read) < len(some):
+        raise NotFound
+    return read
 
 
 def _results(experiment: Experiment) -> Iterator[Result]:
@@ -108,24 +120,36 @@ def _junit(experiment: Experiment) -> Iterator[str]:
     skipped, and a scorer that failed is an error.
     """
     primary = experiment.scorers.filter(is_primary=True).values_list("scorer_id", flat=True).first()
-    ended = Cell.objects.filter(experiment=experiment).exclude(state=State.QUEUED)
-    kinds = [_verdict(cell, primary)[0] for cell in _read(ended)]
+    kinds = Counter(_verdict(cell, scores)[0] for cell, scores in _judged(experiment, primary))
     suite = ElementTree.Element(
         "testsuite",
         name=_plain(experiment.name or experiment.pk),
-        tests=str(len(kinds)),
-        failures=str(kinds.count("failure")),
-        errors=str(kinds.count("error")),
-        skipped=str(kinds.count("skipped")),
+        tests=str(kinds.total()),
+        failures=str(kinds["failure"]),
+        errors=str(kinds["error"]),
+        skipped=str(kinds["skipped"]),
     )
     opening = ElementTree.tostring(suite, encoding="unicode", short_empty_elements=False)
     yield '<?xml version="1.0" encoding="utf-8"?>\n' + opening.removesuffix("</testsuite>") + "\n"
-    for cell in _read(ended):
-        yield _case(cell, *_verdict(cell, primary))
+    for cell, scores in _judged(experiment, primary):
+        yield _case(cell, *_verdict(cell, scores))
     yield "</testsuite>\n"
 
 
-def _case(cell: Cell, kind: str, message: str) -> str:
+def _judged(experiment: Experiment, primary: str | None) -> Iterator[tuple[Any, Sequence[Any]]]:
+    """Yield what decides about each cell that has ended: only these columns of it and of its scores."""
+    said = Score.objects.all() if primary is None else Score.objects.filter(scorer_id=primary)
+    for some in _some(Cell.objects.filter(experiment=experiment).exclude(state=State.QUEUED)):
+        scores: dict[int, list[Any]] = {}
+        rows = said.filter(cell__in=some).order_by("-created_at", "pk")
+        for score in rows.values_list("cell_id", *_OF_VERDICT, named=True):
+            scores.setdefault(score.cell_id, []).append(score)
+        cells = Cell.objects.filter(pk__in=some).order_by("pk").values_list("pk", *_OF_CASE, named=True)
+        for cell in _all_of(some, list(cells)):
+            yield cell, scores.get(cell.pk, ())
+
+
+def _case(cell: Any, kind: str, message: str) -> str:
     case = ElementTree.Element(
         "testcase", name=f"{cell.item_id} attempt {cell.attempt + 1}", time=f"{cell.milliseconds / 1000:.3f}"
     )
@@ -134,13 +158,12 @@ def _case(cell: Cell, kind: str, message: str) -> str:
     return ElementTree.tostring(case, encoding="unicode") + "\n"
 
 
-def _verdict(cell: Cell, primary: str | None) -> tuple[str, str]:
+def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
     """Return the element in a test case, empty if it passes, and why."""
     if cell.state == State.SKIPPED:
         return "skipped", "The item was not run."
     if cell.state == State.ERROR:
         return "error", cell.error_message or cell.error_code
-    scores = [one for one in cell.scores.all() if primary is None or one.scorer_id == primary]
     failed = [one for one in scores if one.error_code]
     if failed:
         return "error", _said(failed, "error_message")
@@ -152,7 +175,7 @@ def _verdict(cell: Cell, primary: str | None) -> tuple[str, str]:
     return "skipped", _said(scores, "not_scorable") or "No scorer says whether it passes."
 
 
-def _said(scores: Iterable[Score], member: str) -> str:
+def _said(scores: Iterable[Any], member: str) -> str:
     return "; ".join(f"{one.scorer_id}: {getattr(one, member) or 'does not pass'}" for one in scores)
 
 

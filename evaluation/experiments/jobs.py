@@ -6,9 +6,11 @@ import datetime
 from typing import Final
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 
 from evaluation.experiments import running
+from evaluation.experiments.counting import count_change
 from evaluation.experiments.keeping import needed_experiments
 from evaluation.experiments.models import Cell, Score
 from versioning.worker.jobs import Periodic, Queue
@@ -40,6 +42,7 @@ def remove_old() -> None:
     while some := list(old.order_by("ended_at").values_list("pk", flat=True)[:AT_ONCE]):
         Score.objects.filter(cell__in=some).update(reason="", more_json="")
         Cell.objects.filter(pk__in=some).update(**EMPTY)
+        count_change(Q(pk__in=Cell.objects.filter(pk__in=some).values("experiment")))
 
 
 JOBS: Final = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db.models import prefetch_related_objects
@@ -19,8 +20,11 @@ class ShownExperiment:
     row: Experiment
     scorers: Sequence[ExperimentScorer]
     summary: Sequence[Summary]
-    items: Mapping[str, int]
-    """How many `succeeded`, `failed` and were `skipped`."""
+
+    @cached_property
+    def items(self) -> Mapping[str, int]:
+        """How many `succeeded`, `failed` and were `skipped`."""
+        return item_counts(self.row)
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -53,8 +57,5 @@ def shown(experiments: Iterable[Experiment]) -> list[ShownExperiment]:
     rows = list(experiments)
     prefetch_related_objects(rows, "scorers")
     return [
-        ShownExperiment(
-            row=row, scorers=list(row.scorers.all()), summary=summary_of(row), items=item_counts(row)
-        )
-        for row in rows
+        ShownExperiment(row=row, scorers=list(row.scorers.all()), summary=summary_of(row)) for row in rows
     ]

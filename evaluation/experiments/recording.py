@@ -1,4 +1,4 @@
-"""Record what came of a cell: the row with its scores and the sums of the experiment, in one transaction."""
+"""Record what came of a cell: the row with its scores; and end an experiment."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from django.db.models import F
 from django.utils import timezone
 from editor_client.shared import canonical
 
-from evaluation.experiments.models import Cell, Experiment, Score, State
+from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.summing import summed_up
 from evaluation.scoring.outcomes import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
@@ -80,7 +79,6 @@ RESULT: Final = (
     "run_id",
 )
 """The columns of a result."""
-_COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
 
 
 def result_of(cell: Cell) -> dict[str, Any]:
@@ -125,40 +123,6 @@ def columns_of(outcome: Outcome) -> dict[str, Any]:
         "error_message": storable(outcome.error.message[:MAX_MESSAGE]) if outcome.error else "",
         "not_scorable": outcome.not_scorable.reason if outcome.not_scorable else "",
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Before:
-    """What a cell counted as before it got a result."""
-
-    state: str
-    is_unscored: bool
-
-    @classmethod
-    def of(cls, cell: Cell) -> Before:
-        """Return it for a cell."""
-        return cls(state=cell.state, is_unscored=is_unscored(cell))
-
-
-def is_unscored(cell: Cell) -> bool:
-    """Return whether a scorer failed on the output of a cell."""
-    return cell.state == State.DONE and cell.scores.exclude(error_code="").exists()
-
-
-def count(experiment: Experiment, cell: Cell, before: Before, *, spent: Mapping[str, int]) -> None:
-    """Count a cell in its locked experiment, whose columns are current afterwards."""
-    changes: dict[str, int] = {name: value for name, value in spent.items() if value}
-    for state, sign in ((before.state, -1), (cell.state, 1)):
-        if state in _COUNTED:
-            name = _COUNTED[State(state)]
-            changes[name] = changes.get(name, 0) + sign
-    changes["unscored_count"] = is_unscored(cell) - before.is_unscored
-    changes = {name: value for name, value in changes.items() if value}
-    for name, value in changes.items():
-        setattr(experiment, name, getattr(experiment, name) + value)
-    experiment.summary_json = ""
-    values: dict[str, Any] = {name: F(name) + value for name, value in changes.items()}
-    Experiment.objects.filter(pk=experiment.pk).update(**values, summary_json="")
 
 
 def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) -> None:

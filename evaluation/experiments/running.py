@@ -21,12 +21,11 @@ from django.utils import timezone
 from evaluation.experiments import scoring_cells
 from evaluation.experiments.asking import ITEM_SECONDS, TryAgain, ask
 from evaluation.experiments.callers import caller_of
+from evaluation.experiments.counting import Before, count
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State
 from evaluation.experiments.pacing import MAX_WAIT, PACING
 from evaluation.experiments.recording import (
     Answer,
-    Before,
-    count,
     finish,
     json_of,
     put_answer,

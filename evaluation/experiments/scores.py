@@ -10,8 +10,9 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from editor_client.shared import canonical
 
+from evaluation.experiments.counting import Before, count
 from evaluation.experiments.models import Cell, Experiment, Score
-from evaluation.experiments.recording import Before, count, put_scores
+from evaluation.experiments.recording import put_scores
 from evaluation.experiments.scoring_cells import EXTERNAL
 from evaluation.experiments.submitting import outcome_of
 from versioning.domain.access import APPLICATION, Right

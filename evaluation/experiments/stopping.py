@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
+from evaluation.experiments.counting import recount
 from evaluation.experiments.finding import found_in
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, State
 from evaluation.experiments.pinning import pinned_scorers_named
@@ -109,7 +110,7 @@ def _reopen(experiment: Experiment, queued: int) -> None:
     waiting.update(due_at=timezone.now())
     if queued:
         experiment.outcome, experiment.ended_at = "", None
-    experiment.recount()
+    recount(experiment)
     experiment.save()
 
 
@@ -156,6 +157,6 @@ def score_again(
             one.is_primary = known.is_primary if known else not before and one is scorers[0]
         ExperimentScorer.objects.bulk_create(scorers)
         done = Cell.objects.filter(experiment=found, state=State.DONE)
-        found.drop_scores(ids)
+        Score.objects.filter(cell__experiment=found, scorer_id__in=ids).delete()
         _reopen(found, done.update(state=State.QUEUED, tries=0))
     return found

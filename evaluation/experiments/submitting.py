@@ -11,17 +11,18 @@ from django.utils import timezone
 from editor_client.shared.scores import passes
 
 from evaluation.experiments.cells import add_cells
+from evaluation.experiments.counting import Before, count, recount
 from evaluation.experiments.finding import found_in
-from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State, TargetType
-from evaluation.experiments.recording import (
-    Answer,
-    Before,
-    count,
-    finish,
-    put_answer,
-    put_scores,
-    result_of,
+from evaluation.experiments.models import (
+    Cell,
+    Experiment,
+    ExperimentScorer,
+    Outcome,
+    Score,
+    State,
+    TargetType,
 )
+from evaluation.experiments.recording import Answer, finish, put_answer, put_scores, result_of
 from evaluation.experiments.scoring_cells import scored
 from evaluation.experiments.starting import refuse_too_much
 from evaluation.scoring import outcomes
@@ -65,7 +66,7 @@ def submit(
         sent = list(_sent_scores(experiment, given.get("scores", ())))
         known = {scorer_id for scorer_id, *_ in sent}
         others = [one for one in experiment.scorers.all() if one.scorer_id not in known]
-        experiment.drop_scores_of(cell)
+        Score.objects.filter(cell=cell).delete()
         if cell.state == State.DONE:
             sent += scored(cell, given.get("output"), others, asks_models=False)
         cell.finish_now(**result_of(cell))
@@ -105,7 +106,7 @@ def extend(experiment: Experiment, attempts: int) -> None:
     refuse_too_much(experiment.items_count, attempts, experiment.scorers.count())
     experiment.attempts = attempts
     add_cells([experiment], added, now=timezone.now(), is_due=experiment.is_started)
-    experiment.recount()
+    recount(experiment)
     experiment.save()
 
 
@@ -188,4 +189,5 @@ def skip_queued(experiment: Experiment, *, waits: bool = False) -> None:
     ended: dict[str, Any] = {"due_at": None, "leased_by": "", "leased_until": None}
     experiment.done_count += queued.exclude(output_json="").update(state=State.DONE, **ended)
     experiment.skipped_count += queued.update(state=State.SKIPPED, **ended)
-    experiment.save(update_fields=["done_count", "skipped_count"])
+    experiment.changes_count += 1
+    experiment.save(update_fields=["done_count", "skipped_count", "changes_count"])

@@ -21,6 +21,7 @@ from evaluation.studio.experiments import Line
 from evaluation.studio.results import Result
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
+from versioning.editor.catalog import LongList
 
 PER_PAGE: Final = 20
 RESULTS: Final = "results"
@@ -90,9 +91,10 @@ class ExperimentPage(DatasetPage):
         return self.go(self.experiment_address(row.pk), said)
 
     @staticmethod
-    def _results(experiment: Experiment) -> Any:
+    def _results(experiment: Experiment) -> LongList:
         rows = Cell.objects.over().filter(experiment=experiment).order_by("pk")
-        return rows.select_related("revision").prefetch_related("scores")
+        rows = rows.select_related("revision").prefetch_related("scores")
+        return LongList(rows, experiment.done_count + experiment.error_count)
 
 
 def _has_gaps(experiment: Experiment) -> bool:

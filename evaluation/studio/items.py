@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
@@ -23,6 +25,8 @@ from versioning.domain.config import raise_for_issues
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.uuids import uuid_of
 
+PER_PAGE: Final = 50
+
 
 @dataclass(frozen=True)
 class Past:
@@ -39,24 +43,28 @@ class Past:
 class ItemPage(DatasetPage):
     """An item with its history."""
 
-    @cached_property
-    def revisions(self) -> list[Revision]:
-        """Its revisions, newest first; raises `NotFound`."""
+    @property
+    def revisions(self) -> QuerySet[Revision]:
+        """Its revisions, newest first."""
         item_id = uuid_of(self.kwargs["item"])
-        rows = Revision.objects.filter(dataset=self.dataset, item=item_id).select_related("item")
-        found = list(rows)
-        if not found:
+        return Revision.objects.filter(dataset=self.dataset, item=item_id).select_related("item")
+
+    @cached_property
+    def newest(self) -> Revision:
+        """Its newest revision; raises `NotFound`."""
+        found = self.revisions.first()
+        if found is None:
             raise NotFound
         return found
 
     @property
     def is_purged(self) -> bool:
         """Whether its content was removed."""
-        return bool(self.revisions[0].payload.get("metadata", {}).get(PURGED))
+        return bool(self.newest.payload.get("metadata", {}).get(PURGED))
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Show it."""
-        return self.show(canonical.file_text(self.revisions[0].payload))
+        return self.show(canonical.file_text(self.newest.payload))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Save all members as one version; after an error, show the text again."""
@@ -79,11 +87,12 @@ class ItemPage(DatasetPage):
     @property
     def item_id(self) -> str:
         """Its id, once it is found."""
-        return str(self.revisions[0].item_id)
+        return str(self.newest.item_id)
 
     def show(self, text: str, *, status: int = 200, errors: list[str] | None = None) -> HttpResponse:
         """Return the page."""
-        newest = self.revisions[0]
+        newest = self.newest
+        page = Paginator(self.revisions, PER_PAGE).get_page(self.request.GET.get("page"))
         return self.page(
             "evaluation/item.html",
             title=_("An item of %(name)s") % {"name": self.dataset.name},
@@ -93,7 +102,8 @@ class ItemPage(DatasetPage):
             errors=errors or [],
             is_deleted=newest.is_deleted,
             is_purged=self.is_purged,
-            past=[Past(one) for one in self.revisions],
+            page=page,
+            past=[Past(one) for one in page.object_list],
             purge_address=self.own_address("dataset_item_purge", self.kwargs["item"]),
         )
 
@@ -112,7 +122,7 @@ class PurgePage(ItemPage):
                 "It is removed from every version of the dataset, as somebody can ask for whom it is about. "
                 "The item stays, empty. This cannot be undone."
             ),
-            item=self.revisions[0].item,
+            item=self.newest.item,
             button=_("Remove for good"),
             back_address=self.own_address("dataset_item", self.kwargs["item"]),
         )

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from editor_client.shared import tags
@@ -24,6 +24,7 @@ from studio.translation import translated
 from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
+from versioning.editor.catalog import LongList
 
 PER_PAGE: Final = 50
 NEW_ROWS: Final = 3
@@ -133,21 +134,14 @@ class TablePage(DatasetPage):
 
     @cached_property
     def _page(self) -> Page[Any]:
-        """The page of items: first their keys, in the order in which they were added."""
+        """The page of items, in the order in which they were added."""
         version = self._version()
-        found = Revision.objects.of_version(self.dataset, version)
+        found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
         text = self.request.GET.get("q", "")
         if text:
             found = found.filter(Q(payload_json__icontains=text) | Q(item__external_id__icontains=text))
-        keys = found.order_by("item__created_at", "item").values_list("pk", flat=True)
         known = self.dataset.items_count if not text and version is None else None
-        page = _Counted(keys, PER_PAGE, known).get_page(self.request.GET.get("page"))
-        rows = {
-            one.pk: one
-            for one in Revision.objects.filter(pk__in=list(page.object_list)).select_related("item")
-        }
-        page.object_list = [rows[key] for key in page.object_list]
-        return page
+        return Paginator(LongList(found, known), PER_PAGE).get_page(self.request.GET.get("page"))
 
     def _version(self) -> int | None:
         text = self.request.GET.get("version", "")
@@ -173,15 +167,6 @@ class TablePage(DatasetPage):
             revision=revision,
             address=self.own_address("dataset_item", key),
         )
-
-
-class _Counted(Paginator):  # type: ignore[type-arg]
-    """Pages whose number may be known without counting."""
-
-    def __init__(self, found: QuerySet[Any, Any], size: int, known: int | None) -> None:
-        super().__init__(found, size)
-        if known is not None:
-            self.count = known
 
 
 class _Given:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from editor_client.shared import canonical
 
 from versioning.domain.errors import Invalid
+
+_MAY_BE_JSON: Final = re.compile(
+    r"[ \t\n\r]*+(?:[{\[\"]|true|false|null|-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?[ \t\n\r]*+\Z)"
+)
+"""How JSON begins; a number is all there is of it. Of most texts that says already that they are none."""
 
 
 def shown(value: Any) -> str:
@@ -25,6 +31,8 @@ def typed(text: str) -> Any:
 
 
 def _reads_as_json(text: str) -> bool:
+    if _MAY_BE_JSON.match(text) is None:
+        return False
     try:
         canonical.parse(text)
     except Invalid:

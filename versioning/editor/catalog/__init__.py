@@ -6,7 +6,7 @@ files, and all other resources in rows. The number of queries never depends on h
 
 from __future__ import annotations
 
-from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.catalog import Catalog, LongList
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
 from versioning.editor.catalog.filters import Filter, Wanted, filters_of
 from versioning.editor.catalog.overview import Overview, overview
@@ -20,6 +20,7 @@ __all__ = [
     "Entry",
     "Filter",
     "Hit",
+    "LongList",
     "Origin",
     "Overview",
     "ResourceState",

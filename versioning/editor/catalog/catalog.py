@@ -190,10 +190,9 @@ class Found(Sequence[Entry]):
         return len(self._ids) if isinstance(self._ids, list) else self._rows.count()
 
     def _ids_between(self, first: int, last: int) -> list[str]:
-        """Return a range of ids, from the nearer end: a database sorts no more than it has to skip."""
-        if isinstance(self._ids, list) or 2 * first < self._count:
-            return list(self._ids[first:last])
-        return list(self._ids.reverse()[max(self._count - last, 0) : max(self._count - first, 0)])[::-1]
+        if isinstance(self._ids, list):
+            return self._ids[first:last]
+        return keys_between(self._ids, first, last, self._count)
 
 
 def _shown_name(catalog: Catalog) -> Combinable:
@@ -209,6 +208,33 @@ def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
     shown.
     """
     return in_order(rows, list(rows.values_list("pk", flat=True)[start:stop]))
+
+
+def keys_between(keys: QuerySet[Any, Any], first: int, last: int, count: int) -> list[Any]:
+    """Return a range of ordered keys, from the nearer end: a database sorts no more than it has to skip."""
+    if 2 * first < count:
+        return list(keys[first:last])
+    return list(keys.reverse()[max(count - last, 0) : max(count - first, 0)])[::-1]
+
+
+class LongList(Sequence[Any]):
+    """Rows in an order, of which pages show slices; `count` is their number, if that is known."""
+
+    def __init__(self, rows: QuerySet[Any], count: int | None = None) -> None:
+        self._rows = rows
+        self._known = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, part: Any) -> Any:
+        """Return the rows of a slice, as `sliced` does."""
+        keys = self._rows.values_list("pk", flat=True)
+        return in_order(self._rows, keys_between(keys, part.start or 0, part.stop, self._count))
+
+    @cached_property
+    def _count(self) -> int:
+        return self._rows.order_by().count() if self._known is None else self._known
 
 
 def _uuid_of(version_id: str | None) -> UUID | None:

@@ -1,0 +1,33 @@
+"""Experiments, their cells and scores, and what people say of results.
+
+A comparison reads cells and scores: `Cell.item_id` and `Cell.attempt` name what was asked, `Cell.revision`
+has input and ground truth, `Score.passed` and `Score.value` what came of it.
+"""
+
+from evaluation.experiments.models.cells import Cell, CellQuerySet, State
+from evaluation.experiments.models.experiments import (
+    MAX_GROUP,
+    MAX_NAME,
+    Experiment,
+    ExperimentQuerySet,
+    ExperimentScorer,
+    Outcome,
+    TargetType,
+)
+from evaluation.experiments.models.labels import Label
+from evaluation.experiments.models.scores import Score
+
+__all__ = [
+    "MAX_GROUP",
+    "MAX_NAME",
+    "Cell",
+    "CellQuerySet",
+    "Experiment",
+    "ExperimentQuerySet",
+    "ExperimentScorer",
+    "Label",
+    "Outcome",
+    "Score",
+    "State",
+    "TargetType",
+]
