@@ -46,7 +46,7 @@ class ListPage(StudioPage):
         known = overview(catalog, self.editor.cache)
         form = FilterForm(request.GET, kind=self.kind, caller=self.caller, known=known)
         wanted = form.wanted
-        found = catalog.search(wanted, order=form.sorting)
+        found = catalog.search(wanted, order=form.sorting, cache=self.editor.cache)
         page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         rows = self._rows(list(page.object_list))
         folders, folders_left_out = tree(known.folders, wanted.get("folder", ""))

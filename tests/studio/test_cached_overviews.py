@@ -82,3 +82,24 @@ def test_the_waiting_drafts_reflect_every_change(cast: Cast, kind: Kind) -> None
     give_role("paula", "acme", "viewer")
     kind.make(cast.edgar, "three")
     assert waiting("paula") == [] and waiting("edgar") == ["three"]
+
+
+def listed(name: str, kind: Kind, **query: str) -> list[str]:
+    """Return the ids in a person's list, in its order."""
+    markup = Window.of(name).get(KINDS[kind].address("changelist"), **query).markup
+    return list(dict.fromkeys(re.findall(r'name="chosen" value="\w+:([^:"]+):', markup)))
+
+
+def test_filtered_and_ordered_lists_reflect_every_change(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.edgar, "one", **{"name": "B", kind.text: "red"})
+    kind.make(cast.edgar, "two", **{"name": "C", kind.text: "blue"})
+    for _ in range(2):  # the second time from memory
+        assert listed("edgar", kind, q="red") == ["one"]
+        assert listed("edgar", kind, order="name") == ["one", "two"]
+    assert cast.edgar.patch(kind.url("two"), {kind.text: "red", "name": "A"}).status == 200
+    assert listed("edgar", kind, q="red") == listed("edgar", kind, order="name") == ["two", "one"]
+    assert listed("edgar", kind, tag="x") == []
+    assert cast.edgar.patch(kind.url("one"), {"metadata": {"tags": ["x"]}}).status == 200
+    assert listed("edgar", kind, tag="x") == ["one"] and listed("charlie", kind, tag="x") == []
+    assert cast.alice.delete(kind.url("one")).status == 200
+    assert listed("edgar", kind, tag="x") == [] and listed("edgar", kind, q="red") == ["two"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.compiled_queries import QueriesForCallers, RowsByKeys
 from versioning.models.querysets import VersionedQuerySet
+from versioning.serving.answer_cache import AnswerCache
 
 NAME: Final = "name"
 """The order by the names that the caller sees."""
@@ -64,12 +65,19 @@ class Catalog:
             *(f"{pointer}_version__{text}" for pointer in ("active", "latest") for text in _TEXTS)
         )
 
-    def search(self, wanted: Wanted, *, order: str) -> Found:
+    def search(self, wanted: Wanted, *, order: str, cache: AnswerCache | None = None) -> Found:
         """Return the entries that match the filter; `order` is a column of the rows, or `NAME`.
 
-        Code-defined agents come first: there are few, and they have no row to sort by.
+        Code-defined agents come first: there are few, and they have no row to sort by. With a `cache`, rows
+        are searched, counted and sorted anew only after a resource of the kind has changed, if the filter
+        depends on nothing else.
         """
-        return Found(self, wanted, order)
+        return Found(self, wanted, order, cache)
+
+    @property
+    def question(self) -> tuple[Hashable, ...]:
+        """Return what decides which resources are readable, and how they are seen, besides what is stored."""
+        return self.collection.kind.slug, self.caller.rights, tuple(self.collection.code.agents), self.home
 
     def entry(self, resource_id: str, resource: VersionedResource | None) -> Entry:
         """Return the entry of a resource or of a code-defined agent.
@@ -158,18 +166,19 @@ class Catalog:
 class Found(Sequence[Entry]):
     """The entries that match a filter; can be sliced like a list."""
 
-    def __init__(self, catalog: Catalog, wanted: Wanted, order: str) -> None:
+    def __init__(
+        self, catalog: Catalog, wanted: Wanted, order: str, cache: AnswerCache | None = None
+    ) -> None:
         self._catalog = catalog
         self._in_code = catalog.defined_in_code(wanted)
-        rows = wanted.narrow(catalog.stored(), catalog.viewer)
-        is_by_name = order.removeprefix("-") == NAME
-        ordered = rows.alias(name=_shown_name(catalog)) if is_by_name else rows
-        self._rows = rows
+        self._cache = cache if wanted.follows_log else None
+        self._question = "list", *catalog.question, order, wanted.question
+        self._rows = wanted.narrow(catalog.stored(), catalog.viewer)
         """The rows to count, without the versions that only the order by name needs."""
-        self._ids: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
-        if any(wanted.get(name) for name in _DEAR):
-            # Evaluated once, so that neither the count nor a slice searches the versions again.
-            self._ids = list(self._ids)
+        is_by_name = order.removeprefix("-") == NAME
+        ordered = self._rows.alias(name=_shown_name(catalog)) if is_by_name else self._rows
+        self._keys: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
+        self._is_dear = any(wanted.get(name) for name in _DEAR)
 
     def __len__(self) -> int:
         return len(self._in_code) + self._count
@@ -187,12 +196,25 @@ class Found(Sequence[Entry]):
     @cached_property
     def _count(self) -> int:
         """The number of matching rows."""
-        return len(self._ids) if isinstance(self._ids, list) else self._rows.count()
+        return int(self._remembered((), lambda: len(self._all) if self._is_dear else self._rows.count()))
+
+    @cached_property
+    def _all(self) -> list[str]:
+        """All ids, read once, so that neither the count nor a slice searches the versions again."""
+        return list(self._keys)
 
     def _ids_between(self, first: int, last: int) -> list[str]:
-        if isinstance(self._ids, list):
-            return self._ids[first:last]
-        return keys_between(self._ids, first, last, self._count)
+        """Return a range of ids."""
+        if self._is_dear:
+            return list(self._remembered((first, last), lambda: self._all[first:last]))
+        make = partial(keys_between, self._keys, first, last, self._count)
+        return list(self._remembered((first, last), make))
+
+    def _remembered(self, part: tuple[int, ...], make: Callable[[], Any]) -> Any:
+        if self._cache is None:
+            return make()
+        anything = self._catalog.collection.kind.slug, None
+        return self._cache.remembered((*self._question, part), anything, make)
 
 
 def _shown_name(catalog: Catalog) -> Combinable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import QuerySet
+from editor_client.shared import canonical
 from editor_client.shared.tags import asked_for, listed_in
 
 from versioning.domain.kinds import ResourceKind
@@ -47,6 +48,9 @@ class Filter:
     """Whether the studio offers each choice as a link above the list, to people who may read drafts."""
     read: Callable[[Any], Any] = lambda given: given
     """Converts the field's value to the value for the criterion."""
+    follows_log: bool = False
+    """Whether other resources match only after an entry of the log about a resource of the kind, so that what
+    matches can be cached until then."""
     applies: Callable[[ResourceKind], bool] = lambda _kind: True
     """Whether the filter applies to a kind. The studio has its own kinds: compare their slugs."""
 
@@ -72,6 +76,16 @@ class Wanted(dict[str, Any]):
         return all(criterion.holds(found, value, viewer) for criterion, value in self._given)
 
     @property
+    def follows_log(self) -> bool:
+        """Whether all of the filters do: see `Filter.follows_log`."""
+        return all(one.follows_log for one in _registered if self.get(one.field))
+
+    @property
+    def question(self) -> str:
+        """Return a text that is the same for equal filters."""
+        return canonical.dump({name: value for name, value in self.items() if value})
+
+    @property
     def _given(self) -> Iterator[tuple[Criterion[Any], Any]]:
         declared = (one for one in _registered if self.get(one.field))
         return ((one.criterion, self[one.field]) for one in declared)
@@ -86,9 +100,9 @@ _registered: Final[list[Filter]] = [
         words={"published": Status.PUBLISHED, "draft": Status.DRAFT, "all": None},
     ),
     Filter(criterion=criteria.AUTHOR, parameter="authorId", description="Made by this user."),
-    Filter(criterion=criteria.STATE, field="state"),
-    Filter(criterion=criteria.SAVED_BY, field="author"),
-    Filter(criterion=criteria.LABEL, field="label"),
+    Filter(criterion=criteria.STATE, field="state", follows_log=True),
+    Filter(criterion=criteria.SAVED_BY, field="author", follows_log=True),
+    Filter(criterion=criteria.LABEL, field="label", follows_log=True),
     Filter(
         criterion=criteria.METADATA,
         parameter="metadata",
@@ -105,12 +119,14 @@ _registered: Final[list[Filter]] = [
         parse=asked_for,
         field="tag",
         read=listed_in,
+        follows_log=True,
     ),
     Filter(
         criterion=criteria.WORKSPACE,
         parameter="workspaceId",
         description="Of this workspace.",
         field="workspace",
+        follows_log=True,
     ),
     Filter(
         criterion=criteria.HAS_DRAFT,
@@ -124,11 +140,12 @@ _registered: Final[list[Filter]] = [
         description="Private or public ones.",
         words={choice: choice for choice in Visibility.values},
         field="visibility",
+        follows_log=True,
         applies=lambda kind: kind.has_visibility,
     ),
-    Filter(criterion=criteria.FOLDER, field="folder"),
-    Filter(criterion=criteria.WAITING, field="waiting", is_switch=True),
-    Filter(criterion=criteria.LABELLED, field="labelled", is_switch=True),
+    Filter(criterion=criteria.FOLDER, field="folder", follows_log=True),
+    Filter(criterion=criteria.WAITING, field="waiting", is_switch=True, follows_log=True),
+    Filter(criterion=criteria.LABELLED, field="labelled", is_switch=True, follows_log=True),
     Filter(
         criterion=criteria.FAVORITE,
         parameter="favoritedOnly",
@@ -143,6 +160,7 @@ _registered: Final[list[Filter]] = [
         description=f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
         schema={"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
         field="q",
+        follows_log=True,
     ),
 ]
 

@@ -55,14 +55,13 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     The part about rows is cached until a resource of the kind changes: for 20 000 resources it takes longer
     than the rest of a page. Saving a draft changes only the authors.
     """
-    kind, caller = catalog.collection.kind, catalog.caller
-    question = kind.slug, caller.rights, tuple(catalog.collection.code.agents), catalog.home
+    kind = catalog.collection.kind
     held: Plain = cache.remembered(
-        ("overview", *question), all_but_drafts(kind.slug), lambda: _of_rows(catalog)
+        ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _of_rows(catalog)
     )
     workspaces, visibilities, labels, tags, folders = held
     authors: list[str] = cache.remembered(
-        ("authors", *question), (kind.slug, None), lambda: _authors(catalog)
+        ("authors", *catalog.question), (kind.slug, None), lambda: _authors(catalog)
     )
     unstored = catalog.defined_in_code(Wanted())
     return Overview(
