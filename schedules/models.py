@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
@@ -17,11 +16,11 @@ from releases.models import Release
 from schedules.refusals import Problem
 from schedules.times import When
 from versioning.domain.access import Caller
-from versioning.domain.errors import Message
 from versioning.domain.events import Reach, Target
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
+from versioning.models.messages import MessageField
 from versioning.models.querysets import covered_by
 
 SHOWN_FOR: Final = datetime.timedelta(days=7)
@@ -54,43 +53,6 @@ class PinnedVersion(NamedTuple):
 
     version_id: str
     number: int | None
-
-
-class MessageField(models.TextField):  # type: ignore[type-arg]
-    """A message; one with values is stored as template and values, so that pages can translate it."""
-
-    def deconstruct(self) -> Any:
-        """Return the arguments of the plain text column, so that it needs no migration."""
-        name, _path, args, kwargs = super().deconstruct()
-        return name, "django.db.models.TextField", args, kwargs
-
-    def get_prep_value(self, value: Any) -> Any:
-        """Return the text to store."""
-        if not isinstance(value, Message) or not value.values:
-            return super().get_prep_value(value)
-        return json.dumps(_parts_of(value))
-
-    def from_db_value(self, value: str | None, *_of: Any) -> str | None:
-        """Return the stored message; earlier releases stored every message as plain text."""
-        if value is None or not value.startswith('{"template": '):
-            return value
-        found: str = _message_of(json.loads(value))
-        return found
-
-
-def _parts_of(value: Any) -> Any:
-    if not isinstance(value, Message):
-        return value
-    return {
-        "template": value.template,
-        "values": {name: _parts_of(one) for name, one in value.values.items()},
-    }
-
-
-def _message_of(stored: Any) -> Any:
-    if not isinstance(stored, dict):
-        return stored
-    return Message(stored["template"], **{name: _message_of(one) for name, one in stored["values"].items()})
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):

@@ -19,7 +19,7 @@ from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.editor.catalog import Catalog, Hit, TextSearch
-from versioning.models import PromptBlock, SearchProgress, caller_for, events
+from versioning.models import PromptBlock, SearchProgress, caller_for, events, pruning
 from versioning.models.text_search import following
 
 pytestmark = pytest.mark.database
@@ -261,7 +261,7 @@ def test_an_index_ahead_of_the_log_is_compared_with_the_resources(cast: Cast) ->
 def test_the_index_copes_with_a_pruned_log(cast: Cast) -> None:
     following.follow()
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
-    events.prune(timezone.now())
+    pruning.prune(timezone.now())
     assert ids("parrots") == ["new"]
     following.follow()
     assert ids("parrots") == ["new"] and indexed() == {"new"}

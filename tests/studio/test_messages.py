@@ -10,11 +10,11 @@ import pytest
 from django.utils import translation
 from editor_client.shared import canonical, ids
 
-from schedules.models import MessageField
 from studio.translation import translated
 from tests.support.translations import APPS, IGNORED, MESSAGE_AT, ROOT, SHARED
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
+from versioning.models.messages import MessageField
 
 
 def templates() -> Iterator[tuple[Path, ast.expr]]:

@@ -1,8 +1,7 @@
-"""The base of all API views: declared parameters, entity tags, schemas."""
+"""The base of all API views: declared parameters, requests and responses."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,7 +12,6 @@ from urllib.parse import unquote_plus, unquote_to_bytes
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
-from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
 from pydantic import BaseModel
@@ -32,6 +30,7 @@ from versioning.api.authentication import (
     PersonAuthentication,
 )
 from versioning.api.cached_answers import depends_on, leave_template
+from versioning.api.entity_tags import content_etag, with_etag
 from versioning.api.middleware import set_private
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
@@ -243,35 +242,6 @@ class EditorViewSet(ViewSet):
         """Declare the dependencies of the answer before reading them; see `versioning.api.cached_answers`."""
         request = self.request._request  # noqa: SLF001  what the middleware sees
         depends_on(request, self.caller, *dependencies, is_personal=is_personal)
-
-
-def with_etag(request: Request, data: Any, *, etag: str | None = None, **response: Any) -> Response:
-    """Return an answer with its `ETag`, or 304 to a read if the caller already has it."""
-    quoted = f'"{etag or content_etag(data)}"'
-    known = _given_etags(request.headers.get("If-None-Match", ""))
-    if request.method in SAFE_METHODS and (quoted in known or known == ["*"]):
-        return Response(status=304, headers={"ETag": quoted})
-    answer = Response(data, **response)
-    answer["ETag"] = quoted
-    return answer
-
-
-def content_etag(data: Any) -> str:
-    """Return an entity tag that is the same for equal answers."""
-    return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
-
-
-def expected_etags(request: Request) -> frozenset[str] | None:
-    """Return the entity tags in `If-Match`; None if there is no such header."""
-    given = request.headers.get("If-Match")
-    if given is None:
-        return None
-    return frozenset(etag.strip('"').partition("-")[0] for etag in _given_etags(given))
-
-
-def _given_etags(header: str) -> list[str]:
-    # Weak tags count as strong: a proxy that compresses an answer weakens its tag.
-    return [etag.removeprefix("W/") for etag in parse_etags(header)]
 
 
 def check_query(given: QueryDict, declared: Parameters, *, raw: str = "") -> None:

@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
+from versioning.api.base import EditorViewSet, Parameters
+from versioning.api.entity_tags import expected_etags, with_etag
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.api.schemas.base import RequestSchema, body_of

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import Parameters, with_etag
+from versioning.api.base import Parameters
+from versioning.api.entity_tags import with_etag
 from versioning.api.paging import Page
 from versioning.api.resources import RecordViewSet
 from versioning.api.schemas.base import RequestSchema, body_of

@@ -24,14 +24,12 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from django.apps import apps
-from django.db import IntegrityError, models
+from django.db import IntegrityError
 from django.db import transaction as database
-from django.db.models import Min
 
 from versioning.domain.access import Caller
 from versioning.domain.errors import WorkspaceDeleted
 from versioning.domain.events import Audience, Target, VersionName, audience_of
-from versioning.domain.registering import require_callable
 from versioning.models.event_transaction import (
     Condition,
     OpenTransaction,
@@ -41,8 +39,6 @@ from versioning.models.event_transaction import (
 )
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import prepared_cursor
-
-PRUNED_AT_ONCE: Final = 5000
 
 _CHANGES: Final = (
     f'SELECT position, type, resource_kind, resource_id FROM "{Event._meta.db_table}"'  # noqa: S608  ours
@@ -252,41 +248,6 @@ def position() -> int:
 def newest_at() -> datetime.datetime | None:
     """Return when the newest entry was written; None if there is none."""
     return Event.objects.order_by("-position").values_list("created_at", flat=True).first()
-
-
-_readers: Final[list[Callable[[], int | None]]] = []
-
-
-def register_reader(read_up_to: Callable[[], int | None]) -> None:
-    """Register a reader who must get every entry; `prune` deletes only entries that it has read.
-
-    `read_up_to` returns the position up to which it has read; None if it currently needs no entries.
-    """
-    require_callable(read_up_to, by="events.register_reader()")
-    _readers.append(read_up_to)
-
-
-def prune(before: datetime.datetime) -> int:
-    """Delete the entries written before the given time and return how many were deleted.
-
-    Entries after the first newer one are never deleted, even if clocks differed, nor those that a registered
-    reader has not read. Callers of the API treat the entries as pruned before the first one is deleted, so
-    that no reader sees only some of them; an interrupted prune is completed by the next one.
-    """
-    newest = position()  # before anything else, so that entries written in the meantime come after it
-    kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
-    last = newest if kept is None else min(newest, kept - 1)
-    last = min([last, *(read for reader in _readers if (read := reader()) is not None)])
-    LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
-    pruned_to = extent().oldest
-    gone = Event.objects.filter(position__lte=pruned_to).order_by("position")
-    removed, more = 0, True
-    while more:
-        last = gone.values_list("position", flat=True)[PRUNED_AT_ONCE - 1 : PRUNED_AT_ONCE].first()
-        more = last is not None
-        some = gone.filter(position__lte=last) if more else gone
-        removed += models.QuerySet.delete(some.order_by())[0]
-    return removed
 
 
 def entries(after: int, limit: int = 1000) -> list[Event]:

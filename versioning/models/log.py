@@ -12,7 +12,7 @@ from versioning.domain import tracing
 from versioning.domain.access import Via
 from versioning.domain.events import MAX_LENGTH, Audience, Reach
 
-NEVER: Final = "entries of the log are never changed, and removed by events.prune() alone"
+NEVER: Final = "entries of the log are never changed, and removed by pruning.prune() alone"
 
 
 def new_epoch() -> str:

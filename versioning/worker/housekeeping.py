@@ -16,7 +16,7 @@ from versioning.models import (
     SignInAttempts,
     ThrottleWindow,
     WorkerHeartbeat,
-    events,
+    pruning,
 )
 from versioning.models.text_search import following
 from versioning.worker import override_watch
@@ -40,7 +40,7 @@ def remove_waste() -> None:
 def prune_log() -> None:
     """Delete log entries older than `EDITOR_KEEP_EVENTS` days; 0 keeps all of them."""
     if settings.EDITOR_KEEP_EVENTS:
-        events.prune(timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_EVENTS))
+        pruning.prune(timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_EVENTS))
 
 
 JOBS: Final = (

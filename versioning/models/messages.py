@@ -1,0 +1,47 @@
+"""Messages in columns: as templates with values, so that pages can translate them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db import models
+
+from versioning.domain.errors import Message
+
+
+class MessageField(models.TextField):  # type: ignore[type-arg]
+    """A message; one with values is stored as template and values, so that pages can translate it."""
+
+    def deconstruct(self) -> Any:
+        """Return the arguments of the plain text column, so that it needs no migration."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.TextField", args, kwargs
+
+    def get_prep_value(self, value: Any) -> Any:
+        """Return the text to store."""
+        if not isinstance(value, Message) or not value.values:
+            return super().get_prep_value(value)
+        return json.dumps(_parts_of(value))
+
+    def from_db_value(self, value: str | None, *_of: Any) -> str | None:
+        """Return the stored message; earlier releases stored every message as plain text."""
+        if value is None or not value.startswith('{"template": '):
+            return value
+        found: str = _message_of(json.loads(value))
+        return found
+
+
+def _parts_of(value: Any) -> Any:
+    if not isinstance(value, Message):
+        return value
+    return {
+        "template": value.template,
+        "values": {name: _parts_of(one) for name, one in value.values.items()},
+    }
+
+
+def _message_of(stored: Any) -> Any:
+    if not isinstance(stored, dict):
+        return stored
+    return Message(stored["template"], **{name: _message_of(one) for name, one in stored["values"].items()})
