@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -92,13 +93,14 @@ class EventLog:
         epoch: str | None = None,
         limit: int = 100,
         where: Q | None = None,
+        fields: Collection[str] = (),
         by: Who = APPLICATION,
         **wanted: Any,
     ) -> EventPage:
         """Return the events after a position, oldest first; without one, from the beginning.
 
         With `before`, returns the events before that position, newest first. `wanted` are fields of
-        `EventFilter`, and `where` is a further condition. Entries at the same position stay together, so a
+        `EventFilter`, and `where` is a further condition. Of the events only these `fields` are read, if any. Entries at the same position stay together, so a
         page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
         `CursorAhead` if the log ends before it or has another epoch, and `Invalid` for both positions.
         """
@@ -113,6 +115,7 @@ class EventLog:
             end = extent.oldest if before is not None else extent.newest
             return EventPage(events=[], next=end, has_more=False, epoch=extent.epoch)
         rows = visible_to(caller, self.code, only.narrow(Event.objects.filter(where or Q())))
+        rows = rows.only(*fields) if fields else rows
         if before is not None:
             last = min(before - 1, extent.newest)
             rows = rows.filter(position__gt=extent.oldest, position__lte=last)

@@ -57,6 +57,7 @@ def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> Live
         before=_END,
         limit=MAX_CHANGES,
         where=Q(resource_uuid=target.identity, hidden_from=""),
+        fields=("position", "type", "version_id", "previous_version_id", "created_at"),
         types=frozenset(f"{kind}.{what}" for what in ("created", "published", "unpublished", "deleted")),
         resource_kind=kind,
         resource_id=target.id,
