@@ -129,7 +129,7 @@ class VersionPage(OneVersionPage):
         """Return when it was live; nothing for people who may not know of other versions."""
         if not self.may(Right.READ_DRAFTS):
             return []
-        lived = live_periods(self.editor.event, resource, by=self.caller)
+        lived = live_periods(self.editor.event, resource, by=self.caller, cache=self.editor.cache)
         return live_in_words(lived.by_version.get(version.version_id, ()), timezone.localdate())
 
 

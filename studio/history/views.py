@@ -77,7 +77,7 @@ class HistoryPage(VersionLinksPage):
             return self.page(
                 "studio/history/history.html", title=_("History"), edit_address=self.address("change")
             )
-        lived = live_periods(self.editor.event, found, by=self.caller)
+        lived = live_periods(self.editor.event, found, by=self.caller, cache=self.editor.cache)
         authors = authors_of(found)
         timeline: Any = Timeline(found, history.versions, **self._narrowed(lived, authors))
         page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from django.core.paginator import Paginator
@@ -47,20 +48,29 @@ class DependentsPage(ResourcePage):
         """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
         if self.resource is None:
             return ShownDependents(shown=[], total=0, hidden=0)
-        found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
+        make = partial(self._dependents, status, page)
+        names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", make)
         if status is Status.PUBLISHED:
-            self.used_by = found.count  # so that the head of the page need not query it again
-        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
+            self.used_by = total + hidden  # so that the head of the page need not query it again
         return ShownDependents(
             shown=[
                 (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
-                for agent_id, name in found.named(list(agents.object_list))
+                for agent_id, name in names
             ],
-            total=len(found.ids),
-            hidden=found.hidden_count,
-            more=len(found.ids) - agents.end_index(),
-            more_address=f"{self.address('usage')}?page={agents.number + 1}",
+            total=total,
+            hidden=hidden,
+            more=total - end,
+            more_address=f"{self.address('usage')}?page={number + 1}",
         )
+
+    def _dependents(
+        self, status: Status, page: str | None
+    ) -> tuple[list[tuple[str, str]], int, int, int, int]:
+        """Return the ids and names on a page, its number and where it ends; how many there are, and hidden."""
+        found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
+        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
+        names = list(found.named(list(agents.object_list)))
+        return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
 
 
 class UsagePage(DependentsPage):

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
+from django.utils.translation import get_language
 from editor_client.shared.instructions import split
 
 from studio.forms.conditions import in_words, sentence
 from studio.forms.inputs import Input
 from studio.forms.instructions import control_of_text
-from studio.forms.wording import ROWS, RowWords
+from studio.forms.wording import ROWS
 from studio.panels import Panel
+from studio.translation import translated
 
 MAX_PIECES: Final = 4_000
 """The maximum number of placeholders and texts between them that are marked on a page."""
@@ -58,9 +63,25 @@ def marked(context: template.Context, field: str) -> dict[str, Any]:
 
 
 @register.simple_tag
-def row_words(what: str) -> RowWords:
-    """Return the labels of a row's buttons; `what` is the type of row."""
-    return ROWS[what]
+def errors(control: Input) -> SafeString:
+    """Return what is wrong with what stands in a control; a save in place fills it in, too."""
+    found = format_html_join(
+        "", '<p class="error">{}</p>', ((capfirst(translated(one)),) for one in control.errors)
+    )
+    hidden = "" if control.errors else mark_safe(" hidden")
+    return format_html('<div id="error-{}" data-errors{}>{}</div>', control.path, hidden, found)
+
+
+@register.simple_tag
+def row_buttons(what: str, *, moves: bool) -> str:
+    """Return the buttons of a row of this type, which are the same in each."""
+    return _row_buttons(what, moves, get_language())
+
+
+@lru_cache(maxsize=256)
+def _row_buttons(what: str, moves: bool, _language: str | None) -> str:  # noqa: FBT001  a cache key
+    context = {"what": what, "words": ROWS[what], "moves": moves}
+    return render_to_string("studio/editing/row_buttons.html", context)
 
 
 @register.simple_tag

@@ -100,9 +100,10 @@ class EventLog:
         """Return the events after a position, oldest first; without one, from the beginning.
 
         With `before`, returns the events before that position, newest first. `wanted` are fields of
-        `EventFilter`, and `where` is a further condition. Of the events only these `fields` are read, if any. Entries at the same position stay together, so a
-        page may be longer than `limit`. Raises `CursorExpired` if entries after the position were pruned,
-        `CursorAhead` if the log ends before it or has another epoch, and `Invalid` for both positions.
+        `EventFilter`, and `where` is a further condition. Only these `fields` of the events are read, if any
+        are named. Entries at the same position stay together, so a page may be longer than `limit`. Raises
+        `CursorExpired` if entries after the position were pruned, `CursorAhead` if the log ends before it or
+        has another epoch, and `Invalid` for both positions.
         """
         if before is not None and after is not None:
             raise Invalid.field("before", "cannot be combined with after")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from django.db.models import Q
 
+from versioning.domain.access import Caller
+from versioning.domain.events import Target
 from versioning.editor.event_log import EventLog
-from versioning.editor.resources import Who
-from versioning.models import Event, VersionedResource
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource
+from versioning.serving.answer_cache import AnswerCache
 from versioning.serving.grants import target_of
 
 MAX_CHANGES: Final = 500
@@ -45,13 +49,52 @@ class LivePeriods:
     """Since when the periods are known, unless since the creation; None if nothing is known."""
 
 
-def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> LivePeriods:
+class _Change(NamedTuple):
+    """What an entry of the log says of the live version."""
+
+    type: str
+    version_id: str
+    previous_version_id: str
+    at: str
+
+
+def live_periods(
+    log: EventLog, resource: VersionedResource, *, by: Who, cache: AnswerCache | None = None
+) -> LivePeriods:
     """Return when the versions of a resource were live, from the log entries that the caller may see.
 
     The log may have begun after the resource was created, or have been pruned. And editing a file under Git
-    can change the live version without any entry. Takes two queries.
+    can change the live version without any entry. Takes two queries; with a `cache`, the log is read again
+    only after a change of the resource.
     """
-    target = target_of(resource, log.code)
+    target, caller = target_of(resource, log.code), caller_of(by)
+    read = partial(_read, log, target, caller)
+    about = (target.kind, target.id)
+    asked = (
+        "live periods",
+        *about,
+        str(target.identity),
+        caller.user_id,
+        caller.rights,
+        tuple(log.code.agents),
+    )
+    entries, has_more = read() if cache is None else cache.remembered(asked, about, read)
+    changes = [_Change(*one) for one in entries]
+    found = _Periods()
+    for change in changes:
+        found.change(change)
+    found.end(resource)
+    is_created = any(change.type == f"{target.kind}.created" for change in changes)
+    return LivePeriods(
+        by_version=found.by_version,
+        before_current=found.before(resource.active_id),
+        is_complete=is_created and not has_more and resource.pointers is None,
+        known_since=datetime.datetime.fromisoformat(changes[0].at) if changes else None,
+    )
+
+
+def _read(log: EventLog, target: Target, caller: Caller) -> tuple[list[tuple[str, ...]], bool]:
+    """Return the entries as plain values, oldest first, and whether there are older ones."""
     kind = target.kind
     page = log.page(
         before=_END,
@@ -61,20 +104,12 @@ def live_periods(log: EventLog, resource: VersionedResource, *, by: Who) -> Live
         types=frozenset(f"{kind}.{what}" for what in ("created", "published", "unpublished", "deleted")),
         resource_kind=kind,
         resource_id=target.id,
-        by=by,
+        by=caller,
     )
     changes = sorted(page.events, key=lambda event: event.position)
-    found = _Periods()
-    for event in changes:
-        found.change(event)
-    found.end(resource)
-    is_created = any(event.type == f"{kind}.created" for event in changes)
-    return LivePeriods(
-        by_version=found.by_version,
-        before_current=found.before(resource.active_id),
-        is_complete=is_created and not page.has_more and resource.pointers is None,
-        known_since=changes[0].created_at if changes else None,
-    )
+    return [
+        (one.type, one.version_id, one.previous_version_id, one.created_at.isoformat()) for one in changes
+    ], page.has_more
 
 
 @dataclass
@@ -87,13 +122,13 @@ class _Periods:
     live: tuple[str, datetime.datetime] | None = None
     """The version live at this point of the log, and since when; None if none or unknown."""
 
-    def change(self, event: Event) -> None:
+    def change(self, change: _Change) -> None:
         """Add a change."""
-        what = event.type.rpartition(".")[2]
+        what = change.type.rpartition(".")[2]
         if what == "created":
             return
-        now = event.version_id if what == "published" else ""
-        before, at = event.previous_version_id, event.created_at
+        now = change.version_id if what == "published" else ""
+        before, at = change.previous_version_id, datetime.datetime.fromisoformat(change.at)
         if self.live is not None and self.live[0] == now:
             return
         if self.live is not None:
