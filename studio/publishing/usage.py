@@ -66,7 +66,7 @@ class DependentsPage(ResourcePage):
     def _dependents(
         self, status: Status, page: str | None
     ) -> tuple[list[tuple[str, str]], int, int, int, int]:
-        """Return the ids and names on a page, its number and where it ends; how many there are, and hidden."""
+        """Return the ids and names on a page, its number and its end; how many there are, and hidden ones."""
         found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
         agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
         names = list(found.named(list(agents.object_list)))
