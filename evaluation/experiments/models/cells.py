@@ -21,8 +21,6 @@ from versioning.models.due_work import DueWorkQuerySet, Owner
 if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
 
-    from evaluation.experiments.models.scores import Score
-
 
 class State(models.TextChoices):
     """The stored state of a cell; a queued one whose lease holds is running."""
@@ -113,7 +111,7 @@ class Cell(DueWork):
     if TYPE_CHECKING:
         experiment_id: str
         revision_id: int | None
-        scores: RelatedManager[Score]
+        scores: RelatedManager[Any]
 
     objects = CellQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base class's
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from django.db.models.fields.related_descriptors import RelatedManager
 
-    from evaluation.experiments.models.cells import Cell
-
 MAX_ID: Final = 200
 MAX_NAME: Final = 200
 MAX_GROUP: Final = 200
@@ -141,7 +139,6 @@ class Experiment(models.Model):
         workspace_id: str
         dataset_id: UUID | None
         pair_of_id: str | None
-        cells: RelatedManager[Cell]
         scorers: RelatedManager[ExperimentScorer]
 
     objects = ExperimentQuerySet.as_manager()
