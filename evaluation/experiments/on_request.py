@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from evaluation.experiments import scoring_cells
 from evaluation.experiments.asking import ITEM_SECONDS, TryAgain, ask
+from evaluation.experiments.counting import Before, count
 from evaluation.experiments.models import Cell, Experiment, State, TargetType
-from evaluation.experiments.recording import Answer, Before, count, put_answer, put_scores, result_of
+from evaluation.experiments.recording import Answer, put_answer, put_scores, result_of
 from evaluation.experiments.running import (
     TRIES,
     exceeded,
