@@ -7,6 +7,7 @@ has input and ground truth, `Score.passed` and `Score.value` what came of it.
 from evaluation.experiments.models.cells import Cell, CellQuerySet, State
 from evaluation.experiments.models.experiments import (
     MAX_GROUP,
+    MAX_ID,
     MAX_NAME,
     Experiment,
     ExperimentQuerySet,
@@ -19,6 +20,7 @@ from evaluation.experiments.models.scores import Score
 
 __all__ = [
     "MAX_GROUP",
+    "MAX_ID",
     "MAX_NAME",
     "Cell",
     "CellQuerySet",
