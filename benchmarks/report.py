@@ -19,6 +19,7 @@ PARTS = {
     "writes": "What a write takes",
     "generate": "`generate`",
     "studio": "The studio",
+    "exports": "Results of experiments as files",
     "client": "The Python client",
     "git_history": "The history of an override file",
     "soak": "Reads beside saves and runs",
