@@ -47,10 +47,10 @@ def test_an_experiment_is_compared_with_its_baseline(cast: Cast, dataset: str) -
     assert results(cast.edgar, f"{dataset}/experiments/{here}", outcome="error") == []
     assert len(results(cast.edgar, f"{dataset}/experiments/{baseline}", outcome="win", baseline=here)) == 8
     assert cast.edgar.get(f"{dataset}/experiments/{here}/results", outcome="best").status == 400
-    best = found["items"][-1]["itemId"]
-    score = {"scorerId": "exact", "runId": here, "entityId": best, "score": 0}
-    assert cast.edgar.post("/scores", {"score": score}).status == 201
-    assert cast.edgar.get(compare).body["scorers"][0]["losses"] == 9
+    for run in (here, baseline):
+        score = {"scorerId": "theirs", "runId": run, "entityId": found["items"][0]["itemId"], "score": 1}
+        assert cast.edgar.post("/scores", {"score": score}).status == 201
+    assert [one["scorerId"] for one in cast.edgar.get(compare).body["scorers"]] == ["exact", "theirs"]
     turned = cast.edgar.get(f"{dataset}/experiments/{baseline}/compare", baseline=here).body
     assert turned["scorers"][0]["verdict"] == "better"
     for api, status in ((cast.vera, 404), (cast.charlie, 404)):
