@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.support.translations import APPS, ROOT, SHARED, collect, compiled
 pytestmark = pytest.mark.skipif(
     shutil.which("xgettext") is None, reason="gettext is not installed, so texts cannot be collected."
 )
+
+PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{(\w+)")
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +55,14 @@ def test_every_text_has_a_german_translation(collected: Path) -> None:
                 ["msgattrib", unfinished, catalog], capture_output=True, text=True, check=True
             )
             assert left.stdout == ""
+
+
+def test_no_translation_has_a_placeholder_that_its_text_lacks() -> None:
+    for catalog in catalogs(ROOT):
+        for entry in catalog.read_text().split("\n\n")[1:]:
+            text, _, translated = entry.partition("\nmsgstr")
+            may_name = {("", "name")} if '"you' in text.lower() else set()  # whom English calls “you”
+            assert {*PLACEHOLDER.findall(translated)} <= {*PLACEHOLDER.findall(text)} | may_name, entry
 
 
 def test_the_served_catalogs_are_compiled_from_the_sources() -> None:
