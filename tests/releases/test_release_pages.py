@@ -195,7 +195,7 @@ def test_publishing_an_older_version_together_publishes_that_version(cast: Cast,
     named = re.findall(r'name="([^"]+)" value="([^"]*)"', page.markup.split(TOGETHER)[1].split("</form>")[0])
     fields = {name: [v for one, v in named if one == name] for name, _value in named}
     asked = paula.post(TOGETHER, **fields)
-    assert "Version 2 in place of Version 1" in asked.text and "Version 3" not in asked.text
+    assert "Version 2 in place of version 1" in asked.text and "Version 3" not in asked.text
     paula.post(TOGETHER, **fields, confirmed="yes")
     assert live(cast.alice, AGENTS, "writer") == pair.new["writer"]
 

@@ -157,7 +157,7 @@ def test_waiting_drafts_of_both_kinds_are_ordered_by_last_change(cast: Cast) -> 
     agent, block = lines(seen)
     assert heading(seen) == "Waiting to be published · 2"
     assert "Say it better" in agent and "At length" not in agent
-    assert "Changes Description, Instructions" in agent and "Version 5 in place of Version 3" in agent
+    assert "Changes Description, Instructions" in agent and "Version 5 in place of version 3" in agent
     assert "saved by edgar just now" in agent and "saved by alice" in block
     assert page_of(AGENTS, "compare") in "".join(seen.links)
 
