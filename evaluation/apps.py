@@ -15,6 +15,7 @@ class EvaluationConfig(EditorApp):
         "evaluation.experiments.events.EVENTS",
         "evaluation.gates.events.EVENTS",
     )
+    keeps_workspaces = "evaluation.datasets.models.Dataset"
     keeps_versions = "evaluation.experiments.keeping.PINNED_VERSIONS"
     checks = "evaluation.gates.check.EVIDENCE"
     follows = ("evaluation.gates.editing.FOLLOWERS",)

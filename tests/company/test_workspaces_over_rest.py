@@ -11,6 +11,7 @@ from django.db import connection, connections
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.support.datasets import make_dataset
 from tests.support.people import give_role, key_of
 from tests.support.unchanged import is_refusal
 from tests.support.webhooks import WebhookFactory
@@ -65,13 +66,15 @@ def test_superusers_make_workspaces_and_admins_rename_them(cast: Cast) -> None:
     assert newest() == ("workspace.updated", {"fields": ["name"], "from": "Acme", "to": "Acme & Sons"})
 
 
-@pytest.mark.parametrize("belonging", ["agents", "webhooks", "code"])
+@pytest.mark.parametrize("belonging", ["agents", "webhooks", "code", "datasets"])
 def test_a_workspace_that_owns_something_is_not_deleted(cast: Cast, belonging: str) -> None:
     workspace = "default" if belonging == "code" else "acme"
     if belonging == "agents":
         AGENTS.make(cast.alice)
     elif belonging == "webhooks":
         WebhookFactory(workspace_id="acme")
+    elif belonging == "datasets":
+        make_dataset(cast.alice)
     refused = cast.root.delete(f"/workspaces/{workspace}")
     assert is_refusal(refused, 409, "not_empty") and belonging in refused.body["error"]
     assert Workspace.objects.filter(pk=workspace).exists()
