@@ -15,6 +15,7 @@ from editor_client.command_errors import DONE, USAGE, CommandError, reporting_er
 from editor_client.dataset_commands import existing
 from editor_client.errors import RateLimited, ServerError, Unreachable, ValidationFailed
 from editor_client.experiments import Comparison, Experiment, ExperimentRecord, NewExperiment, ResultRecord
+from editor_client.shared import canonical
 from editor_client.sync import Client
 
 PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
@@ -23,6 +24,9 @@ SECONDS_BETWEEN: Final = 1.0
 MAX_AWAY: Final = 120.0
 """For how many seconds the server may be away while its answers are waited for."""
 MAX_ATTEMPTS: Final = 20
+MAX_SHOWN: Final = 80
+MAX_LOST: Final = 10
+"""How much of an item, and how many of those that were lost, the report shows."""
 STATUSES: Final = ("draft", "published")
 EPILOG: Final = """\
 rules of --fail-on:
@@ -144,7 +148,7 @@ def _judged(client: Client, experiment: Experiment[Client], given: argparse.Name
     results = list(experiment.iter_results(per_page=100))
     comparison = experiment.compare() if ended.pair_of is not None else None
     outcome = judge(ended, baseline, comparison, results, given.fail_on)
-    text = markdown(ended, comparison, outcome)
+    text = markdown(ended, comparison, outcome, results)
     sys.stdout.write(text)
     if given.markdown is not None:
         given.markdown.write_text(text, encoding="utf-8")
@@ -206,12 +210,12 @@ def judge(
             failed.append(f"It is worse: {_said(primary.wins, primary.losses, primary.difference)}.")
         elif primary.verdict == "tooFew":
             unjudged.append("There are too few items to compare.")
-    must = [(one.item_id, _passes(one, primary)) for one in results if _is_must(one)]
+    must = [(_asked(one), _passes(one, primary)) for one in results if _is_must(one)]
     if "must" in fail_on:
-        lost = sorted({item_id for item_id, passes in must if passes is False})
-        unknown = sorted({item_id for item_id, passes in must if passes is None})
-        failed += [f"{len(lost)} items with the tag 'must' fail: {', '.join(lost)}."] if lost else []
-        unjudged += [f"Items with the tag 'must' have no score: {', '.join(unknown)}."] if unknown else []
+        lost = sorted({asked for asked, passes in must if passes is False})
+        unknown = sorted({asked for asked, passes in must if passes is None})
+        failed += [f"What is tagged 'must' fails: {'; '.join(lost)}"] if lost else []
+        unjudged += [f"What is tagged 'must' has no score: {'; '.join(unknown)}"] if unknown else []
     if failed:
         return Outcome(code=FAILED, reasons=[*failed, *unjudged])
     return Outcome(code=UNJUDGED if unjudged else PASSED, reasons=unjudged)
@@ -248,10 +252,21 @@ def _passes(result: ResultRecord, primary: Any) -> bool | None:
     return False if False in said else None if not said or None in said else True
 
 
-def markdown(ended: ExperimentRecord, comparison: Comparison | None, outcome: Outcome) -> str:
-    """Return the report for people."""
+def _asked(result: ResultRecord) -> str:
+    """Return the beginning of what was asked, in one line."""
+    given = result.input
+    text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def markdown(
+    ended: ExperimentRecord, comparison: Comparison | None, outcome: Outcome, results: Sequence[ResultRecord]
+) -> str:
+    """Return the report for people, with the items that were lost, worst first."""
     word = {PASSED: "passed", FAILED: "failed"}.get(outcome.code, "could not be judged")
-    lines = [f"## Evaluation {word}", "", *(f"- {reason}" for reason in outcome.reasons)]
+    lines = [f"## Evaluation {word}"]
+    if outcome.reasons:
+        lines += ["", *(f"- {reason}" for reason in outcome.reasons)]
     if comparison is not None:
         lines += ["", "| scorer | won | lost | tied | difference | verdict |", "|---|---|---|---|---|---|"]
         lines += [
@@ -262,4 +277,10 @@ def markdown(ended: ExperimentRecord, comparison: Comparison | None, outcome: Ou
         primary = comparison.primary
         if primary is not None and primary.detectable is not None:
             lines += ["", f"{comparison.pairs} items would have shown a drop of {primary.detectable} points."]
+        asked = {one.item_id: _asked(one) for one in results}
+        lost = [one.item_id for one in comparison.items_ if one.outcome == "loss"]
+        if lost:
+            lines += ["", "Lost, worst first:", "", *(f"- {asked.get(one, one)}" for one in lost[:MAX_LOST])]
+        if len(lost) > MAX_LOST:
+            lines.append(f"- and {len(lost) - MAX_LOST} more")
     return "\n".join([*lines, "", f"Experiment {ended.id}", ""])

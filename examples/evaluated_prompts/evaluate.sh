@@ -16,4 +16,8 @@ if [ "${1-}" = publish ]; then
     exit
 fi
 editor push prompts --message "${CHANGE:-A branch}"
-editor evaluate orders --dataset "$dataset" --fail-on worse,must,errors --markdown report.md --junit report.xml
+# A prompt that is as it is live is no draft: the newest one may be another branch's.
+version=published
+if editor diff prompts | grep -q agents/orders.json; then version=draft; fi
+editor evaluate orders --dataset "$dataset" --version "$version" --fail-on worse,must,errors \
+    --markdown report.md --junit report.xml

@@ -161,13 +161,14 @@ def comparison(verdict: str = "noDifferenceFound") -> Comparison:
     scorer = {"scorerId": "exact", "primary": True, "wins": 1, "losses": 9, "ties": 2, "difference": -0.5}
     scorer |= {"interval": None, "p": 0.01, "verdict": verdict, "detectable": 73}
     left_out = dict.fromkeys(("onlyHere", "onlyBaseline", "changedItems", "errors", "notScorable"), 0)
-    rest = {"pairs": 12, "leftOut": left_out, "notContemporary": False, "items": []}
+    item = {"itemId": "i", "outcome": "loss", "difference": -1, "here": 0, "baseline": 1}
+    rest = {"pairs": 12, "leftOut": left_out, "notContemporary": False, "items": [item]}
     return Comparison.of({**rest, "scorers": [scorer]})
 
 
 def result(*, passed: bool | None = True, must: bool = False, error: Any = None) -> ResultRecord:
     scores = [] if passed is None else [{"scorerId": "exact", "passed": passed}]
-    members = {"id": "1", "itemId": "i", "attempt": 0, "error": error, "scores": scores}
+    members = {"id": "1", "itemId": "i", "attempt": 0, "error": error, "scores": scores, "input": {"a": "b"}}
     return ResultRecord.of({**members, "metadata": {"tags": ["must"]} if must else None})
 
 
@@ -199,7 +200,9 @@ def test_the_exit_code_says_what_came_of_it(
     found = judge(ended, None, compared, results, rules.split(","))
     assert found.code == code
     assert bool(found.reasons) == (code != 0)
-    assert all(reason in markdown(ended, compared, found) for reason in found.reasons)
+    report = markdown(ended, compared, found, results)
+    assert all(reason in report for reason in found.reasons)
+    assert ('\n- {"a":"b"}\n' in report) == (compared is not None)
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.importing.conftest import Desk, actions, losses
+from tests.importing.conftest import CONFLICTS, Desk, actions, losses
+from tests.support.api import PROMPT_BLOCKS
 
 
 def prompt(name: str, content: Any, version: int = 1, **more: Any) -> dict[str, Any]:
@@ -155,3 +156,10 @@ def test_items_become_datasets(desk: Desk) -> None:
     [dataset] = desk.api.get("/datasets").body["datasets"]
     [found] = desk.api.get(f"/datasets/{dataset['id']}/items").body["items"]
     assert (dataset["name"], found["input"], found["groundTruth"]) == ("Films", {"q": 1}, "one")
+
+
+def test_nothing_refers_to_a_namesake_of_what_cannot_be_made(desk: Desk) -> None:
+    PROMPT_BLOCKS.make(desk.api, "tone", "Mine.", workspaceId="acme")
+    prompts = [prompt("tone", "Be kind.", labels=["production"]), prompt("desk", f"Help.\n\n{ref('tone')}")]
+    plan = desk.plan("langfuse", desk.write("prompts.json", prompts), code=CONFLICTS)
+    assert actions(plan) == {"promptBlock tone": "conflict", "agent desk": "conflict"}

@@ -109,6 +109,17 @@ def test_an_interrupted_import_goes_on_where_it_ended(desk: Desk, prompt: Any) -
     assert desk.client.list_releases().total == 1
 
 
+def test_examples_become_blocks_and_the_question_is_the_input(desk: Desk) -> None:
+    said = [("system", "Help."), ("user", "Hi"), ("assistant", "Hello"), ("user", "{{ question }}")]
+    messages = [{"role": role, "content": content} for role, content in said]
+    first = {"version": "1", "messages": messages, "config": {"reasoning": {"effort": "low"}}}
+    versions = [first, {"version": "2", "messages": messages[:1]}]
+    plan = desk.plan("openai", desk.write("prompt.json", {**SAVED_PROMPT, "versions": versions}))
+    assert losses(plan) == {"message_as_block", "input_message", "earlier_version"}
+    blocks = {f"promptBlock {AGENT}/messages/{place}": "create" for place in ("2-user", "3-assistant")}
+    assert actions(plan) == {**blocks, f"agent {AGENT}": "create"}
+
+
 def test_what_has_an_id_of_the_import_is_left_alone(desk: Desk, prompt: Any) -> None:
     AGENTS.make(desk.api, AGENT, "Mine.", workspaceId="acme")
     plan = desk.plan("openai", prompt, code=CONFLICTS)

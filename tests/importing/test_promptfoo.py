@@ -112,6 +112,8 @@ def test_the_scorers_of_tests(desk: Desk, folder: Any) -> None:
         "regex",
         "is-json",
     ]
+    running = [one for one in first["scorerIds"] if kinds[one].type != "code"]
+    assert set(running) <= set(dataset["settings"]["scorerIds"])
     assert [kinds[one].type for one in first["scorerIds"]] == [
         "maxMilliseconds",
         "contains",

@@ -21,7 +21,7 @@ from editor_client.importing.collection import (
 from editor_client.importing.datasets import plan_dataset
 from editor_client.kinds import SEGMENTS
 from editor_client.shared import canonical, ids
-from editor_client.shared.instructions import placeholders, split
+from editor_client.shared.instructions import placeholders, referenced_blocks, split
 from editor_client.sync import Client
 
 FORMAT: Final = "editor-import-plan/1"
@@ -41,11 +41,18 @@ def make_plan(
     _refuse_namesakes(collection)
     workspace_id = workspace or _only_workspace(client)
     resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
-    actions = [_plan_resource(client, one, collection, workspace_id) for one in resources]
-    datasets = [
-        plan_dataset(client, _prefixed_dataset(one, prefix), collection.system, workspace_id)
-        for one in collection.datasets
-    ]
+    actions: list[Action] = []
+    for one in resources:
+        action = _plan_resource(client, one, collection, workspace_id)
+        named = {
+            target for version in action["versions"] for _, target in referenced_blocks(version["config"])
+        }
+        actions.append(_without_namesakes(action, named, "promptBlock", actions, versions=[], published=None))
+    datasets = []
+    for dataset in (_prefixed_dataset(one, prefix) for one in collection.datasets):
+        action = plan_dataset(client, dataset, collection.system, workspace_id)
+        named = {*dataset.scorer_ids, *(one for item in dataset.items for one in item.get("scorerIds", ()))}
+        datasets.append(_without_namesakes(action, named, "scorer", actions, items=[]))
     plan = {
         "format": FORMAT,
         "source": {"system": collection.system, "path": path},
@@ -55,6 +62,17 @@ def make_plan(
         "losses": [loss.as_dict() for loss in collection.all_losses()],
     }
     return {**plan, "planDigest": canonical.digest(plan)}
+
+
+def _without_namesakes(
+    action: Action, named: set[str], kind: str, actions: Sequence[Action], **nothing: Any
+) -> Action:
+    """Return an action, or a conflict if it names what is not made: its id is that of something else."""
+    taken = {one["id"] for one in actions if one["kind"] == kind and one["action"] == "conflict"} & named
+    if not taken or action["action"] not in {"create", "update"}:
+        return action
+    reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
+    return {**action, **nothing, "action": "conflict", "reason": reason}
 
 
 def checked(plan: Any) -> Mapping[str, Any]:
