@@ -7,10 +7,12 @@ a stranger: an admin, but of `elsewhere`. root is a superuser and a member of no
 from __future__ import annotations
 
 import gc
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
+from functools import partial
 from inspect import isfunction
 from itertools import compress
 from operator import not_
@@ -21,13 +23,14 @@ from zlib import crc32
 import pytest
 import pytest_rerunfailures
 from django.conf import settings
-from django.db import transaction
+from django.db import connections, transaction
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from experiments.runs.recording import Recorder
+from tests.support import machine
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.emptying import empty
 from tests.support.override_files import Folder, define
@@ -56,17 +59,40 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
-    """Give each process a database of its own, on PostgreSQL a copy of one that was migrated for all.
+    """Give each process a database of its own, a copy of one that was migrated for all.
 
-    That of SQLite is one already, because it is in memory.
-
-    pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue. Where
+    That of SQLite is one already, because it is in memory. pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue. Where
     a test is tried once more, the database of this process has its name already.
     """
     database = settings.DATABASES["default"]
-    if not is_sqlite() and not database["TEST"].get("NAME"):
+    if is_sqlite():
+        creation = connections["default"].creation
+        creation.create_test_db = partial(create_or_copy, creation)  # type: ignore[method-assign]
+    elif not database["TEST"].get("NAME"):
         request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
         database["TEST"]["TEMPLATE"] = migrated_database().rpartition("/")[2]
+
+
+def create_or_copy(creation: Any, **options: Any) -> str:
+    """Create the SQLite database of this process and return its name: see `migrated_database`.
+
+    Where there is none to copy, this process migrates its own, and copies that for the others.
+    """
+    connection = creation.connection
+    with machine.once_in_a_run("migrated") as (folder, is_first):
+        file = folder / "live.sqlite3"
+        with closing(sqlite3.connect(file)) as migrated:
+            if is_first:
+                name = type(creation).create_test_db(creation, **options)
+                connection.connection.backup(migrated)
+                (folder / "url").write_text(f"sqlite:///{file}")
+            else:
+                name = creation._get_test_db_name()
+                connection.close()
+                settings.DATABASES[connection.alias]["NAME"] = connection.settings_dict["NAME"] = name
+                connection.ensure_connection()
+                migrated.backup(connection.connection)
+    return str(name)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses

@@ -119,22 +119,21 @@ def read(source: str, path: Path) -> Collection | str:
     return found
 
 
-@pytest.mark.parametrize("content", YAML_FILES.values(), ids=YAML_FILES)
-@pytest.mark.parametrize("source", ["prompt-yml", "promptfoo", "prompty", "dotprompt"])
-def test_hostile_yaml_is_refused(tmp_path: Path, source: str, content: str) -> None:
-    headed = source in {"prompty", "dotprompt"}
-    text = f"---\n{content}\n---\nHi.\n" if headed else content
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = read(source, write(tmp_path, source, text))
-    if not headed:
-        assert isinstance(found, str)
-    assert not list(tmp_path.glob("ran")) and not Path("ran").exists()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10, "300 MiB"
+def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
+    for name, content in YAML_FILES.items():
+        for source in ["prompt-yml", "promptfoo", "prompty", "dotprompt"]:
+            headed = source in {"prompty", "dotprompt"}
+            text = f"---\n{content}\n---\nHi.\n" if headed else content
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            found = read(source, write(tmp_path, source, text))
+            if not headed:
+                assert isinstance(found, str), name
+            assert not list(tmp_path.glob("ran")) and not Path("ran").exists()
+            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10, "300 MiB"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
+def test_hostile_json_is_refused_or_holds_nothing(tmp_path: Path) -> None:
+    for content in [
         b"",
         b"\xff\xfe{}",
         b"null",
@@ -151,12 +150,10 @@ def test_hostile_yaml_is_refused(tmp_path: Path, source: str, content: str) -> N
         b'{"name": "a", "versions": [{"version": true}]}',
         b'[{"name": "a", "prompt": 5, "version": 1}]',
         b"9" * 10_000,
-    ],
-)
-@pytest.mark.parametrize("source", ["openai", "openai-evals", "langfuse"])
-def test_hostile_json_is_refused_or_holds_nothing(tmp_path: Path, source: str, content: bytes) -> None:
-    found = read(source, write(tmp_path, source, content))
-    assert isinstance(found, str) or not found.resources
+    ]:
+        for source in ["openai", "openai-evals", "langfuse"]:
+            found = read(source, write(tmp_path, source, content))
+            assert isinstance(found, str) or not found.resources
 
 
 @pytest.mark.parametrize("source", FILES)
@@ -217,26 +214,26 @@ HOSTILE_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", HOSTILE_NAMES, ids=[str(number) for number in range(len(HOSTILE_NAMES))])
-def test_hostile_names_become_valid_ids(tmp_path: Path, name: str) -> None:
-    prompts = [
-        {
-            "name": name,
-            "version": 1,
-            "prompt": [{"role": "system", "content": "Hi"}, {"role": "user", "content": "A"}],
-        },
-        {"name": f"{name}!", "version": 1, "prompt": "@@@langfusePrompt:name=x|label=production@@@"},
-    ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(prompts))
-    found = read("langfuse", path)
-    if isinstance(found, str):
-        assert not name.strip()
-        return
-    made = {(one.kind, one.id) for one in found.resources}
-    assert len(made) == len(found.resources)
-    assert all(ids.problem(one.id) is None for one in found.resources)
-    assert all(loss.where.isprintable() for loss in found.losses)
+def test_hostile_names_become_valid_ids(tmp_path: Path) -> None:
+    for name in HOSTILE_NAMES:
+        prompts = [
+            {
+                "name": name,
+                "version": 1,
+                "prompt": [{"role": "system", "content": "Hi"}, {"role": "user", "content": "A"}],
+            },
+            {"name": f"{name}!", "version": 1, "prompt": "@@@langfusePrompt:name=x|label=production@@@"},
+        ]
+        path = tmp_path / "a.json"
+        path.write_text(json.dumps(prompts))
+        found = read("langfuse", path)
+        if isinstance(found, str):
+            assert not name.strip(), name
+            continue
+        made = {(one.kind, one.id) for one in found.resources}
+        assert len(made) == len(found.resources)
+        assert all(ids.problem(one.id) is None for one in found.resources), name
+        assert all(loss.where.isprintable() for loss in found.losses)
 
 
 def _changed(value: Any, odd: Any) -> Iterator[Any]:
@@ -277,9 +274,8 @@ def test_any_part_may_be_anything(tmp_path: Path, source: str) -> None:
     assert count > 100
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_templates_take_linear_time(tmp_path: Path) -> None:
+    for text in [
         "{{" * 60_000,
         "{%" * 60_000,
         "{{{" * 40_000 + "}}",
@@ -295,12 +291,11 @@ def test_any_part_may_be_anything(tmp_path: Path, source: str) -> None:
         "".join(f"{{{{v{number}}}}}" for number in range(4_000)),
         "".join(f"{{{{a{' ' * (number % 300)}{'-' * (number // 300)}b}}}}" for number in range(4_000)),
         "---\n" * 20_000,
-    ],
-    ids=range(15),
-)
-@pytest.mark.parametrize("source", ["langfuse", "prompty", "dotprompt"])
-def test_templates_take_linear_time(tmp_path: Path, source: str, text: str) -> None:
-    content = json.dumps([{"name": "a", "version": 1, "prompt": text}]) if source == "langfuse" else text
-    started = time.process_time()
-    read(source, write(tmp_path, source, content))
-    assert time.process_time() - started < 10
+    ]:
+        for source in ["langfuse", "prompty", "dotprompt"]:
+            content = (
+                json.dumps([{"name": "a", "version": 1, "prompt": text}]) if source == "langfuse" else text
+            )
+            started = time.process_time()
+            read(source, write(tmp_path, source, content))
+            assert time.process_time() - started < 10
