@@ -91,10 +91,10 @@ def test_a_secret_is_not_kept(cast: Cast) -> None:
     assert first.body["secret"] not in repr(IdempotentRequest.objects.values_list())
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "two words", "\u00e9"])
-def test_a_key_that_cannot_be_used_is_refused(cast: Cast, key: str) -> None:
-    refused = post(cast.alice, AGENTS.path, AGENTS.body(id="writer"), key=key)
-    assert (refused.status, refused.body["issues"][0]["field"]) == (400, "Idempotency-Key")
+def test_a_key_that_cannot_be_used_is_refused(cast: Cast) -> None:
+    for key in ["", "x" * 256, "two words", "\u00e9"]:
+        refused = post(cast.alice, AGENTS.path, AGENTS.body(id="writer"), key=key)
+        assert (refused.status, refused.body["issues"][0]["field"]) == (400, "Idempotency-Key")
 
 
 def test_only_a_post_has_such_a_key(cast: Cast) -> None:

@@ -41,9 +41,8 @@ def ask(api: Api, **query: Any) -> Answer:
     return Answer(response.status_code, None if response.streaming else response.json(), response.headers)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_a_parameter_is_refused_as_in_the_feed(cast: Cast) -> None:
+    for name, value in [
         ("after", "-1"),
         ("after", "yesterday"),
         ("after", "1.0"),
@@ -58,21 +57,19 @@ def ask(api: Api, **query: Any) -> Answer:
         ("limit", "3"),
         ("before", "3"),
         ("lastEventId", "3"),
-    ],
-)
-def test_a_parameter_is_refused_as_in_the_feed(cast: Cast, name: str, value: str) -> None:
-    refused = ask(cast.alice, **{name: value})
-    assert is_refusal(refused, 400, "validation_failed")
-    assert refused.fields == [name]
-    if name not in {"limit", "before"}:
-        assert cast.alice.get("/events", **{name: value}).body == refused.body
+    ]:
+        refused = ask(cast.alice, **{name: value})
+        assert is_refusal(refused, 400, "validation_failed")
+        assert refused.fields == [name]
+        if name not in {"limit", "before"}:
+            assert cast.alice.get("/events", **{name: value}).body == refused.body
 
 
-@pytest.mark.parametrize("value", ["now", "-1", "12, 13", "0x1", "1\r\nX-Evil: 1", "٣", "1" * 31, "x" * 8000])
-def test_a_malformed_last_event_id_is_refused(cast: Cast, value: str) -> None:
-    refused = ask(cast.alice, last_event_id=value)
-    assert is_refusal(refused, 400, "validation_failed")
-    assert refused.fields == ["Last-Event-ID"]
+def test_a_malformed_last_event_id_is_refused(cast: Cast) -> None:
+    for value in ["now", "-1", "12, 13", "0x1", "1\r\nX-Evil: 1", "٣", "1" * 31, "x" * 8000]:
+        refused = ask(cast.alice, last_event_id=value)
+        assert is_refusal(refused, 400, "validation_failed")
+        assert refused.fields == ["Last-Event-ID"]
 
 
 def test_a_position_that_was_pruned_is_gone(cast: Cast) -> None:
@@ -87,11 +84,11 @@ def test_a_position_that_was_pruned_is_gone(cast: Cast) -> None:
     assert ask(cast.alice, after=first, last_event_id=str(first + 1)).status == 200
 
 
-@pytest.mark.parametrize("key", ["", "ek_unknown", "ek_"])
-def test_a_caller_without_a_valid_key_gets_no_stream(db: None, key: str) -> None:
-    refused = ask(Api(key))
-    assert is_refusal(refused, 401, "unauthorized")
-    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+def test_a_caller_without_a_valid_key_gets_no_stream(db: None) -> None:
+    for key in ["", "ek_unknown", "ek_"]:
+        refused = ask(Api(key))
+        assert is_refusal(refused, 401, "unauthorized")
+        assert refused.headers["WWW-Authenticate"].startswith("Bearer")
 
 
 def test_streams_count_as_requests(cast: Cast, settings: Any) -> None:

@@ -60,22 +60,26 @@ def test_widening_moves_no_key_between_arms(before: list[int], data: st.DataObje
     assert was is None or was == is_now
 
 
-@pytest.mark.parametrize(
-    ("key", "same"),
-    [("ada", "ada"), ("e\u0301", "é"), (42, "42"), (1.0, "1"), (-3, "-3"), (2**53 - 1, str(2**53 - 1))],
-)
-def test_texts_and_whole_numbers_are_keys(key: object, same: str) -> None:
-    found = rule(arms_of([BUCKETS]))
-    assert chosen(found, key) == "arm0"
-    halves = rule([*arms_of([5_000, 5_000])])
-    assert chosen(halves, key) == chosen(halves, same)
+def test_texts_and_whole_numbers_are_keys() -> None:
+    for key, same in [
+        ("ada", "ada"),
+        ("e\u0301", "é"),
+        (42, "42"),
+        (1.0, "1"),
+        (-3, "-3"),
+        (2**53 - 1, str(2**53 - 1)),
+    ]:
+        found = rule(arms_of([BUCKETS]))
+        assert chosen(found, key) == "arm0"
+        halves = rule([*arms_of([5_000, 5_000])])
+        assert chosen(halves, key) == chosen(halves, same)
 
 
-@pytest.mark.parametrize("key", [None, "", "  ", True, 1.5, 2**53, -(2**53), [], {}, ["ada"], {"id": "ada"}])
-def test_other_values_are_not_keys(key: object) -> None:
-    found = rule(arms_of([BUCKETS]))
-    assert chosen(found, key) is None
-    assert outcome_of(found, {"user": key}) == {"id": "rollout", "arm": None, "reason": "noKey"}
+def test_other_values_are_not_keys() -> None:
+    for key in [None, "", "  ", True, 1.5, 2**53, -(2**53), [], {}, ["ada"], {"id": "ada"}]:
+        found = rule(arms_of([BUCKETS]))
+        assert chosen(found, key) is None
+        assert outcome_of(found, {"user": key}) == {"id": "rollout", "arm": None, "reason": "noKey"}
 
 
 def test_a_path_enters_objects_only() -> None:

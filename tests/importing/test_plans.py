@@ -161,19 +161,16 @@ def test_a_plan_that_was_changed_is_refused(desk: Desk, prompt: Any) -> None:
     desk.apply(code=USAGE)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_a_wrong_use_is_refused(desk: Desk) -> None:
+    for arguments in [
         ["openai"],
         ["openai", "x.json"],
         ["openai", "x.json", "--plan", "p", "--apply", "p"],
         ["--plan", "p"],
         ["other", "x", "--plan", "p"],
         [],
-    ],
-)
-def test_a_wrong_use_is_refused(desk: Desk, arguments: list[str]) -> None:
-    assert desk.does("import", *arguments) == USAGE
+    ]:
+        assert desk.does("import", *arguments) == USAGE
 
 
 def test_a_viewer_is_refused_by_the_server(desk: Desk, prompt: Any, cast: Any) -> None:

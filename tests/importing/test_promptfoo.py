@@ -152,28 +152,27 @@ def test_the_message_of_variables_is_the_input(desk: Desk) -> None:
     assert (item["input"], item["requestContext"]) == ("Why?", {"r": 1})
 
 
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "file://../secret.txt",
-        "file:///etc/passwd",
-        "file://link.txt",
-        "file://linked/secret.txt",
-        "https://example.com/p.txt",
-        "file://prompts/../../secret.txt",
-        "exec:cat secret.txt",
-        "python:make.py",
-        "file://run.js",
-        "file://..\\secret.txt",
-        "file://",
-        "file://*.sh",
-        "file://pipe.txt",
-        "file://a**b.txt",
-        "file://**/*.txt",
-        "file://linked/*.txt",
-    ],
-)
-def test_what_is_elsewhere_is_neither_read_nor_run(desk: Desk, reference: str) -> None:
+ELSEWHERE = [
+    "file://../secret.txt",
+    "file:///etc/passwd",
+    "file://link.txt",
+    "file://linked/secret.txt",
+    "https://example.com/p.txt",
+    "file://prompts/../../secret.txt",
+    "exec:cat secret.txt",
+    "python:make.py",
+    "file://run.js",
+    "file://..\\secret.txt",
+    "file://",
+    "file://*.sh",
+    "file://pipe.txt",
+    "file://a**b.txt",
+    "file://**/*.txt",
+    "file://linked/*.txt",
+]
+
+
+def test_what_is_elsewhere_is_neither_read_nor_run(desk: Desk) -> None:
     secret = desk.folder.parent / "secret.txt"
     secret.write_text("top secret")
     (desk.folder / "link.txt").symlink_to(secret)
@@ -181,18 +180,20 @@ def test_what_is_elsewhere_is_neither_read_nor_run(desk: Desk, reference: str) -
     desk.write("run.sh", f"touch {desk.folder}/ran")
     desk.write("run.js", "process.exit(1)")
     os.mkfifo(desk.folder / "pipe.txt")
-    config = {
-        "prompts": ["Hi {{a}}", reference],
-        "providers": [reference],
-        "tests": [{"vars": {"a": reference}}, reference],
-        "defaultTest": reference,
-    }
-    path = desk.write("promptfooconfig.json", config)
-    file = desk.folder.parent / "plan.json"
-    assert desk.does("import", "promptfoo", path, "--plan", file) in {0, 2}
-    if file.exists():
-        assert "top secret" not in file.read_text() and "root:" not in file.read_text()
-    assert not (desk.folder / "ran").exists()
+    for reference in ELSEWHERE:
+        config = {
+            "prompts": ["Hi {{a}}", reference],
+            "providers": [reference],
+            "tests": [{"vars": {"a": reference}}, reference],
+            "defaultTest": reference,
+        }
+        path = desk.write("promptfooconfig.json", config)
+        file = desk.folder.parent / "plan.json"
+        file.unlink(missing_ok=True)
+        assert desk.does("import", "promptfoo", path, "--plan", file) in {0, 2}
+        if file.exists():
+            assert "top secret" not in file.read_text() and "root:" not in file.read_text()
+        assert not (desk.folder / "ran").exists()
 
 
 def test_items_that_are_too_large_are_left_out(desk: Desk) -> None:

@@ -169,9 +169,10 @@ def test_langsmith(desk: Desk, elsewhere: Misbehaving) -> None:
     assert [one["id"] for one in plan["resources"]] == ["plain", "stache"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_what_a_server_may_answer(
+    desk: Desk, elsewhere: Misbehaving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for answer in [
         (302, {"Location": "http://127.0.0.1:9/stolen"}, {}),
         (401, {}, {"error": "no"}),
         (200, {}, b"<html>"),
@@ -180,29 +181,21 @@ def test_langsmith(desk: Desk, elsewhere: Misbehaving) -> None:
         (200, {}, b"\xff\xfe"),
         (200, {}, b"[" * 100_000),
         (500, {}, b""),
-    ],
-    ids=["redirect", "401", "html", "endless", "no name", "no text", "deep", "500"],
-)
-def test_what_a_server_may_answer(
-    desk: Desk, elsewhere: Misbehaving, answer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("editor_client.importing.fetching.MAX_REQUESTS", 20)
-    elsewhere.does(answering({"/api/public/v2/prompts": answer}))
-    assert SECRET not in desk.refuses("langfuse", elsewhere.url)
+    ]:
+        monkeypatch.setattr("editor_client.importing.fetching.MAX_REQUESTS", 20)
+        elsewhere.does(answering({"/api/public/v2/prompts": answer}))
+        assert SECRET not in desk.refuses("langfuse", elsewhere.url)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_addresses_that_are_refused(desk: Desk, elsewhere: Misbehaving) -> None:
+    for address in [
         "http://example.com",
         "https://user:password@example.com",
         "https://example.com/?a=b",
         "https://",
         "ftp://example.com",
-    ],
-)
-def test_addresses_that_are_refused(desk: Desk, elsewhere: Misbehaving, address: str) -> None:
-    assert "password" not in desk.refuses("mlflow", address)
+    ]:
+        assert "password" not in desk.refuses("mlflow", address)
 
 
 def test_a_key_that_is_missing_is_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,18 +138,21 @@ def test_asking_is_throttled_alike_for_every_name(post: Post) -> None:
     assert len(post.work()) <= 4
 
 
-@pytest.mark.parametrize("asked", ["", "  ", "x" * 255, "a\x00b", "a\nb"])
-def test_what_is_no_name_is_refused(post: Post, asked: str) -> None:
-    assert ask(asked).status_code == 400 and not Mail.objects.exists()
+def test_what_is_no_name_is_refused(post: Post) -> None:
+    for asked in ["", "  ", "x" * 255, "a\x00b", "a\nb"]:
+        assert ask(asked).status_code == 400 and not Mail.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "link",
-    ["MQ/ep_x-y", "MQ/set-password", "%00/ep_a-b", "é/ep_a-b", "MTAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw/ep_a-b"],
-)
-def test_a_made_up_link_is_refused(post: Post, link: str) -> None:
-    page = Client().get(f"/studio/login/new-password/{link}/")
-    assert page.status_code in {200, 404} and b"new_password1" not in page.content
+def test_a_made_up_link_is_refused(post: Post) -> None:
+    for link in [
+        "MQ/ep_x-y",
+        "MQ/set-password",
+        "%00/ep_a-b",
+        "é/ep_a-b",
+        "MTAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw/ep_a-b",
+    ]:
+        page = Client().get(f"/studio/login/new-password/{link}/")
+        assert page.status_code in {200, 404} and b"new_password1" not in page.content
 
 
 def test_without_mail_there_is_no_such_page(post: Post, settings: Settings) -> None:

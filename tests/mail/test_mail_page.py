@@ -74,13 +74,11 @@ def test_another_address_needs_the_password_and_is_told_to_the_one_before(edgar:
     assert "has another mail address now" in mail.body
 
 
-@pytest.mark.parametrize(
-    "typed", ["nobody", "a@b", "a@example.com\nBcc: b@example.com", "x" * 300 + "@example.com"]
-)
-def test_what_is_no_address_is_refused(edgar: Client, typed: str) -> None:
-    answer = edgar.post(PAGE, {"address": typed})
-    assert answer.status_code == 400 and "This is no mail address." in answer.content.decode()
-    assert address() == "edgar@example.com" and not Mail.objects.exists()
+def test_what_is_no_address_is_refused(edgar: Client) -> None:
+    for typed in ["nobody", "a@b", "a@example.com\nBcc: b@example.com", "x" * 300 + "@example.com"]:
+        answer = edgar.post(PAGE, {"address": typed})
+        assert answer.status_code == 400 and "This is no mail address." in answer.content.decode()
+        assert address() == "edgar@example.com" and not Mail.objects.exists()
 
 
 def test_an_address_can_be_removed_and_given_again(edgar: Client, post: Post) -> None:

@@ -118,9 +118,8 @@ def test_only_a_worker_that_is_killed_after_sending_sends_it_twice_as_the_same_m
     assert again.extra_headers["Message-ID"].startswith(f"<{mail.pk}.") and not Mail.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("url", "public", "said"),
-    [
+def test_settings_that_cannot_be_used_are_refused_without_the_password(settings: Settings) -> None:
+    for url, public, said in [
         ("smtp://mail.example.com", "", "EDITOR_PUBLIC_URL is not"),
         ("mail.example.com", ADDRESS, "names no mail server"),
         ("smtp://", ADDRESS, "names no mail server"),
@@ -129,14 +128,10 @@ def test_only_a_worker_that_is_killed_after_sending_sends_it_twice_as_the_same_m
         ("smtp://u:hunter2@mail.example.com?timeout=1", ADDRESS, "names no mail server"),
         ("", "editor.example.com", "an address such as https"),
         ("", f"{ADDRESS}/?a=b", "an address such as https"),
-    ],
-)
-def test_settings_that_cannot_be_used_are_refused_without_the_password(
-    settings: Settings, url: str, public: str, said: str
-) -> None:
-    settings.EMAIL_URL, settings.EDITOR_PUBLIC_URL = url, public
-    [problem] = check_values()
-    assert said in problem.msg and "hunter2" not in problem.msg
+    ]:
+        settings.EMAIL_URL, settings.EDITOR_PUBLIC_URL = url, public
+        [problem] = check_values()
+        assert said in problem.msg and "hunter2" not in problem.msg
 
 
 @pytest.mark.parametrize("sender", ["nobody", "a@example.com\nBcc: b@example.com", "The editor"])

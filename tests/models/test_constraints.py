@@ -256,11 +256,11 @@ def test_every_constraint_of_the_models_is_covered_here() -> None:
     assert set(BREACHES) == set(constraints())
 
 
-@pytest.mark.parametrize("name", sorted(constraints()))
-def test_the_database_refuses_rows_that_break_a_rule(rows: None, name: str) -> None:
-    with pytest.raises(IntegrityError) as refused:
-        commit(BREACHES[name])
-    assert constraints()[name].is_named_by(refused.value), refused.value
+def test_the_database_refuses_rows_that_break_a_rule(rows: None) -> None:
+    for name in sorted(constraints()):
+        with pytest.raises(IntegrityError) as refused:
+            commit(BREACHES[name])
+        assert constraints()[name].is_named_by(refused.value), refused.value
 
 
 @pytest.mark.parametrize("version", [AgentVersion, PromptBlockVersion])

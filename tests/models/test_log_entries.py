@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
-from tests.support.calls import make_history
+from tests.support.calls import make_history, undone
 from tests.support.people import key_of, person
 from versioning.models import Event
 
@@ -57,13 +57,14 @@ TAMPERING: dict[str, Callable[[Event], object]] = {
 }
 
 
-@pytest.mark.parametrize("tamper", TAMPERING.values(), ids=TAMPERING)
-def test_no_entry_is_changed_or_removed(cast: Cast, tamper: Callable[[Event], object]) -> None:
-    AGENTS.make(cast.paula, autoPublish=True)
-    before = everything()
-    entry = Event.objects.order_by("position", "ordinal").last()
-    assert entry is not None
-    entry.actor = "mallory"
-    with pytest.raises((TypeError, IntegrityError)), transaction.atomic():
-        tamper(entry)
-    assert everything() == before
+def test_no_entry_is_changed_or_removed(cast: Cast) -> None:
+    for tamper in TAMPERING.values():
+        with undone():
+            AGENTS.make(cast.paula, autoPublish=True)
+            before = everything()
+            entry = Event.objects.order_by("position", "ordinal").last()
+            assert entry is not None
+            entry.actor = "mallory"
+            with pytest.raises((TypeError, IntegrityError)), transaction.atomic():
+                tamper(entry)
+            assert everything() == before

@@ -61,30 +61,30 @@ def test_the_interpreter_really_refuses_a_framework() -> None:
         modules_loaded_by("versioning.models")
 
 
-@pytest.mark.parametrize("name", DOMAIN)
-def test_a_pure_module_needs_no_framework_and_no_impure_module(name: str) -> None:
-    loaded = modules_loaded_by(f"versioning.domain.{name}")
-    ours = {module for module in loaded if module.startswith("versioning.")}
-    assert f"versioning.domain.{name}" in ours
-    assert ours <= {"versioning.domain", *(f"versioning.domain.{pure}" for pure in DOMAIN)}
+def test_a_pure_module_needs_no_framework_and_no_impure_module() -> None:
+    for name in DOMAIN:
+        loaded = modules_loaded_by(f"versioning.domain.{name}")
+        ours = {module for module in loaded if module.startswith("versioning.")}
+        assert f"versioning.domain.{name}" in ours
+        assert ours <= {"versioning.domain", *(f"versioning.domain.{pure}" for pure in DOMAIN)}
 
 
-@pytest.mark.parametrize("name", DOMAIN)
-def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic(name: str) -> None:
-    pydantic = {"pydantic", "pydantic_core", "typing_extensions"}  # which pydantic itself needs
-    schemas = {"jsonschema", "jsonschema_specifications", "referencing", "regex"}
-    own = schemas if name in {"bounded_validation", "context_schema"} else set()
-    own |= {"regex"} if name in {"excerpts", "text_search"} else set()  # Python's `re` knows no scripts
-    allowed = {*sys.stdlib_module_names, *pydantic, *own, "editor_client", "versioning"}
-    assert set(imports_of(ROOT / "versioning" / "domain" / f"{name}.py")) <= allowed
+def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic() -> None:
+    for name in DOMAIN:
+        pydantic = {"pydantic", "pydantic_core", "typing_extensions"}  # which pydantic itself needs
+        schemas = {"jsonschema", "jsonschema_specifications", "referencing", "regex"}
+        own = schemas if name in {"bounded_validation", "context_schema"} else set()
+        own |= {"regex"} if name in {"excerpts", "text_search"} else set()  # Python's `re` knows no scripts
+        allowed = {*sys.stdlib_module_names, *pydantic, *own, "editor_client", "versioning"}
+        assert set(imports_of(ROOT / "versioning" / "domain" / f"{name}.py")) <= allowed
 
 
-@pytest.mark.parametrize("name", SHARED)
-def test_a_shared_rule_needs_nothing_but_the_standard_library(name: str) -> None:
-    loaded = modules_loaded_by(f"editor_client.shared.{name}")
-    theirs = {module.partition(".")[0] for module in loaded if "editor_client" not in module}
-    assert not {"editor_client.sync", "editor_client.asynchronous"} & set(loaded)
-    assert not {"httpcore", "httpx", "pydantic", "versioning"} & theirs
+def test_a_shared_rule_needs_nothing_but_the_standard_library() -> None:
+    for name in SHARED:
+        loaded = modules_loaded_by(f"editor_client.shared.{name}")
+        theirs = {module.partition(".")[0] for module in loaded if "editor_client" not in module}
+        assert not {"editor_client.sync", "editor_client.asynchronous"} & set(loaded)
+        assert not {"httpcore", "httpx", "pydantic", "versioning"} & theirs
 
 
 def names_at_runtime(path: Path) -> set[str]:

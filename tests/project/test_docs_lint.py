@@ -46,9 +46,8 @@ def test_a_link_to_a_missing_file_or_heading_is_noticed(tmp_path: Path) -> None:
     assert not docs_lint.leads_somewhere(page, "gone.md", "")
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "not_run", "wrong"),
-    [
+def test_a_block_of_code_that_no_test_would_run_is_noticed() -> None:
+    for language, text, not_run, wrong in [
         ("sh", "true", None, False),
         ("sh", "true", "it would remove what others need", False),
         ("sh", "true", "no", True),
@@ -58,10 +57,8 @@ def test_a_link_to_a_missing_file_or_heading_is_noticed(tmp_path: Path) -> None:
         ("json", "{", None, True),
         ("json", "{}", "it is not a program at all", True),
         ("bash", "true", None, True),
-    ],
-)
-def test_a_block_of_code_that_no_test_would_run_is_noticed(
-    language: str, text: str, not_run: str | None, wrong: bool
-) -> None:
-    block = Block(page=ROOT / "README.md", line=1, language=language, text=text, not_run=not_run, shows=())
-    assert (docs_lint.wrong_block(block) is not None) == wrong
+    ]:
+        block = Block(
+            page=ROOT / "README.md", line=1, language=language, text=text, not_run=not_run, shows=()
+        )
+        assert (docs_lint.wrong_block(block) is not None) == wrong

@@ -103,13 +103,16 @@ def test_a_list_has_pages(cast: Cast) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("state", "pending"), ("reviewer", "paula"), ("author", ""), ("kind", "workflow"), ("perPage", "1001")],
-)
-def test_an_unknown_filter_is_named(alice: Api, name: str, value: str) -> None:
-    answer = alice.get(REVIEWS, **{name: value})
-    assert (answer.status, answer.fields) == (400, [name])
+def test_an_unknown_filter_is_named(alice: Api) -> None:
+    for name, value in [
+        ("state", "pending"),
+        ("reviewer", "paula"),
+        ("author", ""),
+        ("kind", "workflow"),
+        ("perPage", "1001"),
+    ]:
+        answer = alice.get(REVIEWS, **{name: value})
+        assert (answer.status, answer.fields) == (400, [name])
 
 
 def ask_about(api: Api, kind: Kind, resource_id: str = "writer", **more: Any) -> dict[str, Any]:

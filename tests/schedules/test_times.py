@@ -44,10 +44,10 @@ def berlin(text: str) -> When:
     return in_zone(text, "Europe/Berlin", field="localTime", now=NOW)
 
 
-@pytest.mark.parametrize("zone", CHANGED_LATELY)
-def test_the_current_rules_of_a_zone_apply(zone: str) -> None:
-    found = in_zone(CHANGED_LATELY[zone], zone, field="localTime", now=NOW)
-    assert (f"{found.run_at:%H:%M}", found.is_ambiguous) == (IN_UTC[zone], False)
+def test_the_current_rules_of_a_zone_apply() -> None:
+    for zone, text in CHANGED_LATELY.items():
+        found = in_zone(text, zone, field="localTime", now=NOW)
+        assert (f"{found.run_at:%H:%M}", found.is_ambiguous) == (IN_UTC[zone], False)
 
 
 def test_a_skipped_local_time_is_refused() -> None:
@@ -83,9 +83,8 @@ def test_every_accepted_local_time_converts_back_to_itself(minutes: int, zone: s
         assert instant(found.local_time, zone) == found.run_at
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_an_invalid_time_is_refused() -> None:
+    for text, problem in [
         ("2026-01-01T12:00:00Z", "in the future"),
         ("2026-01-02T12:00:30Z", "whole minute"),
         ("2031-01-06T12:00:00Z", "five years"),
@@ -94,18 +93,15 @@ def test_every_accepted_local_time_converts_back_to_itself(minutes: int, zone: s
         ("0001-01-01T00:00:00+23:59", "ISO 8601"),
         ("9999-12-31T23:59:00-12:00", "ISO 8601"),
         ("", "ISO 8601"),
-    ],
-)
-def test_an_invalid_time_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        in_utc(text, field="runAt", now=NOW)
-    [issue] = refused.value.issues
-    assert (issue.field, problem in issue.message) == ("runAt", True)
+    ]:
+        with pytest.raises(Invalid) as refused:
+            in_utc(text, field="runAt", now=NOW)
+        [issue] = refused.value.issues
+        assert (issue.field, problem in issue.message) == ("runAt", True)
 
 
-@pytest.mark.parametrize(
-    ("text", "zone", "field"),
-    [
+def test_an_invalid_local_time_or_zone_is_refused() -> None:
+    for text, zone, field in [
         ("2026-07-01T09:00", "Europe/Atlantis", "timeZone"),
         ("2026-07-01T09:00", "../etc/passwd", "timeZone"),
         ("2026-07-01T09:00", "", "timeZone"),
@@ -114,9 +110,7 @@ def test_an_invalid_time_is_refused(text: str, problem: str) -> None:
         ("2026-13-01T09:00", "Europe/Berlin", "localTime"),
         ("2026-07-01T09:00:30", "Europe/Berlin", "localTime"),
         ("0001-01-01T00:00", "Asia/Tokyo", "localTime"),
-    ],
-)
-def test_an_invalid_local_time_or_zone_is_refused(text: str, zone: str, field: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        in_zone(text, zone, field="localTime", now=NOW)
-    assert [issue.field for issue in refused.value.issues] == [field]
+    ]:
+        with pytest.raises(Invalid) as refused:
+            in_zone(text, zone, field="localTime", now=NOW)
+        assert [issue.field for issue in refused.value.issues] == [field]

@@ -149,11 +149,9 @@ def test_the_browser_determines_the_time_zone_until_the_person_chooses(cast: Cas
         assert (zone_of(edgar), zone_of(elsewhere)) == ("Asia/Tokyo", "UTC")
 
 
-@pytest.mark.parametrize(
-    "sent", ["Mars/Base", "../../etc/passwd", "<script>", '"', "x" * 3000, "europe/berlin"]
-)
-def test_an_unknown_time_zone_of_the_browser_is_ignored(cast: Cast, sent: str) -> None:
-    assert zone_of(Window.of("edgar", zone=sent)) == "UTC"
+def test_an_unknown_time_zone_of_the_browser_is_ignored(cast: Cast) -> None:
+    for sent in ["Mars/Base", "../../etc/passwd", "<script>", '"', "x" * 3000, "europe/berlin"]:
+        assert zone_of(Window.of("edgar", zone=sent)) == "UTC"
 
 
 def test_a_time_zone_that_no_longer_exists_is_ignored(cast: Cast) -> None:
