@@ -17,6 +17,9 @@ from studio.kinds import AGENT, PROMPT_BLOCK, StudioKind
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 
 KINDS: dict[Kind, StudioKind] = {AGENTS: AGENT, PROMPT_BLOCKS: PROMPT_BLOCK}
+_SHARED = re.compile(
+    r"/studio/(versioning/promptblock|evaluation/scorer)/(?!add/|<str:resource>/(change|try-scorer)/)"
+)
 _ICON = re.compile(r"<span[^>]*aria-hidden[^>]*>.*?</span>")
 
 
@@ -93,6 +96,14 @@ def studio_routes(patterns: Any = None, prefix: str = "/studio/") -> Iterator[st
             yield from studio_routes(pattern.url_patterns, place)
         elif "(?P" not in place:
             yield place
+
+
+def distinct_routes() -> list[str]:
+    """Return the routes of the studio; of pages that the kinds share, only those of agents.
+
+    The forms in which a prompt block or a scorer is written are their own.
+    """
+    return [one for one in sorted(set(studio_routes())) if not _SHARED.match(one)]
 
 
 def page_of(kind: Kind, page: str, resource_id: str = "writer", *rest: str) -> str:
