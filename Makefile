@@ -3,13 +3,15 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# One more than there are processors, because some tests wait.
-WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+# One more than there are processors, because some tests wait; those that start nothing do not.
+PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
+AT_ONCE = $(shell echo $$(($(PROCESSORS) + 1)))
+test: AT_ONCE = $(PROCESSORS)
 ARGS ?=
 SECONDS ?= 5
 
 PY := .venv/bin/python
-PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+PYTEST = $(PY) -m pytest -n $(or $(WORKERS),$(AT_ONCE)) --dist worksteal $(ARGS)
 # What fails is tried twice more, and the summary says what it was: other programs run at once, and midnight passes.
 AGAIN := --reruns 2 --rerun-show-tracebacks
 # A browser and Django's database layer do not go together in one process.

@@ -52,7 +52,9 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # How fast this machine is at the moment says nothing about the code.
     slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    hypothesis_settings.register_profile("unhurried", deadline=None, suppress_health_check=slow_is_fine)
+    hypothesis_settings.register_profile(
+        "unhurried", max_examples=50, deadline=None, suppress_health_check=slow_is_fine
+    )
     hypothesis_settings.load_profile("unhurried")
     TransactionTestCase._fixture_teardown = empty
 

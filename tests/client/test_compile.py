@@ -10,7 +10,7 @@ from editor_client.shared.conditions import holds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.configurations import FOR_GOLD, FULL_BLOCK, rule_groups, unhurried
+from tests.support.configurations import FOR_GOLD, FULL_BLOCK, rule_groups
 from tests.support.service import Service
 
 CONTEXTS: list[dict[str, Any]] = [
@@ -66,7 +66,6 @@ def test_a_compiled_agent_equals_the_text_of_the_server(blocking: Client, new_id
 
 
 @given(rule_groups, st.sampled_from(CONTEXTS))
-@unhurried
 def test_rules_hold_exactly_as_on_the_server(rules: Any, context: dict[str, Any]) -> None:
     assert compile_prompt({"content": "shown", "rules": rules}, context) == "shown" * holds(rules, context)
 

@@ -26,8 +26,6 @@ from editor_client.streams import WholePositions
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.support.configurations import unhurried
-
 PAGE = 3
 
 
@@ -214,7 +212,6 @@ def hear(log: Log, listening: Listener, number: int, steps: int = 1000) -> list[
     st.booleans(),
 )
 @example(sharing=[2], already=0, faults=[0, 0, 50], streams=True)  # breaks off within a position
-@unhurried
 def test_every_event_arrives_once_and_in_order(
     sharing: list[int], already: int, faults: list[int], streams: bool
 ) -> None:

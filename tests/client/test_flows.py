@@ -18,8 +18,6 @@ from editor_client.stored_agents import StoredAgent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.configurations import unhurried
-
 RECORD = Answer(200, {"etag": '"1"'}, b'{"id": "writer", "name": "one"}')
 LOST = NoAnswer("gone")
 NO_CLIENT: Any = None
@@ -85,7 +83,6 @@ def test_pauses_grow_and_differ() -> None:
     st.floats(0.1, 30),
     st.integers(0, 8),
 )
-@unhurried
 def test_a_call_never_exceeds_its_timeout(
     outcomes: list[Answer | NoAnswer], each: float, timeout: float, retries: int
 ) -> None:
@@ -98,7 +95,6 @@ def test_a_call_never_exceeds_its_timeout(
 
 
 @given(st.lists(st.sampled_from([RECORD, SAME, LOST, Answer(500, {}, b""), Answer(200, {}, b"<html>")])))
-@unhurried
 def test_after_a_good_answer_every_read_succeeds(outcomes: list[Answer | NoAnswer]) -> None:
     hand = Hand([RECORD])
     flows = hand.flows(retries=0)

@@ -15,7 +15,7 @@ from editor_client.shared import canonical
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.configurations import json_values, reordered, unhurried
+from tests.support.configurations import json_values, reordered
 from versioning.domain.errors import Invalid
 
 NOT_JSON = {
@@ -183,7 +183,6 @@ numbers = whole | near | near.map(float) | st.floats(min_value=1e15, max_value=1
 
 
 @given(numbers, numbers)
-@unhurried
 def test_two_numbers_have_the_same_text_exactly_when_they_are_equal(left: float, right: float) -> None:
     for one, other in ((left, right), (left, int(left)), (left, float(left))):
         is_equal = Fraction(one) == Fraction(other)
@@ -194,7 +193,6 @@ def test_two_numbers_have_the_same_text_exactly_when_they_are_equal(left: float,
 
 
 @given(numbers)
-@unhurried
 def test_the_digest_of_a_number_is_unchanged_since_the_first_release(number: float) -> None:
     """Digests are in the database, in locks and in the ids of files."""
     as_int = int(number) if number == int(number) else number
@@ -204,7 +202,6 @@ def test_the_digest_of_a_number_is_unchanged_since_the_first_release(number: flo
 
 
 @given(json_values)
-@unhurried
 def test_every_value_survives_being_written_and_read(value: Any) -> None:
     text = canonical.dump(value)
     back = canonical.parse(text.encode())
@@ -213,7 +210,6 @@ def test_every_value_survives_being_written_and_read(value: Any) -> None:
 
 
 @given(json_values, st.randoms(use_true_random=False))
-@unhurried
 def test_the_order_of_keys_makes_no_difference(value: Any, random: Random) -> None:
     other = reordered(value, random)
     assert canonical.same(value, other)
@@ -221,14 +217,12 @@ def test_the_order_of_keys_makes_no_difference(value: Any, random: Random) -> No
 
 
 @given(json_values, json_values)
-@unhurried
 def test_two_values_are_the_same_exactly_when_their_digests_are(left: Any, right: Any) -> None:
     assert canonical.same(left, right) is (canonical.digest(left) == canonical.digest(right))
     assert left == right or not canonical.same(left, right)
 
 
 @given(st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
-@unhurried
 def test_any_bytes_are_read_or_refused(text: bytes) -> None:
     with suppress(Invalid):
         canonical.check(canonical.parse(text))

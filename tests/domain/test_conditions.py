@@ -9,7 +9,7 @@ from typing import Any
 from editor_client.shared.conditions import OPERATORS, choose, holds, same_value
 from hypothesis import given
 
-from tests.support.configurations import json_objects, json_values, rule_groups, unhurried
+from tests.support.configurations import json_objects, json_values, rule_groups
 
 
 class Absence(Enum):
@@ -176,7 +176,6 @@ def test_groups_nest() -> None:
 
 
 @given(rule_groups, json_objects)
-@unhurried
 def test_allowed_rules_are_decided_in_any_context(rules: Any, context: Any) -> None:
     assert holds(rules, context) in {True, False}
     both = [holds(group(operator, rules, rules), context) for operator in ("AND", "OR")]
@@ -184,7 +183,6 @@ def test_allowed_rules_are_decided_in_any_context(rules: Any, context: Any) -> N
 
 
 @given(json_values, json_values)
-@unhurried
 def test_equality_is_symmetric_and_by_value(left: Any, right: Any) -> None:
     assert same_value(left, left)
     assert same_value(left, right) is same_value(right, left)

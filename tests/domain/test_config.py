@@ -24,7 +24,6 @@ from tests.support.configurations import (
     fewer,
     json_objects,
     reordered,
-    unhurried,
 )
 from versioning.domain.agents import AGENT, referenced_tools
 from versioning.domain.config import ConfigSchema
@@ -176,7 +175,6 @@ def test_every_allowed_agent_is_accepted_and_survives_storage(config: Any, rando
 
 
 @given(block_configs, st.randoms(use_true_random=False))
-@unhurried
 def test_every_allowed_block_is_accepted_and_survives_storage(config: Any, random: Random) -> None:
     assert_survives(PROMPT_BLOCK.schema, config, random)
 
@@ -203,7 +201,6 @@ def test_an_edit_changes_exactly_the_fields_that_it_sends(before: Any, changes: 
 
 
 @given(st.dictionaries(st.sampled_from([*FULL_AGENT, "bogus"]), json_objects | st.integers() | st.text()))
-@unhurried
 def test_arbitrary_invalid_values_are_refused_with_the_fields_that_were_sent(changes: Any) -> None:
     try:
         AGENT.schema.edited(SMALLEST_AGENT, changes)

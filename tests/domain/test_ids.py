@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.conftest import Cast
 from tests.support.api import Api, Kind
-from tests.support.configurations import unhurried
 
 ALLOWED = [
     "writer",
@@ -137,7 +136,6 @@ def test_javascript_agrees_on_every_character() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-@unhurried
 def test_an_encoded_id_is_a_single_segment_that_decodes_to_the_id(resource_id: str) -> None:
     encoded = ids.encode(resource_id)
     assert encoded.isascii()
@@ -146,7 +144,6 @@ def test_an_encoded_id_is_a_single_segment_that_decodes_to_the_id(resource_id: s
 
 
 @given(st.text())
-@unhurried
 def test_a_slug_has_only_lowercase_letters_digits_and_single_hyphens(name: str) -> None:
     slug = ids.slug(name)
     assert set(slug) <= set(string.ascii_lowercase + string.digits + "-")

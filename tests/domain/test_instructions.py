@@ -16,7 +16,7 @@ from editor_client.shared.instructions import (
 )
 from hypothesis import given
 
-from tests.support.configurations import FOR_GOLD, json_objects, texts, unhurried
+from tests.support.configurations import FOR_GOLD, json_objects, texts
 from versioning.domain.errors import Invalid
 
 CONTEXT = {
@@ -171,14 +171,12 @@ def test_a_hostile_text_is_rendered_in_linear_time() -> None:
 
 
 @given(texts, json_objects)
-@unhurried
 def test_text_without_braces_is_unchanged(template: str, context: Any) -> None:
     plain = template.replace("{", "")
     assert render(plain, context) == plain
 
 
 @given(json_objects)
-@unhurried
 def test_any_context_can_be_printed(context: Any) -> None:
     printed = render("{{ it }}", {"it": context})
     assert render("{{ outer.it || 'none' }}", {"outer": {"it": context}}) == printed != "none"

@@ -23,7 +23,7 @@ from versioning.serving.followed_log import keys
 pytestmark = pytest.mark.django_db(transaction=True)
 
 STEPS = 20
-QUESTIONS = 15
+QUESTIONS = 10
 """After each step; more of both, and of seeds, is for those who have changed the cache."""
 SEEDS = [1]
 IDS = ("one", "two", "team/three")

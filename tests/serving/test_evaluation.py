@@ -12,7 +12,7 @@ from hypothesis import given
 
 from tests.conftest import Cast
 from tests.support.api import Api
-from tests.support.configurations import json_values, unhurried
+from tests.support.configurations import json_values
 from tests.support.served import ask, encoded, published_agent, published_block, reference, text
 
 LONG_LIST = list(range(100_000))
@@ -49,7 +49,6 @@ def test_a_thousand_conditions_over_a_long_list_are_answered(alice: Api) -> None
     assert (answer.status, answer.body["result"]) == (200, "shown")
 
 
-@unhurried
 @given(json_values, json_values, json_values)
 def test_an_item_is_found_in_a_list_exactly_when_it_is_the_same_value(
     one: Any, other: Any, sought: Any

@@ -88,7 +88,7 @@ def _evaluated_alike(alice: Api, vector: dict[str, Any]) -> None:
         assert {name: found[name] for name in expected} == expected, (vector["name"], case)
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=25)
 @given(agent_configs, st.tuples(block_configs, block_configs), st.lists(contexts, max_size=4))
 def any_agent_in_any_context(api: Api, numbers: Iterator[int], config: Any, blocks: Any, given: Any) -> None:
     """Make an agent with its own blocks, and evaluate its draft."""
@@ -110,7 +110,7 @@ def test_client_and_server_evaluate_random_agents_identically(alice: Api) -> Non
     any_agent_in_any_context(alice, count())
 
 
-@settings(UNHURRIED, max_examples=80)
+@settings(UNHURRIED, max_examples=50)
 @given(context_schemas, contexts)
 @example({"properties": {"a": False}}, {"a": None})
 @example({"additionalProperties": False}, {"a": None})

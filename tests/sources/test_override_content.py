@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.domain.test_ids import ALLOWED, REFUSED
 from tests.support.api import AGENTS, Api
-from tests.support.configurations import FULL_AGENT, agent_configs, reordered, unhurried
+from tests.support.configurations import FULL_AGENT, agent_configs, reordered
 from tests.support.override_files import Folder, define
 from versioning.domain.errors import Invalid
 from versioning.domain.overrides import APPLIED_FIELDS
@@ -26,11 +26,11 @@ from versioning.sources.overrides import OverrideSource, file_content
 
 ANSWERS = Agent(id="answers", name="Answers", instructions="code")
 # Each example makes a whole configuration, writes files, or goes over HTTP; that takes a while.
-few = settings(unhurried, max_examples=30)
+few = settings(max_examples=30)
 fewer = settings(
     few,
     max_examples=10,
-    suppress_health_check=[*unhurried.suppress_health_check, HealthCheck.function_scoped_fixture],
+    suppress_health_check=list(HealthCheck),
 )
 
 
@@ -97,7 +97,6 @@ def test_the_export_of_a_configuration_is_the_file_that_publishing_it_writes(
 
 
 @given(valid_ids)
-@unhurried
 def test_a_valid_id_names_a_file_directly_in_the_folder(resource_id: str) -> None:
     with TemporaryDirectory() as root:
         files = OverrideFiles(Path(root))
@@ -114,7 +113,6 @@ def test_a_valid_id_names_a_file_directly_in_the_folder(resource_id: str) -> Non
 @example("a/b", "a%2Fb")
 @example("a", "A")
 @example(".", "%2E")
-@unhurried
 def test_distinct_ids_have_distinct_files(one: str, other: str) -> None:
     assume(one != other and ids.problem(one) is None)
     files = OverrideFiles(Path("/nowhere"))
@@ -159,7 +157,6 @@ def test_an_invalid_id_is_refused_for_reading_and_writing(tmp_path: Path) -> Non
 
 
 @given(st.text())
-@unhurried
 def test_any_text_names_a_file_in_the_folder_or_is_refused(resource_id: str) -> None:
     with TemporaryDirectory() as top:
         root = Path(top) / "root"

@@ -13,7 +13,7 @@ from hypothesis import given
 from studio.forms.context import MAX_CONTROLS, ContextControl, context_controls, read_context, shown_context
 from studio.forms.inputs import Input, Reading
 from studio.forms.wording import OPERATORS, REASONS, words_of
-from tests.support.configurations import json_objects, json_values, unhurried
+from tests.support.configurations import json_objects, json_values
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
@@ -84,7 +84,6 @@ def test_unreadable_values_are_refused_by_name() -> None:
         assert [issue.field for issue in refusal.value.issues] == [next(iter(typed)).replace("__", ".")]
 
 
-@unhurried
 @given(json_values)
 def test_any_context_schema_gives_a_form(schema: Any) -> None:
     assert read({"properties": {"a": schema, "b": {"properties": schema}}, "type": schema}) == {}
@@ -134,7 +133,6 @@ def test_names_of_prompt_blocks_are_included_and_a_schema_decides_the_types() ->
     assert by_path["tier"].options and by_path["day"].format == "date"
 
 
-@unhurried
 @given(json_objects)
 def test_any_context_is_shown_in_fields_and_json_and_read_back_the_same(context: dict[str, Any]) -> None:
     names = [f"{{{{ {path} }}}}" for path in _paths(context)]

@@ -15,7 +15,7 @@ from studio.diff.lines import Row, Section, rows, sections
 from studio.diff.sides import Cell, Pair, side_by_side
 from studio.diff.spans import Op, spans
 from studio.limits import PageBudget
-from tests.support.configurations import texts, unhurried
+from tests.support.configurations import texts
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
 prose = few_words | texts
@@ -51,13 +51,11 @@ def rows_in(found: list[Section]) -> list[Row]:
 # Text
 
 
-@unhurried
 @given(prose, prose)
 def test_a_comparison_holds_both_texts_completely(before: str, after: str) -> None:
     assert put_together(before, after) == (before, after)
 
 
-@unhurried
 @given(prose, prose)
 def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after: str) -> None:
     found = lines_of(before, after)
@@ -68,7 +66,6 @@ def test_the_lines_hold_every_piece_and_number_both_versions(before: str, after:
     assert sum(row.ends in {Op.SAME, Op.ADDED} for row in found) == after.count("\n")
 
 
-@unhurried
 @given(prose, prose)
 def test_sections_hold_every_line_once_and_fold_only_unchanged_lines(before: str, after: str) -> None:
     lines = lines_of(before, after)
@@ -84,7 +81,6 @@ def test_sections_hold_every_line_once_and_fold_only_unchanged_lines(before: str
     assert place == len(lines)
 
 
-@unhurried
 @given(prose, prose, st.integers(1, 40))
 def test_lines_that_do_not_fit_on_a_page_are_counted(before: str, after: str, characters: int) -> None:
     pieces = spans(before, after, PageBudget())
@@ -102,7 +98,6 @@ def text_of(cells: list[Cell | None]) -> str:
     return "\n".join("".join(span.text for span in cell.spans) for cell in cells if cell is not None)
 
 
-@unhurried
 @given(prose, prose)
 def test_side_by_side_each_side_is_its_text_line_by_line(before: str, after: str) -> None:
     pairs = pairs_of(before, after)
@@ -174,7 +169,6 @@ def test_too_much_to_compare_by_word_is_replaced_as_a_whole() -> None:
 # Alignment
 
 
-@unhurried
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_runs_are_equal_in_both_and_in_order(before: list[str], after: list[str]) -> None:
     i = j = 0
@@ -211,7 +205,6 @@ members = st.recursive(
 )
 
 
-@unhurried
 @given(members, members)
 def test_applying_the_changes_to_one_object_gives_the_other(before: Any, after: Any) -> None:
     assert canonical.same(patched(before, json_changes(before, after, PageBudget())), after)

@@ -16,7 +16,6 @@ from tests.support.configurations import (
     agent_configs,
     block_configs,
     fewer,
-    unhurried,
 )
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Issue
@@ -71,7 +70,6 @@ def test_showing_an_agent_in_a_form_changes_nothing(config: dict[str, Any]) -> N
     assert edited(config)[0] == {}
 
 
-@unhurried
 @given(block_configs)
 def test_showing_a_block_in_a_form_changes_nothing(config: dict[str, Any]) -> None:
     assert edited(config, PROMPT_BLOCK.schema)[0] == {}

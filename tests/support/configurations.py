@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from editor_client.shared.conditions import OPERATORS
 from editor_client.shared.ids import RESERVED_SEGMENTS
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from versioning.domain import model_names
@@ -17,8 +17,7 @@ from versioning.domain.errors import Invalid
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # How fast this machine is at the moment says nothing about the code.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-fewer = settings(unhurried, max_examples=40)
+fewer = settings(max_examples=25)
 """For what draws whole agents, which takes its time."""
 
 ALWAYS = {"operator": "AND", "conditions": []}
