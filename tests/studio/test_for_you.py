@@ -35,8 +35,8 @@ def group(name: str, key: str, page: str = HOME) -> str:
 
 
 def numbers(name: str) -> dict[str, int]:
-    """Return how much waits on the pages at the top."""
-    bar = Window.of(name).get(HOME).markup.split("</header>")[0]
+    """Return how much waits on the pages at the top, which every page shows."""
+    bar = Window.of(name).get("/studio/name/").markup.split("</header>")[0]
     found = re.findall(r'<a href="/studio/(\w+)/[^"]*"[^>]*>\w+ <span class="tab-count">(\d+)<', bar)
     return {page: int(count) for page, count in found}
 
@@ -69,36 +69,30 @@ def test_requested_changes_come_first_with_who_asked_and_why(
     assert groups("edgar", page) == ["drafts"] and numbers("edgar") == {}
 
 
-@pytest.mark.parametrize("page", [HOME, BELL])
-def test_a_comment_waits_for_who_saved_the_newest_version_until_they_answer(
-    cast: Cast, kind: Kind, page: str
-) -> None:
+def test_a_comment_waits_for_who_saved_the_newest_version_until_they_answer(cast: Cast, kind: Kind) -> None:
     version = kind.make(cast.edgar)["latestVersionId"]
     about = {"resource": reference(kind), "versionId": version}
     asked = cast.paula.post("/comments", {**about, "body": "Why so short?"}).body
-    told = group("edgar", "comments", page)
+    told = group("edgar", "comments", BELL)
     assert told.startswith("Comments for you · 1")
     assert "Why so short? paula commented on version 1 · just now" in told
     assert "paula commented on version 1" in Window.of("edgar").get(BELL).text
     for name in ("paula", "alice", "vera", "charlie"):  # who wrote it, who did nothing, who may not read it
-        assert group(name, "comments", page) == ""
+        assert group(name, "comments", BELL) == ""
     cast.edgar.post("/comments", {**about, "body": "It is a draft.", "parent": asked["id"]})
-    assert group("edgar", "comments", page) == ""
-    assert "It is a draft. edgar commented on version 1" in group("paula", "comments", page)
+    assert group("edgar", "comments", BELL) == ""
+    assert "It is a draft. edgar commented on version 1" in group("paula", "comments", BELL)
     assert cast.paula.patch(f"/comments/{asked['id']}", {"resolved": True}).status == 200
-    assert group("paula", "comments", page) == ""
+    assert group("paula", "comments", BELL) == ""
 
 
-@pytest.mark.parametrize("page", [HOME, BELL])
-def test_a_review_waits_for_those_who_were_asked(
-    cast: Cast, kind: Kind, changed: dict[str, Any], page: str
-) -> None:
-    asked = group("paula", "asked", page)
+def test_a_review_waits_for_those_who_were_asked(cast: Cast, kind: Kind, changed: dict[str, Any]) -> None:
+    asked = group("paula", "asked", BELL)
     assert asked.startswith("Waiting for your review · 1")
     assert "Look, please edgar asked you to look at version 1 · just now" in asked
     assert numbers("paula") == {"reviews": 1}
     for name in ("alice", "vera", "charlie"):  # who has answered, and who may not read it
-        assert "asked" not in groups(name, page) and numbers(name) == {}
+        assert "asked" not in groups(name, BELL) and numbers(name) == {}
 
 
 def test_own_schedules_are_shown_with_what_threatens_them(cast: Cast, kind: Kind) -> None:
