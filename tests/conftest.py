@@ -7,6 +7,7 @@ a stranger: an admin, but of `elsewhere`. root is a superuser and a member of no
 from __future__ import annotations
 
 import gc
+import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -36,12 +37,13 @@ from tests.support.emptying import empty
 from tests.support.override_files import Folder, define
 from tests.support.people import make_cast
 from tests.support.service import Service, is_sqlite, migrated_database, running_service
+from versioning.api import request_log
 from versioning.models import log_position
 from versioning.serving.followed_log import log
 
 
 def pytest_configure() -> None:
-    """Leave out what takes time in every test and says nothing: an index of files, slow hashes.
+    """Leave out what takes time in every test and says nothing: an index of files, slow hashes, log lines.
 
     No agent is defined in code unless a test says so: what is stored can be counted.
     """
@@ -50,6 +52,7 @@ def pytest_configure() -> None:
     Recorder.every = None  # a thread of its own would have a database of its own: tests call write()
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    request_log.logger.setLevel(logging.WARNING)  # pytest would format the line of each request three times
     # How fast this machine is at the moment says nothing about the code.
     slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
     hypothesis_settings.register_profile(
@@ -63,8 +66,8 @@ def pytest_configure() -> None:
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
     """Give each process a database of its own, a copy of one that was migrated for all.
 
-    That of SQLite is one already, because it is in memory. pytest-django knows so of Django's own backend for SQLite, and not of the one that waits in a queue. Where
-    a test is tried once more, the database of this process has its name already.
+    One of SQLite is in memory: pytest-django knows so of Django's backend, and not of the one that waits in
+    a queue. Where a test is tried once more, the database of this process has its name already.
     """
     database = settings.DATABASES["default"]
     if is_sqlite():

