@@ -35,7 +35,6 @@ from versioning.models import ApiKey
 HOSTILE = ("\x00", "\ud800", "9999-12-31", "9" * 400, "[" * 500, '{"a": 1e999, "b": NaN}')
 HOSTILE_IN_ADDRESSES = (*HOSTILE, "x" * 5_000, "00000000-0000-0000-0000-000000000000", "git-" + "0" * 40)
 HOSTILE_IN_FIELDS = ("\x00", "9999-12-31", "9" * 400, "[" * 500)
-MAX_FIELDS = 2
 QUERY = (
     *("after", "before", "base", "show", "seen", "resource_kind", "resource_id", "workspace_id", "type"),
     *("q", "page", "workspace", "state", "visibility", "author", "label", "folder", "order", "next", "kind"),
@@ -200,7 +199,7 @@ def in_turn(texts: Sequence[str], number: int) -> dict[str, list[str]]:
 
 IN_QUERIES = in_turn(HOSTILE, 1)
 IN_ADDRESSES = in_turn(HOSTILE_IN_ADDRESSES, 1)
-IN_FIELDS = in_turn(HOSTILE_IN_FIELDS, 2 * MAX_FIELDS - 1)
+IN_FIELDS = in_turn(HOSTILE_IN_FIELDS, 1)
 
 
 @pytest.mark.database
@@ -220,8 +219,9 @@ def test_no_page_breaks_with_hostile_urls_and_forms(real: dict[str, str], group:
             for text in IN_ADDRESSES[route]:
                 attacker.ask("get", address(route, real | {variable: text}), text)
             attacker.ask("post", address(route, real | {variable: HOSTILE[0]}), HOSTILE[0])
-        # One invalid field among valid ones. The templates of the first fields render the others, too.
-        for name, text in zip(list(good)[:MAX_FIELDS], IN_FIELDS[route], strict=False):
+        # One invalid field among valid ones. The template of the first field renders the others, too.
+        own = [name for name in good if name not in {"q", "csrfmiddlewaretoken"}]
+        for name, text in zip(own, IN_FIELDS[route], strict=False):
             odd = {name: value or "x" for name, value in good.items()} | {name: typed(text)}
             attacker.ask("post", here, f"{name}: {text}", odd)
             if 'method="get"' in page.partition("</header>")[2]:
