@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from editor_client.kinds import KINDS
@@ -18,16 +17,14 @@ from editor_client.testing import serving
 from editor_client.testing.editor import Editor, id_of
 from editor_client.testing.protocol import (
     Answer,
-    Json,
     Refused,
     Request,
     done,
-    not_found,
     refuse_unknown,
     required,
     route,
 )
-from editor_client.testing.resources import AnyKind, Label, Resource, Version, dependents, now
+from editor_client.testing.resources import AnyKind, Resource, Version, dependents
 from editor_client.testing.rollouts import rollout_running
 
 BEYOND: Final = frozenset({"metadata", "orderBy[field]", "orderBy[direction]", "source"})
@@ -43,7 +40,9 @@ def _kind(request: Request) -> AnyKind:
 OnResource = Callable[[Editor, Request, Resource], Answer]
 
 
-def _on(method: str, path: str, *parameters: str, changes: bool = True) -> Callable[[OnResource], OnResource]:
+def on_resource(
+    method: str, path: str, *parameters: str, changes: bool = True
+) -> Callable[[OnResource], OnResource]:
     """Register the handler of a path below a resource, which it gets; `If-Match` has to allow a change."""
 
     def register(handler: OnResource) -> OnResource:
@@ -130,19 +129,19 @@ def _create(editor: Editor, request: Request) -> Answer:
     return _saved(editor.create(_kind(request), request.body), status=201)
 
 
-@_on("GET", "", *serving.SELECTORS)
+@on_resource("GET", "", *serving.SELECTORS)
 def _read(editor: Editor, request: Request, resource: Resource) -> Answer:
     version = _selected(request, resource)
     return Answer(resource.record(version), etag=resource.shown_etag)
 
 
-@_on("PATCH", "")
+@on_resource("PATCH", "")
 def _edit(editor: Editor, request: Request, resource: Resource) -> Answer:
     editor.edit(resource, request.body)
     return _saved(resource)
 
 
-@_on("DELETE", "", "ifUnused", "endRollout")
+@on_resource("DELETE", "", "ifUnused", "endRollout")
 def _delete(editor: Editor, request: Request, resource: Resource) -> Answer:
     found = dependents(editor, resource) if request.query.get("ifUnused") == "true" else []
     if found:
@@ -155,7 +154,7 @@ def _delete(editor: Editor, request: Request, resource: Resource) -> Answer:
     return done(f"The {kind} {resource.id!r} is deleted.")
 
 
-@_on("POST", "/unpublish")
+@on_resource("POST", "/unpublish")
 def _unpublish(editor: Editor, request: Request, resource: Resource) -> Answer:
     if resource.active is not None:
         editor.end_rollout(resource, request.body)
@@ -165,7 +164,7 @@ def _unpublish(editor: Editor, request: Request, resource: Resource) -> Answer:
     return Answer(resource.record(), etag=resource.shown_etag)
 
 
-@_on("POST", "/clone", *serving.SELECTORS, changes=False)
+@on_resource("POST", "/clone", *serving.SELECTORS, changes=False)
 def _clone(editor: Editor, request: Request, resource: Resource) -> Answer:
     body = request.body
     refuse_unknown(body, ("newId", "newName", "workspaceId"))
@@ -177,13 +176,13 @@ def _clone(editor: Editor, request: Request, resource: Resource) -> Answer:
     return _saved(editor.create(_kind(request), {**version.config, **about}), status=201)
 
 
-@_on("GET", "/dependents", "status")
+@on_resource("GET", "/dependents", "status")
 def _dependents(editor: Editor, request: Request, resource: Resource) -> Answer:
     found = dependents(editor, resource, request.query.get("status", "published"))
     return Answer({"dependents": found, "hiddenCount": 0})
 
 
-@_on("POST", "/export", *serving.SELECTORS, changes=False)
+@on_resource("POST", "/export", *serving.SELECTORS, changes=False)
 def _export(editor: Editor, request: Request, resource: Resource) -> Answer:
     version = _selected(request, resource)
     kind = resource.kind
@@ -200,13 +199,13 @@ def _export(editor: Editor, request: Request, resource: Resource) -> Answer:
 # Versions
 
 
-@_on("GET", "/versions", *PAGING)
+@on_resource("GET", "/versions", *PAGING)
 def _versions(editor: Editor, request: Request, resource: Resource) -> Answer:
     records = [resource.version_record(version) for version in reversed(resource.versions)]
     return request.page("versions", records, size=20)
 
 
-@_on("GET", "/versions/compare", "from", "to")
+@on_resource("GET", "/versions/compare", "from", "to")
 def _compare(editor: Editor, request: Request, resource: Resource) -> Answer:
     wanted = required(request.query, "from", "to")
     before, after = map(resource.version, wanted)
@@ -222,18 +221,18 @@ def _compare(editor: Editor, request: Request, resource: Resource) -> Answer:
     return Answer({"diffs": diffs, **versions})
 
 
-@_on("GET", "/versions/*")
+@on_resource("GET", "/versions/*")
 def _version(editor: Editor, request: Request, resource: Resource) -> Answer:
     return Answer(resource.version_record(resource.version(request.names[2])))
 
 
-@_on("POST", "/versions")
+@on_resource("POST", "/versions")
 def _add_version(editor: Editor, request: Request, resource: Resource) -> Answer:
     source = resource.active or resource.latest
     return _copied(editor, request, resource, source, "Snapshot of what is published")
 
 
-@_on("POST", "/versions/*/restore")
+@on_resource("POST", "/versions/*/restore")
 def _restore(editor: Editor, request: Request, resource: Resource) -> Answer:
     source = resource.version(request.names[2])
     message = f"Restored from version {source.number}"
@@ -248,7 +247,7 @@ def _copied(
     return Answer(resource.version_record(version), status=201)
 
 
-@_on("POST", "/versions/*/activate")
+@on_resource("POST", "/versions/*/activate")
 def _activate(editor: Editor, request: Request, resource: Resource) -> Answer:
     version = resource.version(request.names[2])
     editor.publish(resource, version, request.body)
@@ -257,7 +256,7 @@ def _activate(editor: Editor, request: Request, resource: Resource) -> Answer:
     return Answer(content, etag=resource.shown_etag)
 
 
-@_on("DELETE", "/versions/*")
+@on_resource("DELETE", "/versions/*")
 def _delete_version(editor: Editor, request: Request, resource: Resource) -> Answer:
     version, running = resource.version(request.names[2]), editor.running(resource)
     if running is not None and version.id in {arm["versionId"] for arm in running["arms"]}:
@@ -276,56 +275,3 @@ def _delete_version(editor: Editor, request: Request, resource: Resource) -> Ans
     resource.versions.remove(version)
     resource.touch()
     return done("The version is deleted.")
-
-
-# Labels and favorites
-
-
-@_on("GET", "/labels")
-def _labels(editor: Editor, request: Request, resource: Resource) -> Answer:
-    return Answer({"labels": list(resource.label_records())})
-
-
-@_on("PUT", "/labels/*")
-def _set_label(editor: Editor, request: Request, resource: Resource) -> Answer:
-    name, body = request.names[2], request.body
-    refuse_unknown(body, ("versionId", "released", "bypassEvaluation", "bypassReview"))
-    problem = ids.label_problem(name)
-    if problem is not None:
-        raise Invalid.field("name", problem)
-    [version_id] = required(body, "versionId")
-    version, before = resource.version(version_id), resource.labels.get(name)
-    released = bool(body.get("released", before is not None and before.released))
-    if before is None or (before.version, before.released) != (version, released):
-        if released:
-            editor.require(resource, version.config, body)
-        resource.labels[name] = Label(version=version, released=released, updated_at=now())
-        resource.touch()
-        about: Json = {"label": name, "detail": {"released": released}}
-        about["previousVersionId"] = before and before.version.id
-        editor.record("labelMoved", resource, version, **about)
-    return Answer(resource.label_record(name), etag=resource.shown_etag)
-
-
-@_on("DELETE", "/labels/*")
-def _remove_label(editor: Editor, request: Request, resource: Resource) -> Answer:
-    name = request.names[2]
-    if name in ids.RESERVED_LABELS:
-        raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
-    label = resource.labels.pop(name, None)
-    if label is None:
-        raise not_found()
-    resource.touch()
-    about: Json = {"label": name, "detail": {"released": label.released}}
-    editor.record("labelRemoved", resource, previousVersionId=label.version.id, **about)
-    return done(f"The label {name!r} is removed.")
-
-
-def _favorite(editor: Editor, request: Request, resource: Resource, *, is_favorited: bool) -> Answer:
-    resource.is_favorited = is_favorited
-    content = {"favorited": is_favorited, "favoriteCount": int(is_favorited)}
-    return Answer(content, etag=resource.shown_etag)
-
-
-_on("PUT", "/favorite", changes=False)(partial(_favorite, is_favorited=True))
-_on("DELETE", "/favorite", changes=False)(partial(_favorite, is_favorited=False))

@@ -16,6 +16,7 @@ from editor_client.testing import (  # some are imported to register their route
     agents,  # noqa: F401
     datasets,
     gates,  # noqa: F401
+    labels,  # noqa: F401
     reports,  # noqa: F401
     serving,
 )
