@@ -50,6 +50,7 @@ class DatasetPage(WorkspacePage):
             "table_address": self.own_address(),
             "datasets_address": self.address("datasets"),
             "experiments_address": self.own_address("experiments"),
+            "scorers_address": self.own_address("dataset_scorers"),
             "settings_address": self.own_address("dataset_settings"),
             "versions_address": self.own_address("dataset_versions"),
             "import_address": self.own_address("dataset_import"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from evaluation.scoring.kind import SCORER
+from evaluation.scoring.models import Scorer
+from studio.kinds import KINDS_BY_SLUG
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT
@@ -31,3 +33,13 @@ def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -
     named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
     offered = {**{one: one for one in held}, **named}
     return sorted(offered.items(), key=lambda one: one[1])
+
+
+def published_scorers(ids: Iterable[str]) -> set[str]:
+    """Return those of the scorers that have a published version."""
+    return set(Scorer.objects.filter(pk__in=ids, active_version__isnull=False).values_list("pk", flat=True))
+
+
+def scorer_address(scorer_id: str) -> str:
+    """Return the address of the page on which a scorer is published."""
+    return KINDS_BY_SLUG[SCORER.slug].address("publish", scorer_id)

@@ -23,7 +23,7 @@ OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
     ItemOutcome.LOSS: pgettext_lazy("item", "worse"),
     ItemOutcome.TIE: pgettext_lazy("item", "the same"),
 }
-_VERDICTS: Final[Mapping[Verdict, Promise]] = {
+VERDICTS: Final[Mapping[Verdict, Promise]] = {
     Verdict.TOO_FEW: gettext_lazy("These are too few items to tell."),
     Verdict.BETTER: gettext_lazy("It is better than what it is compared with."),
     Verdict.WORSE: gettext_lazy("It is worse than what it is compared with."),
@@ -70,7 +70,7 @@ def sentences(comparison: Comparison) -> list[str]:
             )
             % {**numbers, "points": primary.detectable}
         ]
-    found.append(str(_VERDICTS[primary.verdict]))
+    found.append(str(VERDICTS[primary.verdict]))
     if primary.verdict is Verdict.TOO_FEW:
         found.append(_("At least %(count)d with a score in both are needed.") % {"count": MIN_PAIRS})
     if comparison.not_contemporary:

@@ -6,29 +6,36 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from evaluation.comparison.pairing import Comparison
+from evaluation.comparison.statistics import Verdict
 from evaluation.experiments.comparing import compared
-from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments.models import Cell, Experiment, Outcome
 from evaluation.experiments.presenting import shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.comparison import pairs, sentences
 from evaluation.studio.experiments import Line
+from evaluation.studio.few_items import of_pairs
+from evaluation.studio.preferences import preferences_of
 from evaluation.studio.results import Result
+from evaluation.studio.steps import STEPS, next_step
+from studio.kinds import AGENT
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 from versioning.editor.catalog import LongList
+from versioning.models import Agent
 
 PER_PAGE: Final = 20
 RESULTS: Final = "results"
 
 
-class ExperimentPage(DatasetPage):
-    """An experiment; its progress updates itself."""
+class OneExperimentPage(DatasetPage):
+    """A page about the experiment in the address."""
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -38,13 +45,22 @@ class ExperimentPage(DatasetPage):
             raise NotFound
         return Experiments.find(experiment_id, dataset_id=self.dataset_id, by=self.caller)
 
+    def baseline_of(self, experiment: Experiment) -> Experiment | None:
+        """Return its baseline; None without one that the caller may read."""
+        found = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
+        return found.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
+
+
+class ExperimentPage(OneExperimentPage):
+    """An experiment; its progress updates itself."""
+
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
         """Show it."""
         self.listen({"workspace_id": self.workspace_id})
         row = self.experiment
         [about] = shown([row])
         line = Line(about, self.experiment_address(row.pk))
-        baseline = self._baseline(row)
+        baseline = self.baseline_of(row)
         is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
         if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
             more = self._comparison(row, baseline)
@@ -58,21 +74,32 @@ class ExperimentPage(DatasetPage):
             is_compared=is_compared,
             query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
             baseline_address=self.experiment_address(baseline.pk) if baseline else "",
+            step=next_step(self) if row.outcome else None,
+            steps=STEPS,
+            agent_address=AGENT.address("change", row.target_id) if row.lock else "",
+            publish_address=self._publish_address(row),
             may_cancel=self.may(Right.SAVE) and not row.outcome,
             may_resume=self.may(Right.SAVE) and row.is_started and bool(row.outcome) and _has_gaps(row),
             **more,
         )
 
-    def _baseline(self, experiment: Experiment) -> Experiment | None:
-        """Return its baseline; None without one that the caller may read."""
-        found = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
-        return found.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
+    def _publish_address(self, row: Experiment) -> str:
+        """Return where the version that was tried is published; empty if it is live, or nobody may."""
+        is_possible = row.outcome == Outcome.COMPLETE and row.lock and row.version_id
+        if not is_possible or not self.may(Right.PUBLISH):
+            return ""
+        if Agent.objects.filter(pk=row.target_id, active_version_id=row.version_id).exists():
+            return ""
+        return f"{AGENT.address('publish', row.target_id)}?version={quote(row.version_id)}"
 
     def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
         comparison = compared(row, baseline)
         page: Any = Paginator(comparison.items, PER_PAGE).get_page(self.request.GET.get("page"))
         return {
             "sentences": sentences(comparison),
+            "few": of_pairs(comparison.pairs) if _is_open(comparison) else None,
+            "preferences": preferences_of(row, baseline),
+            "blind_address": self.own_address("judge_blind", quote(row.pk)) if self.may(Right.SAVE) else "",
             "page": page,
             "pairs": list(pairs(row, baseline, page.object_list)),
         }
@@ -95,6 +122,12 @@ class ExperimentPage(DatasetPage):
         rows = Cell.objects.over().filter(experiment=experiment).order_by("pk")
         rows = rows.select_related("revision").prefetch_related("scores")
         return LongList(rows, experiment.done_count + experiment.error_count)
+
+
+def _is_open(comparison: Comparison) -> bool:
+    """Return whether a comparison found nothing, which more items might have shown."""
+    primary = comparison.primary
+    return primary is not None and primary.verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
 
 
 def _has_gaps(experiment: Experiment) -> bool:

@@ -15,6 +15,7 @@ from evaluation.experiments.models import Experiment, Outcome
 from evaluation.experiments.presenting import ShownExperiment, shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
+from evaluation.studio.steps import STEPS, next_step
 
 PER_PAGE: Final = 25
 STATES: Final[dict[str, Promise]] = {
@@ -83,4 +84,6 @@ class ExperimentsPage(DatasetPage):
             page=page,
             lines=[Line(one, self.experiment_address(one.row.pk)) for one in shown(page.object_list)],
             start_address=self.own_address("start_experiment"),
+            step=next_step(self),
+            steps=STEPS,
         )

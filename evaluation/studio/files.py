@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Any, Final
 
 from django import forms
@@ -23,6 +24,9 @@ from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 
 _SUFFIXES: Final = {"csv": "csv", "tsv": "csv", "txt": "csv", "yaml": "promptfoo", "yml": "promptfoo"}
+EXAMPLE: Final = "example"
+"""What a form says of cells without a header."""
+_HEADER: Final = "input\tgroundTruth"
 MAX_SHOWN: Final = 50
 """How many rows that fail are shown."""
 TITLES: Final = {
@@ -37,6 +41,14 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(label=gettext_lazy("File"), required=False, allow_empty_file=True)
     pasted = forms.CharField(label=gettext_lazy("Or cells from a spreadsheet"), required=False, strip=False)
+    first_row = forms.ChoiceField(
+        label=gettext_lazy("The first of these rows"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("has the names of the columns, such as input and groundTruth")),
+            (EXAMPLE, gettext_lazy("is an example already: first the input, then a good answer")),
+        ],
+    )
     format = forms.ChoiceField(
         label=gettext_lazy("Format"),
         required=False,
@@ -61,6 +73,8 @@ class ImportForm(forms.Form):
                 raise forms.ValidationError(_("This file did not arrive whole; choose it again.")) from None
         elif pasted.strip():
             text = pasted.replace("\r\n", "\n")
+            if given.get("first_row") == EXAMPLE and given["format"] == "csv":
+                text = f"{_HEADER}\n{text}"
             given["body"] = (from_spreadsheet(text) if given["format"] == "csv" else text).encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
@@ -109,6 +123,7 @@ class ImportPage(DatasetPage):
             others=max(0, len(done.failed) - MAX_SHOWN),
             content=base64.b64encode(given["body"]).decode(),
             chosen_format=given["format"],
+            lacks_header=given["format"] == "csv" and not _names_input(given["body"]),
         )
 
     def show(self, form: ImportForm, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -120,6 +135,13 @@ class ImportPage(DatasetPage):
             form=form,
             **more,
         )
+
+
+def _names_input(table: bytes) -> bool:
+    """Return whether the first row of a table names the input or the good answer."""
+    first = table.decode(errors="replace").lstrip("\ufeff\r\n").partition("\n")[0]
+    names = {one.strip('" \r').partition(".")[0] for one in re.split(r"[,;\t]", first)}
+    return not names.isdisjoint({"input", "groundTruth"})
 
 
 def _sentences(failed: FailedRow) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -9,62 +10,23 @@ from typing import Any, Final
 from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from editor_client.shared.intervals import wilson
+from django.utils.translation import ngettext_lazy
 
 from evaluation.datasets.verbs import Datasets
-from evaluation.gates.models import Bypass, Gate
-from evaluation.gates.schemas import MAX_ATTEMPTS, MAX_DAYS
+from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
-from evaluation.studio.choices import agent_choices, scorer_choices
+from evaluation.studio.choices import agent_choices, published_scorers, scorer_address, scorer_choices
+from evaluation.studio.few_items import FewItems, of_rate
+from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, RULES, GateForm, in_words
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 
 PER_PAGE: Final = 50
-WIDE: Final = 0.2
-"""A pass rate of few items is known so badly that a page says so."""
-KEPT: Final = "kept"
-RULES: Final[dict[str, Promise]] = {
-    "notWorse": gettext_lazy("it is not found to be worse than what is live"),
-    "nonInferior": gettext_lazy("it is shown to be at most the number worse than what is live"),
-    "noNewFailures": gettext_lazy("nothing fails that passes with what is live"),
-    "allPass": gettext_lazy("every item passes, in every attempt"),
-    "passRate": gettext_lazy("at least the number, in per cent, of the items passes"),
-    "maxTokens": gettext_lazy("it takes at most the number times the tokens of what is live"),
-}
-NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
-"""The rules with a number, and its member."""
-PERCENT: Final = 100
-BYPASSES: Final = {
-    Bypass.ADMIN: gettext_lazy("admins, with a reason"),
-    Bypass.NOBODY: gettext_lazy("nobody"),
-}
 _NAMES: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
 """Maps members of the API to form fields."""
-
-
-def warning(gate: Gate) -> str:
-    """Return how badly a pass rate of so few items is known; empty if it is known well, or not asked for."""
-    asked = [one["min"] for one in gate.rules if one["rule"] == "passRate"]
-    items = gate.dataset.items_count
-    if not asked or not items:
-        return ""
-    low, high = wilson(asked[0] * items, items)
-    if high - low <= WIDE:
-        return ""
-    return _(
-        "The dataset has %(items)d items. If %(rate)d %% of them pass, the true share lies between %(low)d "
-        "and %(high)d %%: so few items say little. A rule that compares with what is live says more."
-    ) % {
-        "items": items,
-        "rate": round(PERCENT * asked[0]),
-        "low": round(PERCENT * low),
-        "high": round(PERCENT * high),
-    }
 
 
 @dataclass(frozen=True)
@@ -73,25 +35,24 @@ class Line:
 
     gate: Gate
     address: str
+    unpublished: Sequence[tuple[str, str]] = ()
+    """The scorers that are not published, so that nothing is evidence yet: ids, and where that is changed."""
 
     @property
     def rules(self) -> list[str]:
         """Its rules in words, with their numbers."""
-        return [_in_words(one) for one in self.gate.rules]
+        return [in_words(one) for one in self.gate.rules]
 
     @property
-    def warning(self) -> str:
-        """What one has to know of its numbers."""
-        return warning(self.gate)
+    def few(self) -> FewItems | None:
+        """How badly the pass rate is known that it asks for; None if well."""
+        rates = [of_rate(one["min"], self.items) for one in self.gate.rules if one["rule"] == "passRate"]
+        return next(filter(None, rates), None)
 
-
-def _in_words(rule: Any) -> str:
-    number = rule.get(NUMBERS.get(rule["rule"], ""))
-    words = str(RULES[rule["rule"]])
-    if rule["rule"] == "passRate":
-        number = f"{PERCENT * number:g} %"
-    more = [f"{one}" for one in (number, rule.get("tag"), rule.get("scorerId")) if one is not None]
-    return f"{words} ({', '.join(more)})" if more else words
+    @property
+    def items(self) -> int:
+        """How many items it asks about."""
+        return self.gate.dataset.items_count
 
 
 class GatesPage(WorkspacePage):
@@ -105,77 +66,23 @@ class GatesPage(WorkspacePage):
         found = Gates.list(workspace=self.workspace.pk, by=self.caller)
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         may_write = self.may(Right.PUBLISH)
+        published = published_scorers({one for gate in page for one in gate.scorer_ids})
+        lines = [
+            Line(
+                one,
+                self.address("gate", str(one.pk)) if may_write else "",
+                [(key, scorer_address(key)) for key in one.scorer_ids if key not in published],
+            )
+            for one in page
+        ]
         return self.page(
             "evaluation/gates.html",
             title=_("Gates"),
             page=page,
-            lines=[Line(one, self.address("gate", str(one.pk)) if may_write else "") for one in page],
+            lines=lines,
             add_address=self.address("new_gate") if may_write else "",
+            all_datasets_address=self.address("datasets"),
         )
-
-
-class GateForm(forms.Form):
-    """What is asked before a version goes live."""
-
-    agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
-    dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
-    scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"))
-    primary = forms.ChoiceField(label=gettext_lazy("The scorer that decides"), required=False)
-    attempts = forms.IntegerField(
-        label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1
-    )
-    rule = forms.ChoiceField(label=gettext_lazy("A version may go live if"), choices=list(RULES.items()))
-    number = forms.FloatField(
-        label=gettext_lazy("Number"),
-        required=False,
-        help_text=gettext_lazy("For rules with a number: per cent, points of the score, or times."),
-    )
-    days = forms.IntegerField(
-        label=gettext_lazy("Days for which evidence is good"), min_value=1, max_value=MAX_DAYS, initial=30
-    )
-    bypass = forms.ChoiceField(
-        label=gettext_lazy("Who may publish without evidence"), choices=list(BYPASSES.items())
-    )
-    enabled = forms.ChoiceField(
-        label=gettext_lazy("Is it asked?"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
-    )
-
-    def clean(self) -> dict[str, Any]:
-        """Check that a rule with a number has one that is possible."""
-        given = self.cleaned_data
-        rule, number = given.get("rule"), given.get("number")
-        if rule in NUMBERS and "number" in given:
-            if number is None:
-                self.add_error("number", _("is required for this rule"))
-            elif rule == "passRate" and not 0 <= number <= PERCENT:
-                self.add_error("number", _("must be from 0 to 100"))
-            elif rule != "passRate" and number <= 0:
-                self.add_error("number", _("must be greater than 0"))
-        return given
-
-    @property
-    def fields_of_gate(self) -> dict[str, Any]:
-        """The fields of the gate, as its verbs take them."""
-        given = self.cleaned_data
-        found = {
-            "dataset_id": given["dataset"],
-            "scorer_ids": given["scorers"],
-            "attempts": given["attempts"],
-            "evidence_days": given["days"],
-            "bypass": given["bypass"],
-            "enabled": given["enabled"] == "yes",
-        }
-        if given["primary"]:
-            found["primary_scorer"] = given["primary"]
-        if given["rule"] != KEPT:
-            found["rules"] = [self._rule()]
-        return found
-
-    def _rule(self) -> dict[str, Any]:
-        name, number = self.cleaned_data["rule"], self.cleaned_data["number"]
-        if name not in NUMBERS:
-            return {"rule": name}
-        return {"rule": name, NUMBERS[name]: number / PERCENT if name == "passRate" else number}
 
 
 class NewGatePage(WorkspacePage):
@@ -189,20 +96,35 @@ class NewGatePage(WorkspacePage):
         return self.show(self.form(initial=self.initial()))
 
     def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Save it, and show the list; after an error, show the form again."""
+        """Save it; after an error, and before few items have to reach a rate, show the form again."""
         form = self.form(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
+        few = self._few(form)
+        if few is not None and request.POST.get("warned") != few.sentence:
+            return self.show(form, few=few, button=_("Save it all the same"))
         try:
-            gate = self.save(form)
+            self.save(form)
         except Invalid as error:
             add_errors(form, error, **_NAMES)
             return self.show(form, status=400)
-        return self.go(self.address("gates"), warning(gate) or _("Saved."))
+        said = _("Saved. The page that publishes says what is missing, and starts it.")
+        return self.go(self.address("gates"), said)
+
+    def _few(self, form: GateForm) -> FewItems | None:
+        """Return how badly the rate is known that has to be reached; None if well, or without such a rule."""
+        if form.rate is None:
+            return None
+        return of_rate(form.rate, Datasets.find(form.cleaned_data["dataset"], by=self.caller).items_count)
 
     def initial(self) -> dict[str, Any]:
-        """What the form shows at first."""
-        return {}
+        """What the form shows at first: what a link to it says."""
+        given = self.request.GET
+        return {
+            "agent": given.get("agent"),
+            "dataset": given.get("dataset"),
+            "scorers": given.getlist("scorer"),
+        }
 
     def save(self, form: GateForm) -> Gate:
         """Store the gate; raises `Invalid`."""
@@ -216,10 +138,11 @@ class NewGatePage(WorkspacePage):
         form = GateForm(data, **more)
         everyone = [("", _("every agent"))] if self.may(Right.ADMINISTER) else []
         found = Datasets.list(workspace=self.workspace.pk, by=self.caller).order_by("name")
+        items = ngettext_lazy("%(name)s (%(count)d item)", "%(name)s (%(count)d items)", "count")
         scorers = scorer_choices(self.workspace.pk, self.caller)
         offered = {
             "agent": [*everyone, *agent_choices(self.workspace.pk, self.caller)],
-            "dataset": [(str(pk), name) for pk, name in found.values_list("pk", "name")],
+            "dataset": [(str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in found],
             "scorers": scorers,
             "primary": [("", _("the first one")), *scorers],
         }
@@ -234,7 +157,7 @@ class NewGatePage(WorkspacePage):
             "button": _("Create"),
             "back_address": self.address("gates"),
         }
-        return self.page("evaluation/form.html", status=status, form=form, **{**shown, **more})
+        return self.page("evaluation/gate.html", status=status, form=form, **{**shown, **more})
 
 
 class GatePage(NewGatePage):
@@ -251,7 +174,7 @@ class GatePage(NewGatePage):
     @property
     def _is_simple(self) -> bool:
         """Whether the form can say its rules."""
-        return len(self.gate.rules) == 1 and not self.gate.rules[0].keys() & {"tag", "scorerId"}
+        return len(self.gate.rules) == 1 and "scorerId" not in self.gate.rules[0]
 
     def initial(self) -> dict[str, Any]:
         """The gate as it is."""
@@ -263,6 +186,7 @@ class GatePage(NewGatePage):
             "primary": gate.primary_scorer,
             "attempts": gate.attempts,
             "rule": rule["rule"] if self._is_simple else KEPT,
+            "tag": rule.get("tag", ""),
             "number": PERCENT * rule["min"] if rule["rule"] == "passRate" else number,
             "days": gate.evidence_days,
             "bypass": gate.bypass,
@@ -278,7 +202,7 @@ class GatePage(NewGatePage):
         form = super().form(data, **more)
         del form.fields["agent"]
         if not self._is_simple:
-            rules = " + ".join(_in_words(one) for one in self.gate.rules)
+            rules = " + ".join(in_words(one) for one in self.gate.rules)
             form.fields["rule"].choices = [(KEPT, rules), *RULES.items()]  # type: ignore[attr-defined]
         return form
 
@@ -289,6 +213,7 @@ class GatePage(NewGatePage):
             "title": _("The gate of %(agent)s") % names,
             "button": _("Save"),
             "delete_gate_address": self.address("delete_gate", str(self.gate.pk)),
+            **more,
         }
         return super().show(form, status=status, **more)
 

@@ -21,6 +21,12 @@ class Result:
         return "" if value is None else written.shown(value)
 
     @property
+    def reference(self) -> str:
+        """What a good answer would have been; empty without one."""
+        value = self.cell.member("groundTruth")
+        return "" if value is None else written.shown(value)
+
+    @property
     def output(self) -> str:
         """The answer."""
         return written.shown(self.cell.output) if self.cell.output_json else ""

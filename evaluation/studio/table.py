@@ -19,6 +19,7 @@ from evaluation.datasets.models import PURGED, Revision
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.files import TITLES
+from evaluation.studio.steps import STEPS, next_step
 from studio.marks import as_text
 from studio.translation import translated
 from versioning.domain import written
@@ -130,6 +131,8 @@ class TablePage(DatasetPage):
             as_of=version,
             formats=list(TITLES.items()),
             errors=errors,
+            step=next_step(self) if version is None and not errors else None,
+            steps=STEPS,
         )
 
     @cached_property

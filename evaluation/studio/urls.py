@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from evaluation.studio import (
+    blind,
     datasets,
     evidence,
     experiment,
@@ -13,6 +14,7 @@ from evaluation.studio import (
     gates,
     items,
     listing,
+    scorers,
     starting,
     table,
 )
@@ -30,6 +32,7 @@ urlpatterns = [
     page("datasets/add/", datasets.NewDatasetPage, "new_dataset"),
     page(_ONE, table.TablePage, "dataset"),
     page(f"{_ONE}settings/", datasets.SettingsPage, "dataset_settings"),
+    page(f"{_ONE}scorers/", scorers.ScorersPage, "dataset_scorers"),
     page(f"{_ONE}delete/", datasets.DeletePage, "dataset_delete"),
     page(f"{_ONE}versions/", datasets.VersionsPage, "dataset_versions"),
     page(f"{_ONE}import/", files.ImportPage, "dataset_import"),
@@ -39,6 +42,7 @@ urlpatterns = [
     page(f"{_ONE}experiments/", experiments.ExperimentsPage, "experiments"),
     page(f"{_ONE}experiments/add/", starting.StartPage, "start_experiment"),
     page(f"{_ONE}experiments/<str:experiment>/", experiment.ExperimentPage, "experiment"),
+    page(f"{_ONE}experiments/<str:experiment>/blind/", blind.BlindPage, "judge_blind"),
     page("gates/", gates.GatesPage, "gates"),
     page("gates/run/", evidence.RunGatesPage, "run_gates"),
     page("gates/add/", gates.NewGatePage, "new_gate"),

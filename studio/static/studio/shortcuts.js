@@ -10,7 +10,7 @@ const TABLE = [
     [["?"], gettext("Show these keys")],
     [[gettext("Esc")], gettext("Close a menu, the suggestions, or what covers the page")],
   ]],
-  [gettext("In lists, search results and reviews"), [
+  [gettext("In lists, search results, reviews and comparisons"), [
     [["j"], gettext("Go to the next one")],
     [["k"], gettext("Go to the previous one")],
     [["Enter"], gettext("Open it; comment on a difference, reply to a comment")],

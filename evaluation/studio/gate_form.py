@@ -1,0 +1,116 @@
+"""The form for a gate, and its rules in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from evaluation.gates.models import Bypass
+from evaluation.gates.schemas import MAX_ATTEMPTS, MAX_DAYS
+
+KEPT: Final = "kept"
+RULES: Final[dict[str, Promise]] = {
+    "notWorse": gettext_lazy("it is not found to be worse than what is live"),
+    "nonInferior": gettext_lazy("it is shown to be at most the number worse than what is live"),
+    "noNewFailures": gettext_lazy("nothing fails that passes with what is live"),
+    "allPass": gettext_lazy("every item passes, in every attempt"),
+    "passRate": gettext_lazy("at least the number, in per cent, of the items passes"),
+    "maxTokens": gettext_lazy("it takes at most the number times the tokens of what is live"),
+}
+NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
+"""The rules with a number, and its member."""
+PERCENT: Final = 100
+BYPASSES: Final = {
+    Bypass.ADMIN: gettext_lazy("admins, with a reason"),
+    Bypass.NOBODY: gettext_lazy("nobody"),
+}
+
+
+def in_words(rule: Mapping[str, Any]) -> str:
+    """Return a rule in words, with its number."""
+    number = rule.get(NUMBERS.get(rule["rule"], ""))
+    words = str(RULES[rule["rule"]])
+    if rule["rule"] == "passRate":
+        number = f"{PERCENT * number:g} %"
+    more = [f"{one}" for one in (number, rule.get("tag"), rule.get("scorerId")) if one is not None]
+    return f"{words} ({', '.join(more)})" if more else words
+
+
+class GateForm(forms.Form):
+    """What is asked before a version goes live."""
+
+    agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
+    dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
+    scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"))
+    primary = forms.ChoiceField(label=gettext_lazy("The scorer that decides"), required=False)
+    attempts = forms.IntegerField(
+        label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1
+    )
+    rule = forms.ChoiceField(label=gettext_lazy("A version may go live if"), choices=list(RULES.items()))
+    number = forms.FloatField(
+        label=gettext_lazy("Number"),
+        required=False,
+        help_text=gettext_lazy("For rules with a number: per cent, points of the score, or times."),
+    )
+    tag = forms.CharField(
+        label=gettext_lazy("Tag"),
+        required=False,
+        help_text=gettext_lazy("For the rule that every item passes: only those with this tag."),
+    )
+    days = forms.IntegerField(
+        label=gettext_lazy("Days for which evidence is good"), min_value=1, max_value=MAX_DAYS, initial=30
+    )
+    bypass = forms.ChoiceField(
+        label=gettext_lazy("Who may publish without evidence"), choices=list(BYPASSES.items())
+    )
+    enabled = forms.ChoiceField(
+        label=gettext_lazy("Is it asked?"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Check that a rule with a number has one that is possible."""
+        given = self.cleaned_data
+        rule, number = given.get("rule"), given.get("number")
+        if rule in NUMBERS and "number" in given:
+            if number is None:
+                self.add_error("number", _("is required for this rule"))
+            elif rule == "passRate" and not 0 <= number <= PERCENT:
+                self.add_error("number", _("must be from 0 to 100"))
+            elif rule != "passRate" and number <= 0:
+                self.add_error("number", _("must be greater than 0"))
+        return given
+
+    @property
+    def rate(self) -> float | None:
+        """The share of items that has to pass; None unless the rule is about that."""
+        given = self.cleaned_data
+        return given["number"] / PERCENT if given["rule"] == "passRate" else None
+
+    @property
+    def fields_of_gate(self) -> dict[str, Any]:
+        """The fields of the gate, as its verbs take them."""
+        given = self.cleaned_data
+        found = {
+            "dataset_id": given["dataset"],
+            "scorer_ids": given["scorers"],
+            "attempts": given["attempts"],
+            "evidence_days": given["days"],
+            "bypass": given["bypass"],
+            "enabled": given["enabled"] == "yes",
+        }
+        if given["primary"]:
+            found["primary_scorer"] = given["primary"]
+        if given["rule"] != KEPT:
+            found["rules"] = [self._rule()]
+        return found
+
+    def _rule(self) -> dict[str, Any]:
+        name, number, tag = (self.cleaned_data[one] for one in ("rule", "number", "tag"))
+        if name not in NUMBERS:
+            return {"rule": name, "tag": tag} if name == "allPass" and tag else {"rule": name}
+        return {"rule": name, NUMBERS[name]: number / PERCENT if name == "passRate" else number}
