@@ -22,6 +22,11 @@ RULES: Final[dict[str, Promise]] = {
     "passRate": gettext_lazy("at least the number, in per cent, of the items passes"),
     "maxTokens": gettext_lazy("it takes at most the number times the tokens of what is live"),
 }
+_WITH_NUMBER: Final[dict[str, Promise]] = {
+    "nonInferior": gettext_lazy("it is shown to be at most %(number)s worse than what is live"),
+    "passRate": gettext_lazy("at least %(number)s %% of the items pass"),
+    "maxTokens": gettext_lazy("it takes at most %(number)s times the tokens of what is live"),
+}
 NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
 """The rules with a number, and its member."""
 PERCENT: Final = 100
@@ -33,12 +38,17 @@ BYPASSES: Final = {
 
 def in_words(rule: Mapping[str, Any]) -> str:
     """Return a rule in words, with its number."""
-    number = rule.get(NUMBERS.get(rule["rule"], ""))
-    words = str(RULES[rule["rule"]])
-    if rule["rule"] == "passRate":
-        number = f"{PERCENT * number:g} %"
-    more = [f"{one}" for one in (number, rule.get("tag"), rule.get("scorerId")) if one is not None]
-    return f"{words} ({', '.join(more)})" if more else words
+    name, tag, scorer = rule["rule"], rule.get("tag"), rule.get("scorerId")
+    if name == "allPass" and tag is not None:
+        words = _("every item with the tag %(tag)s passes, in every attempt") % {"tag": tag}
+    elif name in NUMBERS:
+        number = rule[NUMBERS[name]]
+        words = str(_WITH_NUMBER[name]) % {
+            "number": f"{PERCENT * number if name == 'passRate' else number:g}"
+        }
+    else:
+        words = str(RULES[name])
+    return f"{words} ({scorer})" if scorer is not None else words
 
 
 class GateForm(forms.Form):

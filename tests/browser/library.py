@@ -55,7 +55,7 @@ class Library:
     item: str = ""
     """The id of one of its items."""
     experiment: str = ""
-    """The id of an experiment over it."""
+    """The id of an experiment over it, which has a baseline."""
     gate: str = ""
     """The id of a gate of the agent, which is off."""
 
@@ -147,6 +147,9 @@ class Library:
             "import-into-dataset": f"{acme}/datasets/{self.dataset}/import/",
             "item": f"{acme}/datasets/{self.dataset}/items/{self.item}/",
             "purge-item": f"{acme}/datasets/{self.dataset}/items/{self.item}/purge/",
+            "scorers-of-dataset": f"{acme}/datasets/{self.dataset}/scorers/",
+            "judge-blind": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/blind/",
+            "results": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/?show=results",
             "experiments": f"{acme}/datasets/{self.dataset}/experiments/",
             "start-experiment": f"{acme}/datasets/{self.dataset}/experiments/add/",
             "experiment": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/",
@@ -229,11 +232,9 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
     items = edgar.post(f"/datasets/{dataset.body['id']}/items/batch", {"items": questions})
     assert items.status == 201, items.body
     over = f"/datasets/{dataset.body['id']}/experiments"
-    experiment = edgar.post(over, {"start": False, "name": "By hand"})
-    assert experiment.status == 201, experiment.body
-    for item in items.body["items"]:
-        sent = {"itemId": item["id"], "output": "Ask for the number.\n" + SCRIPT}
-        assert edgar.post(f"{over}/{experiment.body['id']}/results", sent).status == 201
+    ids = [item["id"] for item in items.body["items"]]
+    before = _experiment(edgar, over, ids, "Ask for it.", name="Before")
+    experiment = _experiment(edgar, over, ids, "Ask for the number.\n" + SCRIPT, name="Now", baseline=before)
     asked = {"scorerIds": ["polite"], "rules": [{"rule": "passRate", "min": 0.9}], "enabled": False}
     gate = paula.post("/gates", {"resource": about["resource"], "datasetId": dataset.body["id"], **asked})
     assert gate.status == 201, gate.body
@@ -246,9 +247,20 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
         comment=comment,
         dataset=dataset.body["id"],
         item=items.body["items"][1]["id"],
-        experiment=experiment.body["id"],
+        experiment=experiment,
         gate=gate.body["id"],
     )
+
+
+def _experiment(api: RemoteApi, path: str, items: list[str], output: str, **members: str) -> str:
+    """Send the results of an experiment, and return its id."""
+    made = api.post(path, {"start": False, **members})
+    assert made.status == 201, made.body
+    own = f"{path}/{made.body['id']}"
+    for item in items:
+        assert api.post(f"{own}/results", {"itemId": item, "output": output}).status == 201
+    assert api.post(f"{own}/finalize", {}).status == 200
+    return str(made.body["id"])
 
 
 def add_something_awkward(edgar: RemoteApi) -> None:

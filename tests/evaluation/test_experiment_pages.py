@@ -113,6 +113,31 @@ def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
     assert "would have been noticed" not in page
 
 
+def test_a_comparison_that_finds_nothing_says_what_more_items_would_show(edgar: Visitor, alice: Api) -> None:
+    _, page = compare(alice, edgar, 12)
+    assert "What more items would show Items A drop that would be seen, in points 10 73" in page
+
+
+def test_pairs_are_judged_without_knowing_which_is_which(edgar: Visitor, alice: Api) -> None:
+    address, page = compare(alice, edgar, 3)
+    assert "Judge without knowing which is which" in page
+    candidate = Experiment.objects.exclude(pair_of=None).get()
+    Cell.objects.filter(experiment=candidate).update(output_digest="other")
+    for number in range(1, 4):
+        shown = edgar.get(f"{address}blind/").content.decode()
+        assert f"{number} of 3" in shown and candidate.pk not in shown.replace(address, "")
+        [item] = re.findall(r'name="item" value="([^"]+)"', shown)
+        here = re.search(r'id="side-([AB])">[AB]</h3>\s*<div class="text">x and y<', shown)
+        assert here is not None
+        better = here[1].lower() if number < 3 else "same"
+        assert edgar.client.post(f"{address}blind/", {"item": item, "better": better}).status_code == 302
+    said = "Preferred on 2, not on 0, no difference on 1. These are too few items to tell."
+    assert said in words_of(edgar.get(f"{address}blind/")) and said in words_of(edgar.get(address))
+    labels = alice.get("/labels", experimentId=candidate.pk, name="preferred").body["labels"]
+    assert sorted(one["value"] for one in labels) == sorted([candidate.pk, candidate.pk, "same"])
+    assert edgar.client.post(f"{address}blind/", {"item": item, "better": "c"}).status_code == 404
+
+
 def test_an_experiment_is_stopped_and_goes_on(edgar: Visitor, alice: Api) -> None:
     AGENTS.make(alice)
     dataset = make_scored_dataset(alice, items=2)
@@ -134,6 +159,6 @@ def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) ->
     assert edgar.get(page_of(other, experiment)).status_code == 404
     for name in ("vera", "charlie"):
         visitor: Any = Visitor(name)
-        for page in ([], ["add"], [experiment]):
+        for page in ([], ["add"], [experiment], [experiment, "blind"]):
             assert visitor.get(page_of(dataset, *page)).status_code in {403, 404}
         assert visitor.client.post(page_of(dataset, experiment), {"do": "cancel"}).status_code in {403, 404}

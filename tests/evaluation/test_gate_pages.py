@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 
 from tests.conftest import Cast
@@ -35,8 +38,15 @@ def typed(dataset: str, **changes: str) -> dict[str, str]:
 def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str) -> None:
     paula = Visitor("paula")
     assert "There is no gate yet" in words_of(paula.get(workspace_page("gates")))
-    made = words_of(paula.post(workspace_page("gates/add"), **typed(dataset, agent="writer")))
-    assert made.count("If 90 % of them pass, the true share lies between 63 and 98 %") == 2
+    warned = paula.post(workspace_page("gates/add"), **typed(dataset, agent="writer"))
+    said = "The dataset has 12 items. If 90 % of them pass, the true share lies between 63 and 98 %"
+    assert said in words_of(warned) and "50 between 79 and 96 %" in words_of(warned)
+    assert alice.get(GATES).body["gates"] == []
+    [seen] = re.findall(r'name="warned" value="([^"]*)"', warned.content.decode())
+    again = typed(dataset, agent="writer", warned=html.unescape(seen))
+    made = words_of(paula.post(workspace_page("gates/add"), **again))
+    assert "at least 90 % of the items pass" in made and said in made
+    assert "is not published" not in made
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["evidenceDays"], gate["bypass"], gate["primaryScorer"]) == (
         [{"rule": "passRate", "min": 0.9}],
@@ -59,7 +69,9 @@ def test_rules_that_the_form_cannot_say_stay(cast: Cast, alice: Api, dataset: st
     rules = [{"rule": "allPass", "tag": "must"}, {"rule": "notWorse"}]
     gate = make_gate(alice, dataset, rules=rules)
     address = workspace_page(f"gates/{gate['id']}")
-    assert "in every attempt (must) + it is not found" in words_of(Visitor("paula").get(address))
+    assert "every item with the tag must passes, in every attempt + it is not found" in words_of(
+        Visitor("paula").get(address)
+    )
     Visitor("paula").post(address, **typed(dataset, rule="kept", number="", attempts="2"))
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["attempts"]) == (rules, 2)
@@ -91,7 +103,7 @@ def test_roles_decide_who_sees_and_writes_gates(cast: Cast, alice: Api, dataset:
         ("edgar", [200, 403, 403, 403]),
     ):
         assert [Visitor(name).get(one).status_code for one in pages] == answers, name
-    for_all = typed(dataset, agent="")
+    for_all = typed(dataset, agent="", rule="notWorse", number="")
     paula = Visitor("paula").client
     assert paula.post(workspace_page("gates/add"), for_all).status_code in {400, 403}
     assert paula.post(own, typed(dataset)).status_code == 403
