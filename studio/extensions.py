@@ -131,7 +131,8 @@ ChosenActions = Callable[[Caller, ChosenOn], Iterable[Action]]
 
 
 AnswerActions = Callable[[Caller], Iterable[Action]]
-"""Returns the actions on an answer that was tried; their addresses get `tried`, as JSON, and `output`."""
+"""Returns the actions on an answer. Their addresses get `tried`, as JSON, and `output` of one that was tried;
+of one on which there is feedback, `about`: what is known of it, as a JSON object."""
 
 
 ForYou = Callable[[Caller], Iterable[TaskGroup]]

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from editor_client.shared import tags
+from editor_client.shared import canonical, tags
 
 from evaluation.datasets.items import ItemTooLarge
 from evaluation.datasets.verbs import Datasets
@@ -40,6 +40,8 @@ class AddForm(forms.Form):
         ),
     )
     tags = forms.CharField(label=gettext_lazy("Tags, separated by commas"), required=False)
+    about = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The feedback of which the item is made, as JSON; it goes into its metadata."""
 
     @property
     def item(self) -> dict[str, Any]:
@@ -49,8 +51,18 @@ class AddForm(forms.Form):
         truth = given["ground_truth"].replace("\r\n", "\n")
         if truth:
             item["groundTruth"] = written.typed(truth)
-        named = tags.listed_in(given["tags"])
-        return {**item, "metadata": {tags.MEMBER: named}} if named else item
+        named, said = tags.listed_in(given["tags"]), feedback_in(given["about"])
+        metadata = {**({tags.MEMBER: named} if named else {}), **({"feedback": said} if said else {})}
+        return {**item, "metadata": metadata} if metadata else item
+
+
+def feedback_in(text: str) -> dict[str, Any]:
+    """Return the feedback in the JSON that a form holds; nothing of what is no JSON object."""
+    try:
+        value = canonical.parse(text) if text else None
+    except Invalid:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 class AddItemPage(StudioPage):
@@ -63,8 +75,12 @@ class AddItemPage(StudioPage):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Show what was tried, or add the item; after an error, show the form again."""
         if request.POST.get("do") != "add":
-            tried, output = request.POST.get("tried", ""), request.POST.get("output", "")
-            began = {"input": written.shown(written.typed(tried)), "ground_truth": written.shown(output)}
+            tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
+            began = {
+                "input": written.shown(written.typed(tried)) if tried else "",
+                "ground_truth": written.shown(output),
+                "about": about,
+            }
             return self.show(self._form(initial=began))
         form = self._form(request.POST)
         if not form.is_valid():
@@ -98,6 +114,7 @@ class AddItemPage(StudioPage):
             title=_("Add an item"),
             status=status,
             form=form,
+            said=feedback_in(form["about"].value() or ""),
             datasets_address=reverse("studio:datasets"),
         )
 

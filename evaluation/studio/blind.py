@@ -67,10 +67,10 @@ class BlindPage(OneExperimentPage):
             experiment__in=[self.experiment.pk, self.baseline.pk], attempt=0, state=State.DONE
         )
         answers: defaultdict[str, dict[str, tuple[int | None, str]]] = defaultdict(dict)
-        for run, item, revision, digest in rows.values_list(
+        for run, item_id, revision, digest in rows.values_list(
             "experiment", "item_id", "revision", "output_digest"
         ):
-            answers[str(item)][run] = (revision, digest)
+            answers[str(item_id)][run] = (revision, digest)
         found = []
         for item, both in answers.items():
             here, there = both.get(self.experiment.pk), both.get(self.baseline.pk)

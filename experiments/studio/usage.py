@@ -1,19 +1,39 @@
-"""Which versions are still used: to check before deleting or pruning them."""
+"""Which versions are still used, to check before deleting or pruning them, and what people say of answers."""
 
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from experiments.feedback.models import Feedback
+from experiments.feedback.verbs import Feedbacks
 from experiments.studio.charts import DAYS, MAX_DAYS, Chart
 from experiments.usage.verbs import Usages
+from studio import additions
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
+
+NEWEST: Final = 20
+"""How much feedback the page shows."""
+
+
+def _about(row: Feedback) -> dict[str, Any]:
+    """Return what is known of an answer on which somebody gave feedback; what was asked is not stored."""
+    known = {
+        "name": row.name,
+        "value": row.value,
+        "comment": row.comment,
+        "resource": row.resource_id,
+        "versionId": row.version_id,
+        "runId": str(row.run_id) if row.run_id else "",
+    }
+    return {name: value for name, value in known.items() if value != ""}
 
 
 class UsagePage(ResourcePage):
@@ -41,7 +61,14 @@ class UsagePage(ResourcePage):
             chart=Chart.of(whole),
             since=since,
             days=MAX_DAYS,
+            feedback=self._feedback(),
+            answer_actions=additions.answer_actions(self.caller),
         )
+
+    def _feedback(self) -> list[dict[str, Any]]:
+        """Return the newest feedback, with what an application's action on it gets as `about`."""
+        rows = Feedbacks.current().list(self.kind.slug, self.resource_id, by=self.caller)
+        return [{"row": row, "about": json.dumps(_about(row))} for row in rows[:NEWEST]]
 
     def _row(self, row: Mapping[str, Any], last: Mapping[str, Any], active_id: str) -> dict[str, Any]:
         runs, version_id = row["sum_runs"], row["version_id"]

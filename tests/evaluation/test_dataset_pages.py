@@ -14,7 +14,7 @@ from evaluation.datasets.changing_items import Batch
 from evaluation.datasets.items import content_of
 from evaluation.datasets.models import Dataset, Item
 from tests.conftest import Cast
-from tests.support.api import Api
+from tests.support.api import AGENTS, Api
 from tests.support.datasets import add_item, inputs, make_dataset
 from tests.support.scorers import make_scorer
 from tests.support.studio import Visitor, words_of, workspace_page
@@ -201,3 +201,25 @@ def test_a_page_of_ten_thousand_items_is_fast(edgar: Visitor, alice: Api) -> Non
         assert f"Question {int(page) * 50 - 1} " in edgar.get(address, page=page).content.decode()
         took.append(time.process_time() - before)
     assert min(took) < 0.1  # seconds of this process, whatever else the machine does
+
+
+def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice, autoPublish=True)
+    about = {"resource": {"kind": "agent", "id": "writer"}, "name": "helpful", "value": False}
+    assert alice.post("/feedback", {**about, "comment": "It is <wrong>"}).status == 201
+    dataset = make_dataset(alice)
+    listed = edgar.get("/studio/versioning/agent/writer/runs/").content.decode()
+    assert "helpful: False" in listed and "It is &lt;wrong&gt;" in listed
+    [said] = re.findall(r'name="about" value="([^"]*)"', listed)
+    [address] = re.findall(r'action="([^"]*add-item/)"', listed)
+    form = edgar.post(address, about=unescape(said))
+    assert "helpful: False It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
+    [kept] = re.findall(r'name="about" value="([^"]*)"', form.content.decode())
+    item = {"dataset": dataset.rpartition("/")[2], "input": "Where?", "ground_truth": "Here.", "tags": ""}
+    edgar.post(address, do="add", about=unescape(kept), **item)
+    [made] = alice.get(f"{dataset}/items").body["items"]
+    assert made["input"] == "Where?"
+    assert (made["metadata"]["feedback"]["comment"], made["metadata"]["feedback"]["value"]) == (
+        "It is <wrong>",
+        False,
+    )

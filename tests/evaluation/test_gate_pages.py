@@ -69,9 +69,8 @@ def test_rules_that_the_form_cannot_say_stay(cast: Cast, alice: Api, dataset: st
     rules = [{"rule": "allPass", "tag": "must"}, {"rule": "notWorse"}]
     gate = make_gate(alice, dataset, rules=rules)
     address = workspace_page(f"gates/{gate['id']}")
-    assert "every item with the tag must passes, in every attempt + it is not found" in words_of(
-        Visitor("paula").get(address)
-    )
+    said = "every item with the tag must passes, in every attempt + it is not found"
+    assert said in words_of(Visitor("paula").get(address))
     Visitor("paula").post(address, **typed(dataset, rule="kept", number="", attempts="2"))
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["attempts"]) == (rules, 2)
