@@ -88,7 +88,8 @@ class ExperimentPage(OneExperimentPage):
         is_possible = row.outcome == Outcome.COMPLETE and row.lock and row.version_id
         if not is_possible or not self.may(Right.PUBLISH):
             return ""
-        if Agent.objects.filter(pk=row.target_id, active_version_id=uuid_of(row.version_id)).exists():
+        live = Agent.objects.filter(pk=row.target_id).values_list("active_version_id", flat=True).first()
+        if str(live) == row.version_id:
             return ""
         return f"{AGENT.address('publish', row.target_id)}?version={quote(row.version_id)}"
 

@@ -205,7 +205,13 @@ def test_a_page_of_ten_thousand_items_is_fast(edgar: Visitor, alice: Api) -> Non
 
 def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alice: Api) -> None:
     AGENTS.make(alice, autoPublish=True)
-    about = {"resource": {"kind": "agent", "id": "writer"}, "name": "helpful", "value": False}
+    version = AGENTS.versions(alice)[0]["id"]
+    about = {
+        "resource": {"kind": "agent", "id": "writer"},
+        "versionId": version,
+        "name": "helpful",
+        "value": False,
+    }
     assert alice.post("/feedback", {**about, "comment": "It is <wrong>"}).status == 201
     dataset = make_dataset(alice)
     listed = edgar.get("/studio/versioning/agent/writer/runs/").content.decode()
