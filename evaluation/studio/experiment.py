@@ -10,9 +10,9 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from editor_client.shared.pairing import Comparison
+from editor_client.shared.statistics import Verdict
 
-from evaluation.comparison.pairing import Comparison
-from evaluation.comparison.statistics import Verdict
 from evaluation.experiments.comparing import compared
 from evaluation.experiments.models import Cell, Experiment, Outcome
 from evaluation.experiments.presenting import shown

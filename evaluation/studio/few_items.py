@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.utils.translation import gettext as _
-
-from evaluation.comparison.statistics import detectable
-from versioning.domain.intervals import wilson
+from editor_client.shared.intervals import wilson
+from editor_client.shared.statistics import detectable
 
 WIDE: Final = 0.2
 """A pass rate whose interval is wider is known badly."""

@@ -8,8 +8,8 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from editor_client.shared import statistics
 
-from evaluation.comparison import statistics
 from evaluation.experiments.models import Experiment, Label
 from evaluation.studio.comparison import VERDICTS
 
