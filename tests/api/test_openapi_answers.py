@@ -75,6 +75,7 @@ NOT_TO_BE_SAID = {
     r"field|line|parent": "is no (field|line|comment)|needs a field",
     r"resource|localTime|timeZone|runAt|until|then(\.versionId)?|expects|versionId|action|releaseId": (
         "is required|must not be given|is no time zone|does not exist|is no version|is not for a release|"
+        "give either a resource|"
         "must be (in the future|a whole minute|after|before|a (local )?time)|more than five years|"
         "out of range"
     ),
