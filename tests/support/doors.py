@@ -81,8 +81,9 @@ IN_PYTHON: dict[str, InPython] = {
 
 def _publish_page(kind: Kind, draft: str, reason: Reason) -> Seen:
     window, page = Window.of("alice"), page_of(kind, "publish")
-    given = {} if reason is None else {"reason": reason}
-    return window.post(page, version=draft, tag=window.get(page).field("tag"), **given)
+    shown = window.get(page)
+    given = {} if reason is None else {"reason": reason, "overrules": shown.field("overrules")}
+    return window.post(page, version=draft, tag=shown.field("tag"), **given)
 
 
 def _label_page(name: str) -> InTheStudio:

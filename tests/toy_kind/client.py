@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 from editor_client import Client
@@ -13,7 +12,6 @@ from editor_client.result import Result
 from editor_client.stored import Kind, Stored
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SnippetFields(SharedFields):
     """The fields of a snippet's snapshot."""
 
@@ -21,33 +19,28 @@ class SnippetFields(SharedFields):
     language: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SnippetRecord(Record, SnippetFields):
     """A snippet."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SnippetVersion(Version, SnippetFields):
     """A version of a snippet."""
 
     snippet_id: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SnippetPage(Page[SnippetRecord]):
     """A page of snippets."""
 
     snippets: tuple[SnippetRecord, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SnippetVersionPage(Page[SnippetVersion]):
     """A page of the versions of one of them, newest first."""
 
     versions: tuple[SnippetVersion, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SnippetComparison(Result):
     """Two versions of one of them."""
 
