@@ -12,6 +12,7 @@ from django.urls import path as route
 from editor_project.environment import Environment
 from releases.verbs import Releases
 from versioning import capabilities
+from versioning.api.base import EditorViewSet
 from versioning.api.urls import added_routes, missing
 from versioning.capabilities import EditorApp
 from versioning.conf import Setting, apply_default, get_editor
@@ -47,6 +48,26 @@ def test_a_route_below_the_resources_stops_the_start(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(capabilities, "routes", lambda: [route("stored/agents/<id>/pilots", missing)])
     with pytest.raises(ImproperlyConfigured, match="stored/agents/<id>/pilots"):
         list(added_routes())
+
+
+def test_a_route_with_a_part_that_its_view_does_not_describe_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class PilotsView(EditorViewSet):
+        subject = "pilot"
+
+    def added() -> Any:
+        views = [
+            route("pilots/<id>/<place>", PilotsView.as_view({"get": "retrieve"})),
+            route("pilots", missing),
+        ]
+        monkeypatch.setattr(capabilities, "routes", lambda: views)
+        return list(added_routes()) == views
+
+    with pytest.raises(ImproperlyConfigured, match=r"PilotsView does not describe the part <place> .* paths"):
+        added()
+    PilotsView.paths = {"place": ({"type": "string"}, "The place of the {}.")}
+    assert added()
 
 
 def test_settings_of_applications_are_read_like_those_of_the_project(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -60,6 +61,14 @@ def test_entries_of_one_position_are_never_split() -> None:
         found = [(event.position, event.ordinal) for event in events.entries(0, limit=limit)]
         assert found == [(1, 0), (1, 1), (1, 2), (1, 3)]
     assert len(events.entries(0, limit=5)) == 5
+
+
+@pytest.mark.django_db
+def test_an_entry_about_anything_but_a_target_says_how_to_make_one() -> None:
+    about: Any = Workspace(pk="acme")
+    with pytest.raises(TypeError, match=r"target_of\(.* not an object of Workspace"), events.transaction():
+        events.record("workspace.created", by=APPLICATION, workspace_id="acme", resource=about)
+    assert logged() == []
 
 
 @pytest.mark.django_db

@@ -18,10 +18,12 @@ from django.views.decorators.csrf import csrf_exempt
 from versioning import capabilities
 from versioning.api import errors, health
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
+from versioning.api.base import EditorViewSet
 from versioning.api.events import EventViewSet
 from versioning.api.filters import filters_for
 from versioning.api.locks import LockViewSet
 from versioning.api.openapi import document
+from versioning.api.openapi.operations import path_parameter
 from versioning.api.runs import RunViewSet
 from versioning.api.schemas.stored import requests_of, responses_of
 from versioning.api.versions import OverridableViewSet, ResourceViewSet
@@ -74,15 +76,20 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
 
 
 def added_routes() -> Iterator[URLPattern]:
-    """Yield the routes that applications add; raises `ImproperlyConfigured` for one that is hidden.
+    """Yield the routes that applications add.
 
-    Every address below a collection belongs to a resource, whose id may contain a slash.
+    Raises `ImproperlyConfigured` for one with a part that its view does not describe, and for one that is
+    hidden: every address below a collection belongs to a resource, whose id may contain a slash.
     """
     collections = tuple(f"{path}/" for path in ("agents", *(f"stored/{kind.path}" for kind in KINDS)))
     for route in capabilities.routes():
         address = str(route.pattern).removeprefix("^")
         if address.startswith(collections):
             raise ImproperlyConfigured(f"The route {address!r} is an address of resources, which come first.")
+        answer: Any = getattr(route, "callback", None)
+        if issubclass(getattr(answer, "cls", object), EditorViewSet):
+            for name in route.pattern.regex.groupindex:
+                path_parameter(answer.cls(**answer.initkwargs), name)
         yield route
 
 

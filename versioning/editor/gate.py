@@ -109,7 +109,7 @@ class Option:
     """The code of the refusal that a caller overrules with the value, a text that says why; the pages that
     publish ask for it. Empty for an option that is no reason."""
     metavar: str = ""
-    """The metavar of the value, a text, in `manage.py import_overrides`; without one, it is a flag."""
+    """The metavar of the value, a text, in `manage.py import_overrides`; empty: it has no such option."""
     help: str = ""
     """The help text for that command, and for the parameter of deletions."""
     is_for_take_down: bool = False

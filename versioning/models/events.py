@@ -118,12 +118,17 @@ def record(
     `resource` describes who could read it before the change. `audience` defaults to that of the type.
     `seen_in` are the published agents that show the text in question: readers of such an agent who are not
     members of the workspace get an event about that agent at the same position. `detail` is JSON and must
-    never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`, and
-    `KeyError` for an undeclared type.
+    never contain the text of a prompt or a secret. Raises `RuntimeError` outside of `transaction()`,
+    `KeyError` for an undeclared type, and `TypeError` for a `resource` that is no `Target`.
     """
     opened = _open.transaction
     if opened is None:
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
+    if resource is not None and not isinstance(resource, Target):
+        raise TypeError(
+            "record(resource=…) takes a Target, which versioning.serving.grants.target_of(resource, "
+            f"get_editor().code) makes, and not an object of {type(resource).__name__}"
+        )
     opened.acts(by)
     entry = entry_of(
         event_type,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.text import capfirst
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -101,6 +102,20 @@ class DeclaringView(Protocol):
         ...
 
 
+def path_parameter(view: DeclaringView, name: str) -> PathParameter:
+    """Return what a view says about a part of its addresses.
+
+    Raises `ImproperlyConfigured` if it says nothing: the document could not be made.
+    """
+    try:
+        return {**_PATH_PARAMETERS, **view.paths}[name]
+    except KeyError:
+        raise ImproperlyConfigured(
+            f"{type(view).__qualname__} does not describe the part <{name}> of its address: add it to the "
+            f'view\'s paths, as paths = {{"{name}": ({{"type": "string"}}, "The id of the …")}}'
+        ) from None
+
+
 class EditorSchema(AutoSchema):
     """Reads the declarations of `EditorViewSet`."""
 
@@ -137,8 +152,8 @@ class EditorSchema(AutoSchema):
         view = self.editor_view
         found = [*view.query_parameters(self.action), *view.header_parameters.get(self.action, ())]
         for name in re.findall(r"\{(\w+)\}", self.path):
-            schema, description = {**_PATH_PARAMETERS, **self.editor_view.paths}[name]
-            description = description.format(self.editor_view.subject)
+            schema, description = path_parameter(view, name)
+            description = description.format(view.subject)
             found.append(
                 OpenApiParameter(name, schema, OpenApiParameter.PATH, required=True, description=description)
             )
