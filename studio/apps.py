@@ -11,3 +11,4 @@ class StudioConfig(EditorApp):
     name = "studio"
     follows = "studio.examples.stored.FOLLOWER"
     studio = "studio.publishing.own_drafts.STUDIO"
+    system_checks = "studio.kind_checks.check_words"

@@ -33,6 +33,10 @@ class Part:
     parts: Sequence[Part] = ()
 
 
+CONTROLS: Final = ("line", "text", "choice", "json", "parts")
+"""The controls that a kind can choose for its own field."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FieldWords:
     """A field of a snapshot on the page: its title, its help, and its control."""
@@ -40,7 +44,7 @@ class FieldWords:
     title: StrOrPromise
     help: StrOrPromise = ""
     options: Mapping[str, StrOrPromise] = field(default_factory=dict)
-    """The values of a `choice`, each in words."""
+    """The values of a `choice`, each in words; an empty one is the choice of none."""
     control: str = "json"
     """How it is typed: `line`, `text`, `choice`, `json`, or `parts`, by the `parts` of a field.
 
@@ -49,6 +53,12 @@ class FieldWords:
     parts: Mapping[str, Sequence[Part]] = field(default_factory=dict)
     """The parts of the object, by the value of the field `parts_by`; a part has one control everywhere."""
     parts_by: str = ""
+
+    def __post_init__(self) -> None:
+        if self.control not in CONTROLS:
+            raise ValueError(
+                f"The control {self.control!r} does not exist: it is one of {', '.join(CONTROLS)}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ class VersioningConfig(EditorApp):
         "versioning.conf.check_api_prefix",
         "versioning.conf.check_sqlite",
         "versioning.conf.check_values",
+        "versioning.models.kind_checks.check_kinds",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

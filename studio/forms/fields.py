@@ -144,6 +144,14 @@ def control_of(name: str) -> str:
     return "json" if words is None else words.control
 
 
+def is_chosen(name: str, control: str) -> bool:
+    """Return whether the field has the control that the words of a kind choose, and not that of another kind.
+
+    The fields of agents and blocks have their own controls, for which words choose nothing.
+    """
+    return control == "json" if name in _OWN_CONTROLS else control == control_of(name)
+
+
 def rows_fit(value: Any) -> bool:
     """Return whether a form can show a row for every block, tool, sub-agent and condition of a value."""
     return sum(1 for _ in islice(_objects(value), MAX_ROWS + 1)) <= MAX_ROWS

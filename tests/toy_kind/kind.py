@@ -29,7 +29,7 @@ SNIPPET: Final = ResourceKind(
     singular="snippet",
     plural="snippets",
     path="snippets",
-    icon="code",
+    icon="content_copy",
     text_field="source",
     schema=ConfigSchema(edit=SnippetFields, whole=SnippetConfig),
     studio_words="tests.toy_kind.studio.WORDS",

@@ -18,16 +18,23 @@ _FTS5: Final = "fts5(name, id, description, text, tokenize='ascii', columnsize=0
 _ON_SQLITE: Final = (f"CREATE VIRTUAL TABLE {{table}}_words USING {_FTS5}",)
 
 
-def words_of(table: str) -> migrations.RunPython:
-    """Return the migration operation that adds word storage to a document table, as 0014 did."""
+class WordsOf(migrations.RunPython):
+    """The operation that adds word storage to a document table, as 0014 did."""
 
-    def make(_apps: Any, editor: Any) -> None:
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(self._make, self._drop)
+
+    def _make(self, _apps: Any, editor: Any) -> None:
         on_postgresql = editor.connection.vendor == "postgresql"
         for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
-            editor.execute(statement.format(table=table))
+            editor.execute(statement.format(table=self.table))
 
-    def drop(_apps: Any, editor: Any) -> None:
+    def _drop(self, _apps: Any, editor: Any) -> None:
         if editor.connection.vendor != "postgresql":  # where they are columns of the table
-            editor.execute(f"DROP TABLE {table}_words")
+            editor.execute(f"DROP TABLE {self.table}_words")
 
-    return migrations.RunPython(make, drop)
+
+def words_of(table: str) -> WordsOf:
+    """Return the migration operation that adds word storage to a document table."""
+    return WordsOf(table)
