@@ -20,6 +20,7 @@ from tests.mail.conftest import ADDRESS, Post
 from tests.support.mail_server import mail_server, until
 from tests.support.ports import free_port
 from versioning.conf import check_values
+from versioning.models.due_work import DueWorkQuerySet
 from versioning.worker.backlog import backlogs
 from versioning.worker.running import Worker
 
@@ -107,7 +108,7 @@ def test_only_a_worker_that_is_killed_after_sending_sends_it_twice_as_the_same_m
 
     with monkeypatch.context() as patch:
         patch.setattr(Mail, "remove", killed)
-        patch.setattr(Mail, "release", lambda _mail: None)
+        patch.setattr(DueWorkQuerySet, "release", lambda _leases, _rows: None)
         with pytest.raises(Killed):
             Worker(JOBS).once()
     assert len(sent.outbox) == 1
