@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -104,7 +105,14 @@ def _interrupted(service: Service) -> None:
     """Interrupt it as Ctrl-C does, once it has said how far it is."""
     command = [sys.executable, "-m", "editor_client", "evaluate", "writer", "--dataset", "Words"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "client"), **credentials(service)}
-    program = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    program = subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What runs in the background of a shell ignores the signal, and so would this process.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )
     assert program.stderr is not None and "answers" in program.stderr.readline()
     program.send_signal(signal.SIGINT)
     _, said = program.communicate(timeout=60)
