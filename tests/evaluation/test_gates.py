@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from evaluation.experiments.jobs import remove_old
@@ -12,6 +13,7 @@ from evaluation.experiments.models import Cell, Score
 from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS
 from tests.support.gates import GATES, evidence, finish, make_gate, make_scored_dataset, start, states
+from tests.support.interruptions import Countdown
 from tests.support.scorers import make_scorer
 from versioning.models import Event
 
@@ -176,6 +178,30 @@ def test_a_namesake_is_not_free_because_its_former_was_live(cast: Cast, dataset:
     namesake = AGENTS.make(cast.edgar, "again")["latestVersionId"]
     answer = cast.paula.post(AGENTS.url("again", "versions", namesake, "activate"))
     assert states(answer) == [("again", "missing", None)]
+
+
+def test_a_database_that_does_not_answer_a_gate_refuses(cast: Cast, dataset: str) -> None:
+    """Whichever of the statements about gates and evidence is lost."""
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0}])
+    evidence(cast.edgar, dataset, draft)
+    lost = 0
+    while True:
+        answers = Countdown(lost)
+
+        def lose(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+            if "evaluation_" in sql and answers.is_over():  # noqa: B023  it is of this round
+                raise OperationalError("the connection is lost")
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(lose):
+            answer = cast.paula.post(AGENTS.url("writer", "versions", draft, "activate"))
+        if answer.status == 200:
+            break
+        assert (answer.status, answer.code) == (503, "database_unavailable")
+        assert cast.edgar.get(AGENTS.url("writer")).body["activeVersionId"] is None
+        lost += 1
+    assert lost >= 3  # the gates, the experiments, and their results
 
 
 def test_a_scorer_that_changed_or_is_gone_makes_evidence_stale(cast: Cast, dataset: str) -> None:
