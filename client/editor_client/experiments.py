@@ -1,4 +1,4 @@
-"""Experiments: what a target answers to the items of a dataset, and how that is beside a baseline."""
+"""Experiments: what a target answers to the items of a dataset, and how that compares with a baseline."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ComparedItem(Result):
 
 
 class Comparison(Result):
-    """What an experiment says beside its baseline."""
+    """What an experiment says compared with its baseline."""
 
     pairs: int
     left_out: LeftOut

@@ -27,7 +27,7 @@ _ERROR: Final = "error"
 _FLAKY: Final = "flaky"
 _ITEM_BYTES: Final = 500
 """The size of a compared item in memory."""
-_KEPT: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
+_CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
 """Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
 OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
 """How an item is, for the filter of results."""
@@ -36,7 +36,7 @@ OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
 def comparison_of(
     experiment_id: str, baseline_id: str | None, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Comparison:
-    """Return what an experiment says beside another one, by default beside its own baseline.
+    """Return what an experiment says compared with another one, by default with its own baseline.
 
     Raises `NotFound` for an experiment that the caller may not read, and `Invalid` without a baseline.
     """
@@ -52,12 +52,12 @@ def comparison_of(
 
 
 def compared(here: Experiment, baseline: Experiment) -> Comparison:
-    """Return what an experiment says beside another one; it is kept until the results of one change."""
+    """Return what an experiment says compared with another one; cached until results of one change."""
     key = here.state_of_results, baseline.state_of_results
-    found = _KEPT.get(key)
+    found = _CACHE.get(key)
     if found is None:
         found = _compared(here, baseline)
-        _KEPT.put(key, found, sum(_ITEM_BYTES * one.pairs for one in found.scorers) + _ITEM_BYTES)
+        _CACHE.put(key, found, sum(_ITEM_BYTES * one.pairs for one in found.scorers) + _ITEM_BYTES)
     return found
 
 

@@ -48,7 +48,7 @@ class ComparisonPage:
 
 
 class ComparisonViewSet(EditorViewSet):
-    """What experiments say beside others."""
+    """What experiments say compared with others."""
 
     subject = "comparison"
     actions = {"side_by_side": Action.READ}

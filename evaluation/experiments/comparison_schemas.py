@@ -58,7 +58,7 @@ class ComparedItemAnswer(ResponseSchema):
 
 
 class ComparisonAnswer(ResponseSchema):
-    """What an experiment says beside its baseline."""
+    """What an experiment says compared with its baseline."""
 
     pairs: Annotated[int, Source(lambda page: page.comparison.pairs)]
     left_out: Annotated[LeftOutAnswer, Source(lambda page: page.comparison.left_out)]

@@ -55,16 +55,16 @@ def run_item(
     scorers = missing_scorers(experiment, cell)
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
-        said = list(scoring_cells.cut(scorers))
+        scores = list(scoring_cells.cut(scorers))
     else:
         if answer is None:
             answer = _asked(experiment, cell, context or {}, caller)
             put_answer(cell, answer)
         give_back()
         with stoppable(Stop()):
-            said = [] if answer.error else list(scoring_cells.scored(cell, answer.output, scorers))
-    if not answer.is_stored or said:
-        _record(cell, answer, said, dataset_id, caller)
+            scores = [] if answer.error else list(scoring_cells.scored(cell, answer.output, scorers))
+    if not answer.is_stored or scores:
+        _record(cell, answer, scores, dataset_id, caller)
     return cell
 
 
@@ -102,7 +102,7 @@ def _asked(experiment: Experiment, cell: Cell, context: Mapping[str, Any], by: C
 
 @retry_on_conflict
 def _record(
-    cell: Cell, answer: Answer, said: list[scoring_cells.Said], dataset_id: str | None, by: Caller
+    cell: Cell, answer: Answer, scores: list[scoring_cells.NewScore], dataset_id: str | None, by: Caller
 ) -> None:
     """Store the result, in place of an earlier one; raises `Conflict` if the experiment has ended by now."""
     with events.transaction():
@@ -110,5 +110,5 @@ def _record(
         before = Before.of(Cell.objects.get(pk=cell.pk))
         cell.state = State.ERROR if answer.error else State.DONE
         cell.finish_now(**result_of(cell))
-        put_scores(experiment, cell, said)
-        count(experiment, cell, before, spent=spent_on(answer, said))
+        put_scores(experiment, cell, scores)
+        count(experiment, cell, before, spent=spent_on(answer, scores))

@@ -87,7 +87,7 @@ def result_of(cell: Cell) -> dict[str, Any]:
 
 
 def put_scores(
-    experiment: Experiment, cell: Cell, said: Iterable[tuple[str, str, Outcome, Mapping[str, Any]]]
+    experiment: Experiment, cell: Cell, scores: Iterable[tuple[str, str, Outcome, Mapping[str, Any]]]
 ) -> None:
     """Store what scorers say of a cell, in place of what the same scorers said before.
 
@@ -106,7 +106,7 @@ def put_scores(
             more_json=storable(canonical.dump(dict(more))) if more else "",
             **columns_of(outcome),
         )
-        for scorer_id, version_id, outcome, more in said
+        for scorer_id, version_id, outcome, more in scores
     ]
     Score.objects.filter(cell=cell, scorer_id__in=[one.scorer_id for one in rows]).delete()
     Score.objects.bulk_create(rows)

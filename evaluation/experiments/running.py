@@ -32,7 +32,7 @@ from evaluation.experiments.recording import (
     put_scores,
     result_of,
 )
-from evaluation.experiments.scoring_cells import Said
+from evaluation.experiments.scoring_cells import NewScore
 from evaluation.experiments.stopping import stop_for
 from evaluation.scoring.outcomes import Problem
 from versioning.domain.errors import VersioningError
@@ -117,9 +117,9 @@ def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
         put_answer(cell, answer)
     else:
         cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
-    said = _scored(experiment, cell, answer, stop)
-    if said is not None:
-        record(experiment.pk, cell, answer, said)
+    scores = _scored(experiment, cell, answer, stop)
+    if scores is not None:
+        record(experiment.pk, cell, answer, scores)
 
 
 def _asked(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
@@ -159,21 +159,21 @@ def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer
     return [one for one in experiment.scorers.all() if one.scorer_id not in known]
 
 
-def _scored(experiment: Experiment, cell: Cell, answer: Answer, stop: Stop) -> list[Said] | None:
+def _scored(experiment: Experiment, cell: Cell, answer: Answer, stop: Stop) -> list[NewScore] | None:
     """Return what the scorers say; None if a judge is asked again later, for which the answer is kept."""
     if answer.error is not None:
         return []
     missing = missing_scorers(experiment, cell)
     give_back()
     with stoppable(stop):
-        said = list(scoring_cells.scored(cell, answer.output, missing))
-    passing = next((one.passing for _, _, one, _ in said if one.passing is not None), None)
+        scores = list(scoring_cells.scored(cell, answer.output, missing))
+    passing = next((one.passing for _, _, one, _ in scores if one.passing is not None), None)
     if passing is None or cell.tries >= TRIES - 1:
-        return said
+        return scores
     put_answer(cell, answer, whole=True)
     with events.transaction():
         _postpone(cell, passing, {name: value for name, value in result_of(cell).items() if name != "state"})
-        spend(experiment.pk, answer, said)
+        spend(experiment.pk, answer, scores)
     return None
 
 
@@ -192,9 +192,9 @@ def wait_for(passing: Any, tries: int) -> float:
     return 2.0**tries if passing.retry_after is None else min(float(passing.retry_after), MAX_WAIT)
 
 
-def record(experiment_id: str, cell: Cell, answer: Answer, said: Iterable[Said]) -> None:
+def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewScore]) -> None:
     """Record the result of a leased cell with its scores; raises `LeaseLost`."""
-    said = list(said)
+    scores = list(scores)
     with events.transaction():
         experiment = Experiment.objects.locked().filter(pk=experiment_id).first()
         if experiment is None:
@@ -202,16 +202,16 @@ def record(experiment_id: str, cell: Cell, answer: Answer, said: Iterable[Said])
         before = Before.of(cell)
         cell.state = State.ERROR if answer.error else State.DONE
         cell.finish(**result_of(cell))
-        put_scores(experiment, cell, said)
-        count(experiment, cell, before, spent=spent_on(answer, said))
+        put_scores(experiment, cell, scores)
+        count(experiment, cell, before, spent=spent_on(answer, scores))
         is_ours_to_end = experiment.is_started or experiment.stopped  # else the application ends it
         if is_ours_to_end and not experiment.queued_count and not experiment.outcome:
             finish(experiment, experiment.stopped or Outcome.COMPLETE)
 
 
-def spent_on(answer: Answer, said: Iterable[Said]) -> dict[str, int]:
+def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
     """Return what an answer and its scores used, by the columns of the experiment."""
-    outcomes = [one for _, _, one, _ in said]
+    outcomes = [one for _, _, one, _ in scores]
     return {
         "input_tokens": answer.input_tokens + sum(one.input_tokens for one in outcomes),
         "output_tokens": answer.output_tokens + sum(one.output_tokens for one in outcomes),
@@ -219,9 +219,9 @@ def spent_on(answer: Answer, said: Iterable[Said]) -> dict[str, int]:
     }
 
 
-def spend(experiment_id: str, answer: Answer, said: Iterable[Said]) -> None:
+def spend(experiment_id: str, answer: Answer, scores: Iterable[NewScore]) -> None:
     """Count what was used for a cell that is not done yet."""
-    spent = {name: F(name) + value for name, value in spent_on(answer, said).items()}
+    spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
     Experiment.objects.filter(pk=experiment_id).update(**spent)
 
 

@@ -12,7 +12,7 @@ from versioning.conf import get_framework
 
 JUDGE: Final = "llm-judge"
 EXTERNAL: Final = "external"
-Said = tuple[str, str, Outcome, Mapping[str, Any]]
+NewScore = tuple[str, str, Outcome, Mapping[str, Any]]
 """A scorer's id, its version, what it says, and further members of the score."""
 
 
@@ -33,7 +33,7 @@ def attempt_at(cell: Cell, output: Any) -> Attempt:
 
 def scored(
     cell: Cell, output: Any, scorers: Iterable[ExperimentScorer], *, asks_models: bool = True
-) -> Iterator[Said]:
+) -> Iterator[NewScore]:
     """Yield what each scorer says of the output of a cell; external ones say nothing.
 
     An item can name the scorers for it (`scorerIds`): the others do not apply. Without `asks_models` judges
@@ -45,10 +45,10 @@ def scored(
         if kind == EXTERNAL or (kind == JUDGE and not asks_models):
             continue
         if names_others(cell, one):
-            said = Outcome(not_scorable=Unscored("The item names other scorers."))
+            outcome = Outcome(not_scorable=Unscored("The item names other scorers."))
         else:
-            said = score(one.config, attempt, functions, one.instructions)
-        yield one.scorer_id, one.version_id, said, {}
+            outcome = score(one.config, attempt, functions, one.instructions)
+        yield one.scorer_id, one.version_id, outcome, {}
 
 
 def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
@@ -57,7 +57,7 @@ def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
     return named is not None and scorer.scorer_id not in named
 
 
-def cut(scorers: Iterable[ExperimentScorer]) -> Iterator[Said]:
+def cut(scorers: Iterable[ExperimentScorer]) -> Iterator[NewScore]:
     """Yield that an output of which only the beginning is kept cannot be scored again."""
     problem = Problem("output_cut", "Only the beginning of the output is kept; run the item again.")
     for one in scorers:

@@ -18,7 +18,7 @@ from versioning.models.byte_length import ByteLength
 Means = Mapping[str, float | None]
 
 
-class ResultBeside(NamedTuple):
+class PairedResult(NamedTuple):
     """What an experiment says of an item."""
 
     output: Any
@@ -27,13 +27,13 @@ class ResultBeside(NamedTuple):
     """By scorer, the mean over the attempts; None if it could not score any."""
 
 
-class ItemBeside(NamedTuple):
+class PairedItem(NamedTuple):
     """An item with its results by experiment; None where there is none."""
 
     item_id: str
     input: Any
     ground_truth: Any
-    results: Mapping[str, ResultBeside | None]
+    results: Mapping[str, PairedResult | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class SideBySide:
             found[item_id] += size or 0
         return list(found.values())
 
-    def items(self) -> list[ItemBeside]:
+    def items(self) -> list[PairedItem]:
         """Return the items."""
         scores = self._scores()
         shown: dict[UUID, dict[str, Cell]] = {}
@@ -66,13 +66,13 @@ class SideBySide:
 
     def _item(
         self, item_id: UUID, cells: Mapping[str, Cell], scores: Mapping[tuple[str, UUID], Means]
-    ) -> ItemBeside:
+    ) -> PairedItem:
         any_cell = cells.get(self.baseline_id) or cells[self.other_id]
         results = {
-            one: ResultBeside(cells[one].output, scores.get((one, item_id), {})) if one in cells else None
+            one: PairedResult(cells[one].output, scores.get((one, item_id), {})) if one in cells else None
             for one in (self.baseline_id, self.other_id)
         }
-        return ItemBeside(str(item_id), any_cell.member("input"), any_cell.member("groundTruth"), results)
+        return PairedItem(str(item_id), any_cell.member("input"), any_cell.member("groundTruth"), results)
 
     def _cells(self) -> Any:
         both = Cell.objects.over().filter(experiment__in=[self.baseline_id, self.other_id])

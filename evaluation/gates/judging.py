@@ -67,15 +67,15 @@ class _Asked:
         """Return what the gate says."""
         is_live = self._affected.is_live
         live = (lambda: self._live) if is_live else None
-        said = gates.judged(self._gate.rules, self._here, live, self._run)
+        answer = gates.judged(self._gate.rules, self._here, live, self._run)
         about = Judgement(
             gate=self._gate,
             affected=self._affected,
-            state=said.state,
-            rule=said.rule,
-            experiment_id=_id_of(said.experiment),
+            state=answer.state,
+            rule=answer.rule,
+            experiment_id=_id_of(answer.experiment),
         )
-        if said.state in {None, State.FAILED}:
+        if answer.state in {None, State.FAILED}:
             return about
         wants_live = is_live and any(map(gates.speaks_of_live, self._gate.rules))
         return replace(

@@ -54,7 +54,7 @@ class BlindPage(OneExperimentPage):
 
     @cached_property
     def baseline(self) -> Experiment:
-        """The experiment beside which it is judged; raises `NotFound` without one, or before both ended."""
+        """The experiment with which it is compared; raises `NotFound` without one, or before both ended."""
         found = self.baseline_of(self.experiment)
         if found is None or not (found.outcome and self.experiment.outcome):
             raise NotFound

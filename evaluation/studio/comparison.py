@@ -1,4 +1,4 @@
-"""What an experiment says beside its baseline: in a sentence, and item by item, worst first."""
+"""What an experiment says compared with its baseline: in a sentence, and item by item, worst first."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PERCENT: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class FewItems:
-    """What so many items say, in a sentence and beside other numbers of items."""
+    """What so many items say, in a sentence, and compared with other numbers of items."""
 
     sentence: str
     headings: Sequence[str]

@@ -45,7 +45,6 @@ GENERATION = settings(
     max_examples=EXAMPLES,
     derandomize=True,
     database=None,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 

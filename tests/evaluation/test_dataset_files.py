@@ -119,7 +119,7 @@ _ITEMS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("form", EVERY)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(items=st.lists(_ITEMS, max_size=4))
 def test_every_item_is_read_as_it_was_written(form: str, items: list[dict[str, Any]]) -> None:
     text = "".join(FORMATS[form].write(lambda: iter(items)))

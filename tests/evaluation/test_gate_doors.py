@@ -104,21 +104,21 @@ STATES: dict[str, tuple[Prepare, str, str | None]] = {
 }
 
 
-Said = list[tuple[str, str, str | None]]
+States = list[tuple[str, str, str | None]]
 """What the gates say, by agent, state and rule; nothing if the version went live."""
 
 
-def _said(answer: Answer) -> Said:
+def _states_of(answer: Answer) -> States:
     return [] if answer.status in {200, 201} else states(answer)
 
 
-def _checked(cast: Cast, **change: str) -> Said:
+def _checked(cast: Cast, **change: str) -> States:
     gates = cast.edgar.get(f"{GATES}/check", **change).body["gates"]
     told = [(one["resource"]["id"], one["state"], (one["rule"] or {}).get("rule")) for one in gates]
     return [one for one in told if one[1] is not None]
 
 
-def _by_release(cast: Cast, draft: str) -> Said:
+def _by_release(cast: Cast, draft: str) -> States:
     release = _release(cast, [_item("agent", "writer", draft)])
     said, answer = _checked(cast, release=release), cast.alice.post(f"/releases/{release}/publish")
     if answer.status != 200:
@@ -128,30 +128,30 @@ def _by_release(cast: Cast, draft: str) -> Said:
     return said
 
 
-def _by_schedule(cast: Cast, draft: str) -> Said:
+def _by_schedule(cast: Cast, draft: str) -> States:
     said = _checked(cast, kind="agent", id="writer", versionId=draft)
     done = run(scheduled(cast.alice, AGENTS, draft, runAt=ahead(24)), cast.alice)
     assert (done["state"], done["code"]) == (("failed", "evaluation_required") if said else ("done", None))
     return said
 
 
-def _as_arm(cast: Cast, draft: str) -> Said:
-    return _said(start_rollout(cast.alice, AGENTS, arm(draft)))
+def _as_arm(cast: Cast, draft: str) -> States:
+    return _states_of(start_rollout(cast.alice, AGENTS, arm(draft)))
 
 
-def _by_completing_a_rollout(cast: Cast, draft: str) -> Said:
+def _by_completing_a_rollout(cast: Cast, draft: str) -> States:
     """Complete one that began before there was the gate."""
     Gate.objects.update(enabled=False)
     rollout = _as_arm(cast, draft)
     Gate.objects.update(enabled=True)
     [running] = cast.alice.get("/rollouts", state="running").body["rollouts"]
     assert rollout == []
-    return _said(cast.alice.post(f"/rollouts/{running['id']}/complete", {"arm": "new"}))
+    return _states_of(cast.alice.post(f"/rollouts/{running['id']}/complete", {"arm": "new"}))
 
 
-DOORS: dict[str, Callable[[Cast, str], Said]] = {
+DOORS: dict[str, Callable[[Cast, str], States]] = {
     **{
-        name: lambda cast, draft, door=door: _said(door(cast, AGENTS, draft, None))
+        name: lambda cast, draft, door=door: _states_of(door(cast, AGENTS, draft, None))
         for name, door in OVER_HTTP.items()
     },
     "release": _by_release,

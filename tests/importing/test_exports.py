@@ -148,7 +148,6 @@ WORDS = st.lists(PIECES, min_size=1, max_size=4).map("".join).filter(lambda text
 
 @settings(
     max_examples=12,
-    deadline=None,
     derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

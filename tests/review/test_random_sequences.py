@@ -188,7 +188,7 @@ class World:
 
 
 @pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS], ids=["agents", "prompt-blocks"])
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     done=st.lists(steps, min_size=4, max_size=25),
     required=st.integers(min_value=1, max_value=3),

@@ -43,7 +43,7 @@ class Evidence(Generic[E]):
 
 
 @dataclass(frozen=True)
-class Said(Generic[E]):
+class GateAnswer(Generic[E]):
     """What a gate says."""
 
     state: State | None
@@ -82,13 +82,13 @@ def judged(
     here: Evidence[E],
     live: Callable[[], Evidence[E]] | None,
     run: Callable[[E], Run],
-) -> Said[E]:
+) -> GateAnswer[E]:
     """Return what a gate says: of the evidence first, then of each rule in order.
 
     `live` returns the evidence for what is live; None if nothing is, so that nothing is worse than that.
     """
     if here.experiment is None or here.lacks is not None:
-        return Said(here.lacks, None, here.experiment)
+        return GateAnswer(here.lacks, None, here.experiment)
     for rule in rules:
         if not speaks_of_live(rule):
             answer = holds(rule, run(here.experiment))
@@ -97,11 +97,11 @@ def judged(
         else:
             other = live()
             if other.experiment is None or other.lacks is not None:
-                return Said(other.lacks, rule, other.experiment)
-            answer = holds_beside(rule, run(here.experiment), run(other.experiment))
+                return GateAnswer(other.lacks, rule, other.experiment)
+            answer = holds_against_live(rule, run(here.experiment), run(other.experiment))
         if answer is not Answer.HOLDS:
-            return Said(State.FAILED, rule, here.experiment)
-    return Said(None, None, here.experiment)
+            return GateAnswer(State.FAILED, rule, here.experiment)
+    return GateAnswer(None, None, here.experiment)
 
 
 class Answer(Enum):
@@ -118,8 +118,8 @@ def holds(rule: Rule, here: Run) -> Answer:
     return _ALONE[rule["rule"]](rule, here)
 
 
-def holds_beside(rule: Rule, here: Run, live: Run) -> Answer:
-    """Return whether a rule about a version beside what is live holds."""
+def holds_against_live(rule: Rule, here: Run, live: Run) -> Answer:
+    """Return whether a rule about a version compared with what is live holds."""
     return _BESIDE_LIVE[rule["rule"]](rule, here, live)
 
 

@@ -107,7 +107,7 @@ class Run:
 
 
 class ItemOutcome(StrEnum):
-    """How an item of a pair is here, beside the baseline."""
+    """How an item of a pair is here, compared with the baseline."""
 
     WIN = "win"
     LOSS = "loss"
@@ -161,7 +161,7 @@ class ComparedScorer:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What a run says beside its baseline."""
+    """What a run says compared with its baseline."""
 
     pairs: int
     """Those of the primary scorer."""
@@ -181,7 +181,7 @@ class Comparison:
 
 
 def compare(here: Run, baseline: Run) -> Comparison:
-    """Return what a run says beside its baseline, by each scorer that both used."""
+    """Return what a run says compared with its baseline, by each scorer that both used."""
     left_out = LeftOut()
     common = _common_items(here, baseline, left_out)
     primary = here.primary

@@ -70,14 +70,14 @@ def _judgements(editor: Editor, resource: Resource, version: Version) -> Iterato
         for gate in (one for one in reversed(asking) if one["resource"] in (None, agent.reference)):
             here = _evidence(editor, gate, agent, after)
             other = None if live is None else partial(_evidence, editor, gate, agent, live)
-            said = gates.judged(gate["rules"], here, other, partial(_run, editor, gate))
+            answer = gates.judged(gate["rules"], here, other, partial(_run, editor, gate))
             yield {
                 "gateId": gate["id"],
                 "resource": agent.reference,
-                "state": said.state,
-                "rule": said.rule,
-                "experimentId": said.experiment and said.experiment["id"],
-                "ok": said.state is None,
+                "state": answer.state,
+                "rule": answer.rule,
+                "experimentId": answer.experiment and answer.experiment["id"],
+                "ok": answer.state is None,
                 "gate": gate,
                 "locks": (after, live),
             }
@@ -132,8 +132,8 @@ def _check(editor: Editor, resource: Resource, config: Config, options: Mapping[
         raise Refused(403, "forbidden", "One of the gates lets nobody publish without evidence.")
     if failing and not reason:
         agent_id, state = failing[0]["resource"]["id"], failing[0]["state"]
-        said = f"The agent {agent_id!r} lacks the evidence that a gate asks for: it is {state}."
-        raise Refused(403, "evaluation_required", said, evaluation=[_shown(one) for one in failing])
+        message = f"The agent {agent_id!r} lacks the evidence that a gate asks for: it is {state}."
+        raise Refused(403, "evaluation_required", message, evaluation=[_shown(one) for one in failing])
 
 
 CHECKS.append(_check)
