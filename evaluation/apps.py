@@ -11,9 +11,9 @@ class EvaluationConfig(EditorApp):
     name = "evaluation"
     verbose_name = "Evaluation"
     events = (
-        "evaluation.datasets.events.EVENTS",
-        "evaluation.experiments.events.EVENTS",
-        "evaluation.gates.events.EVENTS",
+        "evaluation.events.DATASETS",
+        "evaluation.events.EXPERIMENTS",
+        "evaluation.events.GATES",
     )
     keeps_workspaces = "evaluation.datasets.models.Dataset"
     keeps_versions = "evaluation.experiments.keeping.PINNED_VERSIONS"
@@ -31,7 +31,7 @@ class EvaluationConfig(EditorApp):
     )
     adds = {
         "evaluation.datasets.changing_items.register_purging": (
-            "evaluation.experiments.purging.remove_answers"
+            "evaluation.experiments.keeping.remove_answers"
         ),
         "evaluation.experiments.keeping.register_needed": "evaluation.gates.evidence.counting_experiments",
         "evaluation.scoring.naming.register": (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from editor_client.shared.intervals import wilson
+from editor_client.shared.statistics import wilson
 
 FEW: Final = 30
 """Below this number, a rate is too uncertain to be shown with an interval."""

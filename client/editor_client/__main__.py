@@ -17,7 +17,7 @@ from typing import Any
 
 from editor_client import administration_commands, dataset_commands, evaluate_commands, transfer_commands
 from editor_client.administration_commands import ME
-from editor_client.command_groups import Group, add_command
+from editor_client.commands import Group, add_command
 from editor_client.errors import EditorError
 from editor_client.folder import Folder, FolderError
 from editor_client.log import After, EventFilters, LogEvent

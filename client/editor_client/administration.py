@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Literal, Self, Unpack
 
 from editor_client.calls import Call, reading, segment
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, Pages, Paging, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.result import Result, Success
 
 Role = Literal["viewer", "editor", "publisher", "admin"]
@@ -129,10 +129,7 @@ class Workspace(ById[D_co, WorkspaceRecord]):
         """List the members, by username."""
         return listing(f"{self._path}/members", MemberPage, page)
 
-    @iterator
-    def iter_members(self, **order: Unpack[Ordering]) -> Pages[Member]:
-        """Iterate over all members, by username."""
-        return Pages.of(f"{self._path}/members", MemberPage, order)
+    iter_members = iterating(list_members)
 
     @method
     def set_role(self, username: str, role: Role) -> Call[Member]:
@@ -177,10 +174,7 @@ class WorkspaceMethods(Driver):
         """List the workspaces that the key reaches, by name."""
         return listing("/workspaces", WorkspacePage, page)
 
-    @iterator
-    def iter_workspaces(self, **order: Unpack[Ordering]) -> Pages[WorkspaceRecord]:
-        """Iterate over all workspaces, page by page."""
-        return Pages.of("/workspaces", WorkspacePage, order)
+    iter_workspaces = iterating(list_workspaces)
 
     @method
     def create_workspace(self, name: str, *, workspace_id: str | None = None) -> Call[WorkspaceRecord]:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any, Final
 
 from editor_client.administration import Workspace
-from editor_client.command_groups import Arguments, Command, Group
+from editor_client.commands import Arguments, Command, Group
 from editor_client.sync import Client
 
 ROLES: Final = ("viewer", "editor", "publisher", "admin")

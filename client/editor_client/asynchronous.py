@@ -11,7 +11,14 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from editor_client.agents import Agent
-from editor_client.base import BaseClient, answer_of, is_stream, no_answer, unreachable_when_broken
+from editor_client.base import (
+    BaseClient,
+    OpenedStream,
+    answer_of,
+    is_stream,
+    no_answer,
+    unreachable_when_broken,
+)
 from editor_client.calls import Answer, Call, Request, Source
 from editor_client.effects import (
     ClientClosed,
@@ -49,14 +56,6 @@ async def in_time(seconds: float) -> AsyncIterator[None]:
             yield
     except TimeoutError:
         raise httpx.ReadTimeout("there is no time left") from None
-
-
-class OpenedStream:
-    """A stream of events."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.response = response
-        self.pieces = response.aiter_bytes()
 
 
 class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
@@ -238,7 +237,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
                     return answer_of(response)
         except httpx.RequestError as error:
             raise no_answer(error) from error
-        return OpenedStream(response)
+        return OpenedStream(response, response.aiter_bytes())
 
     async def _read_stream(self, effect: ReadStream) -> bytes:
         try:

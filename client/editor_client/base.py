@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic as clock
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_args
@@ -242,6 +243,21 @@ def answer_of(response: httpx.Response) -> Answer:
     names = ((name.lower(), value) for name, value in response.headers.raw)
     headers = {name.decode(): value.decode("latin-1") for name, value in names if name in NEEDED_HEADERS}
     return Answer(response.status_code, headers, response.content)
+
+
+class OpenedStream:
+    """A stream of events, and how another thread ends the wait for its next bytes."""
+
+    def __init__(self, response: httpx.Response, pieces: Any) -> None:
+        self.response, self.pieces = response, pieces
+
+    def interrupt(self) -> None:
+        """End the wait for the next bytes."""
+        network = self.response.extensions.get("network_stream")
+        connection = network.get_extra_info("socket") if network is not None else None
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def is_stream(response: httpx.Response) -> bool:

@@ -7,8 +7,8 @@ from typing import Self, TypedDict, Unpack
 
 from editor_client.calls import Call, reading
 from editor_client.log import Reference
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
 
@@ -44,7 +44,7 @@ class CommentPage(Page[CommentRecord]):
     comments: tuple[CommentRecord, ...]
 
 
-class CommentFilters(Ordering, total=False):
+class CommentFilters(Paging, total=False):
     """The filters of a list of comments."""
 
     kind: ResourceKind
@@ -52,10 +52,6 @@ class CommentFilters(Ordering, total=False):
     """The id of the resource."""
     version_id: str
     resolved: bool
-
-
-class CommentList(CommentFilters, PageNumber, total=False):
-    """The arguments of a list of comments."""
 
 
 class CommentArguments(TypedDict, total=False):
@@ -96,14 +92,11 @@ class CommentMethods(Driver):
     """The methods of a client for comments."""
 
     @method
-    def list_comments(self, **filters: Unpack[CommentList]) -> Call[CommentPage]:
+    def list_comments(self, **filters: Unpack[CommentFilters]) -> Call[CommentPage]:
         """List the comments on resources whose drafts the key may read, oldest first."""
         return listing("/comments", CommentPage, filters)
 
-    @iterator
-    def iter_comments(self, **filters: Unpack[CommentFilters]) -> Pages[CommentRecord]:
-        """Iterate over all comments, page by page."""
-        return Pages.of("/comments", CommentPage, filters)
+    iter_comments = iterating(list_comments)
 
     @method
     def create_comment(

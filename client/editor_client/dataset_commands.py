@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from editor_client.command_errors import CODES, DONE, REFUSED, UNDONE, CommandError, reporting_errors
+from editor_client.commands import CODES, DONE, REFUSED, UNDONE, CommandError, reporting_errors
 from editor_client.datasets import DatasetFilters, DatasetRecord, FileFormat, NewDataset
 from editor_client.errors import ValidationFailed
 from editor_client.sync import Client

@@ -8,8 +8,8 @@ from dataclasses import field
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, Request, query, reading, segment, text
-from editor_client.methods import ById, D_co, Driver, Handle, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
+from editor_client.methods import ById, D_co, Driver, Handle, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import Object
 from editor_client.result import Result, Success, with_json_names
 
@@ -183,7 +183,7 @@ class ItemFields(NewItem, total=False):
     input: Any
 
 
-class DatasetFilters(Ordering, total=False):
+class DatasetFilters(Paging, total=False):
     """The filters of a list of datasets."""
 
     target_type: TargetType
@@ -192,19 +192,11 @@ class DatasetFilters(Ordering, total=False):
     workspace_id: str
 
 
-class DatasetList(DatasetFilters, PageNumber, total=False):
-    """The arguments of a list of datasets."""
-
-
-class ItemFilters(Ordering, total=False):
+class ItemFilters(Paging, total=False):
     """The filters of a list of items."""
 
     version: int
     search: str
-
-
-class ItemList(ItemFilters, PageNumber, total=False):
-    """The arguments of a list of items."""
 
 
 class DatasetItem(Handle[D_co]):
@@ -261,14 +253,11 @@ class Dataset(ById[D_co, DatasetRecord]):
         return listing(f"{self._path}/versions", DatasetVersionPage, page)
 
     @method
-    def list_items(self, **filters: Unpack[ItemList]) -> Call[ItemPage]:
+    def list_items(self, **filters: Unpack[ItemFilters]) -> Call[ItemPage]:
         """List its items, newest first, now or as of a `version`."""
         return listing(f"{self._path}/items", ItemPage, filters)
 
-    @iterator
-    def iter_items(self, **filters: Unpack[ItemFilters]) -> Pages[ItemRecord]:
-        """Iterate over all items, page by page."""
-        return Pages.of(f"{self._path}/items", ItemPage, filters)
+    iter_items = iterating(list_items)
 
     @method
     def add_item(self, input: Any, **fields: Unpack[NewItem]) -> Call[ItemRecord]:  # noqa: A002
@@ -320,14 +309,11 @@ class DatasetMethods(Driver):
     """The methods of a client for datasets."""
 
     @method
-    def list_datasets(self, **filters: Unpack[DatasetList]) -> Call[DatasetPage]:
+    def list_datasets(self, **filters: Unpack[DatasetFilters]) -> Call[DatasetPage]:
         """List the datasets of workspaces whose drafts the key may read, newest first."""
         return listing("/datasets", DatasetPage, filters)
 
-    @iterator
-    def iter_datasets(self, **filters: Unpack[DatasetFilters]) -> Pages[DatasetRecord]:
-        """Iterate over all datasets, page by page."""
-        return Pages.of("/datasets", DatasetPage, filters)
+    iter_datasets = iterating(list_datasets)
 
     @method
     def create_dataset(self, **fields: Unpack[NewDataset]) -> Call[DatasetRecord]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from editor_client.command_errors import DONE, USAGE, CommandError, reporting_errors
+from editor_client.commands import DONE, USAGE, CommandError, reporting_errors
 from editor_client.dataset_commands import existing
 from editor_client.errors import RateLimited, ServerError, Unreachable, ValidationFailed
 from editor_client.experiments import Comparison, Experiment, ExperimentRecord, NewExperiment, ResultRecord

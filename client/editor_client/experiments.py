@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, query, reading, segment, text
-from editor_client.methods import D_co, Driver, Handle, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import D_co, Driver, Handle, iterating, iterator, method
+from editor_client.pages import Page, Pages, Paging, listing
 from editor_client.result import Result, Success, with_json_names
 
 Verdict = Literal["tooFew", "better", "worse", "noDifferenceFound"]
@@ -160,7 +160,7 @@ class NewResult(TypedDict, total=False):
     scores: list[Mapping[str, Any]]
 
 
-class ExperimentFilters(Ordering, total=False):
+class ExperimentFilters(Paging, total=False):
     """The filters of a list of experiments."""
 
     target_type: str
@@ -168,11 +168,7 @@ class ExperimentFilters(Ordering, total=False):
     workspace_id: str
 
 
-class ExperimentList(ExperimentFilters, PageNumber, total=False):
-    """The arguments of a list of experiments."""
-
-
-class ResultFilters(Ordering, total=False):
+class ResultFilters(Paging, total=False):
     """The filters of a list of results."""
 
     outcome: Literal["win", "loss", "tie", "error", "flaky"]
@@ -231,14 +227,11 @@ class ExperimentMethods(Driver):
     """The methods of a client for experiments."""
 
     @method
-    def list_experiments(self, **filters: Unpack[ExperimentList]) -> Call[ExperimentPage]:
+    def list_experiments(self, **filters: Unpack[ExperimentFilters]) -> Call[ExperimentPage]:
         """List the experiments of workspaces whose drafts the key may read, newest first."""
         return listing("/experiments", ExperimentPage, filters)
 
-    @iterator
-    def iter_experiments(self, **filters: Unpack[ExperimentFilters]) -> Pages[ExperimentRecord]:
-        """Iterate over all experiments, page by page."""
-        return Pages.of("/experiments", ExperimentPage, filters)
+    iter_experiments = iterating(list_experiments)
 
     @method
     def start_experiment(self, dataset_id: str, **fields: Unpack[NewExperiment]) -> Call[StartedExperiment]:

@@ -8,8 +8,8 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, query, reading
 from editor_client.log import Reference
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
 
@@ -84,16 +84,12 @@ class GateChanges(TypedDict, total=False):
     enabled: bool
 
 
-class GateFilters(Ordering, total=False):
+class GateFilters(Paging, total=False):
     """The filters of a list of gates."""
 
     id: str
     """An agent: those about it."""
     workspace_id: str
-
-
-class GateList(GateFilters, PageNumber, total=False):
-    """The arguments of a list of gates."""
 
 
 class Gate(ById[D_co, GateRecord]):
@@ -116,14 +112,11 @@ class GateMethods(Driver):
     """The methods of a client for gates."""
 
     @method
-    def list_gates(self, **filters: Unpack[GateList]) -> Call[GatePage]:
+    def list_gates(self, **filters: Unpack[GateFilters]) -> Call[GatePage]:
         """List the gates of workspaces whose drafts the key may read, oldest first."""
         return listing("/gates", GatePage, filters)
 
-    @iterator
-    def iter_gates(self, **filters: Unpack[GateFilters]) -> Pages[GateRecord]:
-        """Iterate over all gates, page by page."""
-        return Pages.of("/gates", GatePage, filters)
+    iter_gates = iterating(list_gates)
 
     @method
     def create_gate(

@@ -9,8 +9,8 @@ from typing import Literal, TypedDict, Unpack
 
 from editor_client.administration import Action, Role
 from editor_client.calls import Call, reading, segment
-from editor_client.methods import Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.result import Result, Success, with_json_names
 
 KeyState = Literal["active", "expired", "revoked", "ownerInactive"]
@@ -84,28 +84,21 @@ class KeyLimits(TypedDict, total=False):
     """A service account; None for the owner of the client's key."""
 
 
-class OfWorkspace(Ordering, total=False):
+class OfWorkspace(Paging, total=False):
     """The filters and the order of a list of keys or service accounts."""
 
     workspace_id: str
-
-
-class OfWorkspaceList(OfWorkspace, PageNumber, total=False):
-    """The arguments of such a list."""
 
 
 class KeyMethods(Driver):
     """The methods of a client for keys and service accounts."""
 
     @method
-    def list_keys(self, **filters: Unpack[OfWorkspaceList]) -> Call[KeyPage]:
+    def list_keys(self, **filters: Unpack[OfWorkspace]) -> Call[KeyPage]:
         """List the owner's keys, and those of the workspaces that the key administers, newest first."""
         return listing("/keys", KeyPage, filters)
 
-    @iterator
-    def iter_keys(self, **filters: Unpack[OfWorkspace]) -> Pages[KeyRecord]:
-        """Iterate over all keys, page by page."""
-        return Pages.of("/keys", KeyPage, filters)
+    iter_keys = iterating(list_keys)
 
     @method
     def create_key(self, name: str, **limits: Unpack[KeyLimits]) -> Call[NewKey]:
@@ -119,14 +112,11 @@ class KeyMethods(Driver):
         return Call.to("DELETE", f"/keys/{segment('prefix', prefix)}", reading(Success))
 
     @method
-    def list_service_accounts(self, **filters: Unpack[OfWorkspaceList]) -> Call[ServiceAccountPage]:
+    def list_service_accounts(self, **filters: Unpack[OfWorkspace]) -> Call[ServiceAccountPage]:
         """List the service accounts of the workspaces that the key administers, by username."""
         return listing("/service-accounts", ServiceAccountPage, filters)
 
-    @iterator
-    def iter_service_accounts(self, **filters: Unpack[OfWorkspace]) -> Pages[ServiceAccount]:
-        """Iterate over all service accounts, page by page."""
-        return Pages.of("/service-accounts", ServiceAccountPage, filters)
+    iter_service_accounts = iterating(list_service_accounts)
 
     @method
     def create_service_account(self, username: str, workspace_id: str, role: Role) -> Call[ServiceAccount]:

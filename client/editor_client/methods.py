@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from functools import wraps
+from functools import partial, wraps
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from editor_client.calls import Answer, Call, Source, reading, segment
+from editor_client.pages import HasId, Page, Pages
 from editor_client.result import Result
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Entry = TypeVar("Entry", bound=HasId)
 R = TypeVar("R", bound=Result)
 
 
@@ -83,7 +86,7 @@ class _Described:
         self, describe: Callable[..., Any], blocking: Callable[..., Any], awaiting: Callable[..., Any]
     ) -> None:
         self.__doc__ = describe.__doc__
-        self._describe = describe
+        self.describe = describe
         self._blocking = wraps(describe)(blocking)
         self._awaiting = wraps(describe)(awaiting)
 
@@ -92,19 +95,19 @@ class _Described:
             return MethodType(self._awaiting if instance._client.awaits else self._blocking, instance)  # noqa: SLF001
         if issubclass(owner, Driver):
             return self._awaiting if issubclass(owner, Awaiting) else self._blocking
-        return self._describe
+        return self.describe
 
 
-class Method(_Described, Generic[P, T]):
+class Method(_Described, Generic[P, T_co]):
     """A method that makes a call."""
 
-    def __init__(self, describe: Callable[Concatenate[Any, P], Call[T]]) -> None:
-        def blocking(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            result: T = self._client.perform(describe(self, *args, **kwargs))
+    def __init__(self, describe: Callable[Concatenate[Any, P], Call[T_co]]) -> None:
+        def blocking(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+            result: T_co = self._client.perform(describe(self, *args, **kwargs))
             return result
 
-        async def awaiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            result: T = await self._client.perform(describe(self, *args, **kwargs))
+        async def awaiting(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+            result: T_co = await self._client.perform(describe(self, *args, **kwargs))
             return result
 
         super().__init__(describe, blocking, awaiting)
@@ -114,11 +117,11 @@ class Method(_Described, Generic[P, T]):
         @overload
         def __get__(self, instance: None, owner: type) -> Callable[..., Any]: ...
         @overload
-        def __get__(self, instance: Blocking | Handle[Blocking], owner: type) -> Callable[P, T]: ...
+        def __get__(self, instance: Blocking | Handle[Blocking], owner: type) -> Callable[P, T_co]: ...
         @overload
         def __get__(
             self, instance: Awaiting | Handle[Awaiting], owner: type
-        ) -> Callable[P, Coroutine[Any, Any, T]]: ...
+        ) -> Callable[P, Coroutine[Any, Any, T_co]]: ...
         def __get__(self, instance: Any, owner: type) -> Any: ...
 
 
@@ -146,6 +149,20 @@ class IteratorMethod(_Described, Generic[P, T]):
 
 method, iterator = Method, IteratorMethod
 """The decorators of descriptions."""
+
+
+def iterating(listed: Method[P, Page[Entry]]) -> IteratorMethod[P, Entry]:
+    """Return the method that yields all entries of a list, made from the one that reads a page of it."""
+
+    @wraps(listed.describe)
+    def entries(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Pages[Entry]:
+        if "page" in kwargs:
+            raise TypeError("all pages are read, so there is no `page` to choose")
+        return Pages(partial(listed.describe, self, *args, **kwargs))
+
+    entries.__name__ = listed.describe.__name__.replace("list", "iter", 1)
+    entries.__doc__ = f"Iterate over all entries of `{listed.describe.__name__}`, page by page."
+    return IteratorMethod(entries)
 
 
 class ById(Handle[D_co], Generic[D_co, R]):

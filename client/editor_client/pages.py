@@ -24,22 +24,13 @@ Entry = TypeVar("Entry", bound=HasId)
 P = TypeVar("P", bound="Page[Any]")
 
 
-class Ordering(TypedDict, total=False):
-    """The order of a list, and the size of its pages."""
+class Paging(TypedDict, total=False):
+    """A page of a list, counted from 0, its size, and the order of the list."""
 
+    page: int
     per_page: int
     order_by: str
     direction: Literal["ASC", "DESC"]
-
-
-class PageNumber(TypedDict, total=False):
-    """The page of a list, from 0."""
-
-    page: int
-
-
-class Paging(Ordering, PageNumber, total=False):
-    """A page of a list, and its order."""
 
 
 class Page(Result, Generic[T]):

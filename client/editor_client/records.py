@@ -8,7 +8,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
-from editor_client.pages import Ordering
+from editor_client.pages import Paging
 from editor_client.result import CachedResult, Notice, Reasons, Result, Success, members
 
 Status = Literal["published", "draft"]
@@ -169,7 +169,7 @@ class Created(TypedDict, total=False):
     workspace_id: str
 
 
-class Filters(Ordering, total=False):
+class Filters(Paging, total=False):
     """The filters and the order of a list of resources."""
 
     status: Literal["published", "draft", "all"]

@@ -8,8 +8,8 @@ from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack
 
 from editor_client.calls import Base, Call, reading
 from editor_client.log import Reference
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import CachedResult, Reasons, Result, Success, bypassing, with_json_names
 
@@ -110,15 +110,11 @@ class ReleaseChanges(ReleaseArguments, total=False):
     title: str
 
 
-class ReleaseFilters(Ordering, total=False):
+class ReleaseFilters(Paging, total=False):
     """The filters of a list of releases."""
 
     workspace_id: str
     state: ReleaseState
-
-
-class ReleaseList(ReleaseFilters, PageNumber, total=False):
-    """The arguments of a list of releases."""
 
 
 class Release(ById[D_co, ReleaseRecord]):
@@ -161,14 +157,11 @@ class ReleaseMethods(Driver):
     """The methods of a client for releases."""
 
     @method
-    def list_releases(self, **filters: Unpack[ReleaseList]) -> Call[ReleasePage]:
+    def list_releases(self, **filters: Unpack[ReleaseFilters]) -> Call[ReleasePage]:
         """List the releases of the workspaces whose drafts the key may read, newest first."""
         return listing("/releases", ReleasePage, filters)
 
-    @iterator
-    def iter_releases(self, **filters: Unpack[ReleaseFilters]) -> Pages[ReleaseRecord]:
-        """Iterate over all releases, page by page."""
-        return Pages.of("/releases", ReleasePage, filters)
+    iter_releases = iterating(list_releases)
 
     @method
     def create_release(

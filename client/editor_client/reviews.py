@@ -8,8 +8,8 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, reading, segment
 from editor_client.log import Reference
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, with_json_names
 
@@ -85,7 +85,7 @@ class ReviewChanges(TypedDict, total=False):
     state: Literal["closed"]
 
 
-class ReviewFilters(Ordering, total=False):
+class ReviewFilters(Paging, total=False):
     """The filters of a list of reviews."""
 
     state: ReviewState
@@ -96,10 +96,6 @@ class ReviewFilters(Ordering, total=False):
     """Only reviews for which the owner of the key is a reviewer."""
     author: Literal["me"]
     """Only reviews that the owner of the key requested."""
-
-
-class ReviewList(ReviewFilters, PageNumber, total=False):
-    """The arguments of a list of reviews."""
 
 
 class Review(ById[D_co, ReviewRecord]):
@@ -128,14 +124,11 @@ class ReviewMethods(Driver):
     """The methods of a client for reviews."""
 
     @method
-    def list_reviews(self, **filters: Unpack[ReviewList]) -> Call[ReviewPage]:
+    def list_reviews(self, **filters: Unpack[ReviewFilters]) -> Call[ReviewPage]:
         """List the reviews of everything whose drafts the key may read, newest first."""
         return listing("/reviews", ReviewPage, filters)
 
-    @iterator
-    def iter_reviews(self, **filters: Unpack[ReviewFilters]) -> Pages[ReviewRecord]:
-        """Iterate over all reviews, page by page."""
-        return Pages.of("/reviews", ReviewPage, filters)
+    iter_reviews = iterating(list_reviews)
 
     @method
     def create_review(

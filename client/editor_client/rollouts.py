@@ -8,8 +8,8 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, reading
 from editor_client.log import Reference
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Reasons, Result, bypassing, with_json_names
 
@@ -57,17 +57,13 @@ class NewArm(TypedDict):
     weight: int
 
 
-class RolloutFilters(Ordering, total=False):
+class RolloutFilters(Paging, total=False):
     """The filters of a list of rollouts."""
 
     kind: ResourceKind
     id: str
     state: RolloutState
     workspace_id: str
-
-
-class RolloutList(RolloutFilters, PageNumber, total=False):
-    """The arguments of a list of rollouts."""
 
 
 class Rollout(ById[D_co, RolloutRecord]):
@@ -98,14 +94,11 @@ class RolloutMethods(Driver):
     """The methods of a client for rollouts."""
 
     @method
-    def list_rollouts(self, **filters: Unpack[RolloutList]) -> Call[RolloutPage]:
+    def list_rollouts(self, **filters: Unpack[RolloutFilters]) -> Call[RolloutPage]:
         """List the rollouts of resources that the key may read, newest first."""
         return listing("/rollouts", RolloutPage, filters)
 
-    @iterator
-    def iter_rollouts(self, **filters: Unpack[RolloutFilters]) -> Pages[RolloutRecord]:
-        """Iterate over all rollouts, page by page."""
-        return Pages.of("/rollouts", RolloutPage, filters)
+    iter_rollouts = iterating(list_rollouts)
 
     @method
     def create_rollout(

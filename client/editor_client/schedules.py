@@ -7,8 +7,8 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, reading
 from editor_client.log import Reference
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, with_json_names
 
@@ -98,7 +98,7 @@ class ReleaseScheduleArguments(ScheduleTimes, total=False):
     force: bool
 
 
-class ScheduleFilters(Ordering, total=False):
+class ScheduleFilters(Paging, total=False):
     """The filters of a list of schedules."""
 
     kind: ResourceKind
@@ -106,10 +106,6 @@ class ScheduleFilters(Ordering, total=False):
     release_id: str
     state: ScheduleState
     workspace_id: str
-
-
-class ScheduleList(ScheduleFilters, PageNumber, total=False):
-    """The arguments of a list of schedules."""
 
 
 class Schedule(ById[D_co, ScheduleRecord]):
@@ -132,14 +128,11 @@ class ScheduleMethods(Driver):
     """The methods of a client for schedules."""
 
     @method
-    def list_schedules(self, **filters: Unpack[ScheduleList]) -> Call[SchedulePage]:
+    def list_schedules(self, **filters: Unpack[ScheduleFilters]) -> Call[SchedulePage]:
         """List the schedules whose drafts the key may read, the latest time first."""
         return listing("/schedules", SchedulePage, filters)
 
-    @iterator
-    def iter_schedules(self, **filters: Unpack[ScheduleFilters]) -> Pages[ScheduleRecord]:
-        """Iterate over all schedules, page by page."""
-        return Pages.of("/schedules", SchedulePage, filters)
+    iter_schedules = iterating(list_schedules)
 
     @method
     def create_schedule(

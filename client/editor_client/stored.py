@@ -21,7 +21,7 @@ from editor_client.calls import (
     segment,
 )
 from editor_client.methods import D_co, Handle, iterator, method
-from editor_client.pages import Ordering, Page, Pages, Paging, listing
+from editor_client.pages import Page, Pages, Paging, listing
 from editor_client.records import (
     Activated,
     Dependents,
@@ -163,10 +163,10 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
 
     @iterator
     def iter_versions(
-        self, *, source: Literal["database", "git"] | None = None, **order: Unpack[Ordering]
+        self, *, source: Literal["database", "git"] | None = None, **page: Unpack[Paging]
     ) -> Pages[V]:
         """Iterate over all versions, newest first."""
-        return Pages(partial(self._versions, source=source, **order))
+        return Pages(partial(self._versions, source=source, **page))
 
     @method
     def get_version(self, version_id: str) -> Call[V]:

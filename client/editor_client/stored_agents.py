@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, Unpack
 
 from editor_client.calls import Base, Call
-from editor_client.methods import D_co, Driver, iterator, method
-from editor_client.pages import Page, PageNumber, Pages, listing
+from editor_client.methods import D_co, Driver, iterating, method
+from editor_client.pages import Page, listing
 from editor_client.records import (
     Created,
     Diff,
@@ -120,10 +120,6 @@ class AgentFilters(Filters, total=False):
     visibility: Visibility
 
 
-class AgentList(AgentFilters, PageNumber, total=False):
-    """The arguments of a list of stored agents."""
-
-
 AGENTS = Kind(
     "agent", "agents", "instructions", AgentRecord, AgentPage, AgentVersion, AgentVersionPage, AgentComparison
 )
@@ -149,14 +145,11 @@ class StoredAgentMethods(Driver):
     """The methods of a client for stored agents."""
 
     @method
-    def list_stored_agents(self, **filters: Unpack[AgentList]) -> Call[AgentPage]:
+    def list_stored_agents(self, **filters: Unpack[AgentFilters]) -> Call[AgentPage]:
         """List the stored agents that the key may read, newest first; the published ones by default."""
         return listing("/stored/agents", AgentPage, filters)
 
-    @iterator
-    def iter_stored_agents(self, **filters: Unpack[AgentFilters]) -> Pages[AgentRecord]:
-        """Iterate over all stored agents, page by page."""
-        return Pages.of("/stored/agents", AgentPage, filters)
+    iter_stored_agents = iterating(list_stored_agents)
 
     @method
     def create_stored_agent(self, **fields: Unpack[NewAgent]) -> Call[AgentRecord]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self, Unpack
 
 from editor_client.calls import Base, Call
-from editor_client.methods import D_co, Driver, iterator, method
-from editor_client.pages import Page, PageNumber, Pages, listing
+from editor_client.methods import D_co, Driver, iterating, method
+from editor_client.pages import Page, listing
 from editor_client.records import (
     Created,
     Diff,
@@ -75,10 +75,6 @@ class NewPromptBlock(PromptBlockChanges, Created, total=False):
     """A new prompt block; name and content are required."""
 
 
-class PromptBlockList(Filters, PageNumber, total=False):
-    """The arguments of a list of prompt blocks."""
-
-
 PROMPT_BLOCKS = Kind(
     "promptBlock",
     "prompt-blocks",
@@ -113,14 +109,11 @@ class StoredPromptBlockMethods(Driver):
     """The methods of a client for prompt blocks."""
 
     @method
-    def list_stored_prompt_blocks(self, **filters: Unpack[PromptBlockList]) -> Call[PromptBlockPage]:
+    def list_stored_prompt_blocks(self, **filters: Unpack[Filters]) -> Call[PromptBlockPage]:
         """List the prompt blocks that the key may read, newest first, published or not."""
         return listing("/stored/prompt-blocks", PromptBlockPage, filters)
 
-    @iterator
-    def iter_stored_prompt_blocks(self, **filters: Unpack[Filters]) -> Pages[PromptBlockRecord]:
-        """Iterate over all prompt blocks, page by page."""
-        return Pages.of("/stored/prompt-blocks", PromptBlockPage, filters)
+    iter_stored_prompt_blocks = iterating(list_stored_prompt_blocks)
 
     @method
     def create_stored_prompt_block(self, **fields: Unpack[NewPromptBlock]) -> Call[PromptBlockRecord]:

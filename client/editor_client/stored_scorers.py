@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Base, Call, query, reading
-from editor_client.methods import D_co, Driver, iterator, method
-from editor_client.pages import Page, PageNumber, Pages, listing
+from editor_client.methods import D_co, Driver, iterating, method
+from editor_client.pages import Page, listing
 from editor_client.records import (
     Created,
     Dependent,
@@ -127,10 +127,6 @@ class NewScorer(ScorerChanges, Created, total=False):
     """A new scorer; name and type are required."""
 
 
-class ScorerList(Filters, PageNumber, total=False):
-    """The arguments of a list of scorers."""
-
-
 SCORERS = Kind(
     "scorer",
     "scorers",
@@ -223,14 +219,11 @@ class StoredScorerMethods(Driver):
     """The methods of a client for scorers."""
 
     @method
-    def list_stored_scorers(self, **filters: Unpack[ScorerList]) -> Call[ScorerPage]:
+    def list_stored_scorers(self, **filters: Unpack[Filters]) -> Call[ScorerPage]:
         """List the scorers that the key may read, newest first, published or not."""
         return listing("/stored/scorers", ScorerPage, filters)
 
-    @iterator
-    def iter_stored_scorers(self, **filters: Unpack[Filters]) -> Pages[ScorerRecord]:
-        """Iterate over all scorers, page by page."""
-        return Pages.of("/stored/scorers", ScorerPage, filters)
+    iter_stored_scorers = iterating(list_stored_scorers)
 
     @method
     def create_stored_scorer(self, **fields: Unpack[NewScorer]) -> Call[ScorerRecord]:

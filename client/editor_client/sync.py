@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from typing import Any, Self, TypeVar
 
 import httpx
 
 from editor_client.agents import Agent
-from editor_client.base import BaseClient, answer_of, is_stream, no_answer, unreachable_when_broken
+from editor_client.base import (
+    BaseClient,
+    OpenedStream,
+    answer_of,
+    is_stream,
+    no_answer,
+    unreachable_when_broken,
+)
 from editor_client.calls import Answer, Call, Request, Source
 from editor_client.deadlines import Deadline
 from editor_client.effects import (
@@ -47,22 +53,6 @@ T = TypeVar("T")
 REFRESHING_THREADS = 4
 SECONDS_TO_END = 5
 """How long `close` waits for the follower."""
-
-
-class OpenedStream:
-    """A stream of events, and how another thread ends the wait for its next bytes."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.response = response
-        self.pieces = response.iter_bytes()
-
-    def interrupt(self) -> None:
-        """End the wait for the next bytes."""
-        network = self.response.extensions.get("network_stream")
-        connection = network.get_extra_info("socket") if network is not None else None
-        if connection is not None:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
 
 
 class Client(BaseClient[httpx.Client], Blocking):
@@ -260,7 +250,7 @@ class Client(BaseClient[httpx.Client], Blocking):
                     return answer_of(response)
         except httpx.RequestError as error:
             raise no_answer(error) from error
-        stream = OpenedStream(response)
+        stream = OpenedStream(response, response.iter_bytes())
         self._streams.add(stream)
         return stream
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from editor_client.command_errors import DONE, REFUSED, UNDONE, reporting_errors
+from editor_client.commands import DONE, REFUSED, UNDONE, reporting_errors
 from editor_client.exporting import langfuse, prompt_yml, promptfoo
 from editor_client.exporting.published import Reader
 from editor_client.importing.applying import Application

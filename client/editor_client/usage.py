@@ -8,8 +8,8 @@ from dataclasses import field
 from typing import TypedDict, Unpack
 
 from editor_client.calls import Call, query, reading
-from editor_client.methods import Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, listing
+from editor_client.methods import Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
 
@@ -88,17 +88,13 @@ class Used(TypedDict, total=False):
     milliseconds: int
 
 
-class FeedbackFilters(Ordering, total=False):
+class FeedbackFilters(Paging, total=False):
     """The subject and the filters of a list of feedback."""
 
     kind: ResourceKind
     id: str
     version_id: str
     name: str
-
-
-class FeedbackList(FeedbackFilters, PageNumber, total=False):
-    """The arguments of a list of feedback."""
 
 
 class FeedbackFields(TypedDict, total=False):
@@ -137,14 +133,11 @@ class UsageMethods(Driver):
         return Call.to("POST", "/usage", reading(Success), body=body)
 
     @method
-    def list_feedback(self, **filters: Unpack[FeedbackList]) -> Call[FeedbackPage]:
+    def list_feedback(self, **filters: Unpack[FeedbackFilters]) -> Call[FeedbackPage]:
         """List the feedback on a resource (`kind` and `id`), newest first."""
         return listing("/feedback", FeedbackPage, filters)
 
-    @iterator
-    def iter_feedback(self, **filters: Unpack[FeedbackFilters]) -> Pages[FeedbackRecord]:
-        """Iterate over all feedback, page by page."""
-        return Pages.of("/feedback", FeedbackPage, filters)
+    iter_feedback = iterating(list_feedback)
 
     @method
     def send_feedback(

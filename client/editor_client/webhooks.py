@@ -9,8 +9,8 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Call, reading, segment
 from editor_client.log import LogEvent
-from editor_client.methods import ById, D_co, Driver, iterator, method
-from editor_client.pages import Ordering, Page, PageNumber, Pages, Paging, listing
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
 from editor_client.result import Result, Success, with_json_names
 
 
@@ -104,14 +104,10 @@ class WebhookChanges(WebhookArguments, total=False):
     """True begins with future events; False cancels pending deliveries."""
 
 
-class WebhookFilters(Ordering, total=False):
+class WebhookFilters(Paging, total=False):
     """The filters and the order of a list of webhooks."""
 
     workspace_id: str
-
-
-class WebhookList(WebhookFilters, PageNumber, total=False):
-    """The arguments of a list of webhooks."""
 
 
 class Webhook(ById[D_co, WebhookRecord]):
@@ -145,10 +141,7 @@ class Webhook(ById[D_co, WebhookRecord]):
         """List the deliveries with their attempts, newest first."""
         return listing(f"{self._path}/deliveries", DeliveryPage, page)
 
-    @iterator
-    def iter_deliveries(self, **order: Unpack[Ordering]) -> Pages[Delivery]:
-        """Iterate over all deliveries, newest first."""
-        return Pages.of(f"{self._path}/deliveries", DeliveryPage, order)
+    iter_deliveries = iterating(list_deliveries)
 
     @method
     def replay(self, delivery_id: str) -> Call[Delivery]:
@@ -161,14 +154,11 @@ class WebhookMethods(Driver):
     """The methods of a client for webhooks."""
 
     @method
-    def list_webhooks(self, **filters: Unpack[WebhookList]) -> Call[WebhookPage]:
+    def list_webhooks(self, **filters: Unpack[WebhookFilters]) -> Call[WebhookPage]:
         """List the webhooks of the workspaces that the key administers, newest first."""
         return listing("/webhooks", WebhookPage, filters)
 
-    @iterator
-    def iter_webhooks(self, **filters: Unpack[WebhookFilters]) -> Pages[WebhookRecord]:
-        """Iterate over all webhooks, page by page."""
-        return Pages.of("/webhooks", WebhookPage, filters)
+    iter_webhooks = iterating(list_webhooks)
 
     @method
     def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, get_args
+from typing import Final, NamedTuple, get_args
 
-from django.conf import settings
 from django.db.models import Q
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -101,7 +100,7 @@ class DatasetViewSet(EditorViewSet):
         given = schemas.DatasetCreate.read(request)
         named = {"name": given.pop("name"), "workspace": given.pop("workspaceId", None)}
         made = Datasets.current().create(given, **named, by=self.caller)
-        return _made(self.dump(made), f"datasets/{made.pk}")
+        return self.made(made, f"datasets/{made.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a dataset."""
@@ -180,8 +179,9 @@ class ItemViewSet(EditorViewSet):
         given = schemas.ItemCreate.read(request)
         added = Datasets.add(id, [given], places=[""], by=self.caller)
         [revision] = added.revisions
-        data = self.dump(revision)
-        return _made(data, f"datasets/{id}/items/{revision.item_id}") if added.created else Response(data)
+        if not added.created:
+            return Response(self.dump(revision))
+        return self.made(revision, f"datasets/{id}/items/{revision.item_id}")
 
     def create_batch(self, request: Request, id: str) -> Response:  # noqa: A002
         """Add items, all of them or none, as one version."""
@@ -238,8 +238,3 @@ class ItemViewSet(EditorViewSet):
 
     def _dataset(self, dataset_id: str) -> Dataset:
         return Datasets.find(dataset_id, by=self.caller)
-
-
-def _made(data: Any, address: str) -> Response:
-    location = f"/{settings.EDITOR_API_PREFIX}/{address}"
-    return Response(data, status=201, headers={"Location": location})

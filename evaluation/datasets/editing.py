@@ -24,6 +24,7 @@ from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, InUse, Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import uuid_of
+from versioning.editor import Editor
 from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -104,7 +105,9 @@ def change(datasets: Verbs, dataset_id: str, changes: Mapping[str, Any], *, by: 
         before = {"name": dataset.name, **dataset.settings}
         _set(datasets, dataset, changes, caller)
         after = {"name": dataset.name, **dataset.settings}
-        names = [name for name in ("name", *SETTINGS) if not _same(before.get(name), after.get(name))]
+        names = [
+            name for name in ("name", *SETTINGS) if not canonical.same(before.get(name), after.get(name))
+        ]
         new_schemas = [name for name in names if name in SCHEMAS]
         if new_schemas:
             payloads = [one.payload for one in Revision.objects.of_version(dataset).order_by("pk").iterator()]
@@ -115,10 +118,6 @@ def change(datasets: Verbs, dataset_id: str, changes: Mapping[str, Any], *, by: 
             _save(dataset)
             dataset.record("updated", caller, fields=names)
     return dataset
-
-
-def _same(before: Any, after: Any) -> bool:
-    return canonical.same(before, after)
 
 
 @retry_on_conflict
@@ -156,7 +155,7 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
         dataset.name = name
     given = {name: value for name, value in changes.items() if name in SETTINGS}
     settings = {name: value for name, value in {**dataset.settings, **given}.items() if value is not None}
-    issues = [*schema_problems(given), *_unknown_scorers(datasets, given.get("scorerIds") or (), by)]
+    issues = [*schema_problems(given), *unknown_scorers(datasets.editor, given.get("scorerIds") or (), by)]
     if ("targetIds" in settings) and "targetType" not in settings:
         issues.append(Issue("targetType", Message("is required, if targetIds is given")))
     if issues:
@@ -169,10 +168,9 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
     dataset.target_keys = "".join(f"\n{one}\n" for one in settings.get("targetIds", ()))
 
 
-def _unknown_scorers(datasets: Verbs, ids: Sequence[str], by: Caller) -> Iterator[Issue]:
-    known = set(
-        datasets.editor.collection(SCORER).list(by=by).filter(pk__in=ids).values_list("pk", flat=True)
-    )
+def unknown_scorers(editor: Editor, ids: Sequence[str], by: Caller) -> Iterator[Issue]:
+    """Yield an issue for each scorer that does not exist for the caller."""
+    known = set(editor.collection(SCORER).list(by=by).filter(pk__in=ids).values_list("pk", flat=True))
     for place, scorer_id in enumerate(ids):
         if scorer_id not in known:
             yield Issue(f"scorerIds.{place}", Message("does not exist, or you may not read it"))

@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from django.conf import settings
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluation.datasets import editing
+from evaluation.datasets.files_api import file_answer
 from evaluation.experiments import comparing, finding, result_schemas, schemas
 from evaluation.experiments.comparing import OUTCOMES
+from evaluation.experiments.exporting import FORMATS
 from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.on_request import run_item
-from evaluation.experiments.presenting import shown
+from evaluation.experiments.summing import shown
 from evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.entity_tags import with_etag
 from versioning.api.paging import Page, number_in
+from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
 from versioning.models.byte_length import ByteLength
@@ -111,12 +114,10 @@ class ExperimentViewSet(EditorViewSet):
             estimate = Experiments.current().estimate(id, given, by=self.caller)
             return Response(schemas.ExperimentEstimate.dump(estimate))
         started = Experiments.current().start(id, given, by=self.caller)
-        data = self.dump(*shown([started.experiment]))
         if not started.is_new:
-            return Response(data)
+            return self._answer(started.experiment)
         name = quote(started.experiment.pk, safe="")
-        location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{name}"
-        return Response(data, status=201, headers={"Location": location})
+        return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Read an experiment."""
@@ -243,8 +244,7 @@ class ResultViewSet(EditorViewSet):
         """Store the result of an item and an attempt, in place of an earlier one."""
         given = result_schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
-        location = f"/{settings.EDITOR_API_PREFIX}/datasets/{id}/experiments/{experiment}/results/{made.pk}"
-        return Response(self.dump(made), status=201, headers={"Location": location})
+        return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:  # noqa: A002
         """Run an item and score the answer, where no worker does; an output that is there stays."""
@@ -267,3 +267,21 @@ class ResultViewSet(EditorViewSet):
         changes = result_schemas.ResultUpdate.read(request)
         found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
         return Response(self.dump(found))
+
+
+class ResultFileViewSet(EditorViewSet):
+    """The results of an experiment as a file."""
+
+    subject = "experiment file"
+    content_negotiation_class = AnyAccept
+    query = {"export": (parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS)),)}
+    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    paths = {"id": _DATASET, "experiment": _EXPERIMENT}
+
+    def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:  # noqa: A002
+        """Send the results as a file."""
+        name = request.query_params.get("format", "jsonl")
+        found = Experiments.find(experiment, dataset_id=id, by=self.caller)
+        parts = Experiments.export_results(experiment, format=name, dataset_id=id, by=self.caller)
+        form = FORMATS[name]
+        return file_answer(parts, f"{found}.{form.suffix}", form.media_type)

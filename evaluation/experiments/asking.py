@@ -1,24 +1,25 @@
-"""Ask the target of an experiment: an agent by its lock, or a scorer."""
+"""Ask the target of an experiment: an agent by its lock, or a scorer; and as whom."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any, Final
 
 from django.utils import timezone
-from editor_client.shared import canonical
+from editor_client.shared.agents import messages_of
 
 from evaluation.experiments.mocks import DENY, Mocks
 from evaluation.experiments.models import Cell, Experiment, TargetType
 from evaluation.experiments.recording import Answer
+from evaluation.scoring.judging import passing_of
 from evaluation.scoring.outcomes import MISSING, Attempt, Problem
 from evaluation.scoring.scoring import score
 from versioning.conf import get_framework
-from versioning.domain.access import Caller
-from versioning.domain.errors import VersioningError
+from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
+from versioning.domain.errors import Forbidden, Message, VersioningError
+from versioning.models import ApiKey, caller_for
 from versioning.models.connections import give_back
 from versioning.runtime import RequestContext
 from versioning.runtime.conduct import Conduct, Stop, stoppable
@@ -54,18 +55,12 @@ def ask(
                 answer = _scorer(experiment, cell)
         except VersioningError as error:
             answer = Answer(error=Problem(error.code, str(error.message)))
-            passing = _passing(error)
+            passing = passing_of(error)
             if passing is not None:
                 raise TryAgain(_timed(answer, started, began), passing) from None
         except TimeoutError:
             answer = Answer(error=Problem("timed_out", "The target did not answer in time."))
     return _timed(answer, started, began)
-
-
-def _passing(error: VersioningError) -> Passing | None:
-    from versioning.runtime.failures import passing  # noqa: PLC0415  it loads the agent library, as a run has
-
-    return passing(error)
 
 
 def _timed(answer: Answer, started: Any, began: float) -> Answer:
@@ -86,7 +81,7 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, given: Mapping[str, A
             conduct=Conduct(arm=ARM, answers_tool=mocks.answer, asks_again=False),
         )
     except VersioningError as error:
-        if _passing(error) is not None:
+        if passing_of(error) is not None:
             raise
         detail = _without_nothing(toolMockReport=mocks.report())
         return Answer(error=Problem(error.code, str(error.message)), detail=detail)
@@ -109,15 +104,6 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, given: Mapping[str, A
 
 def _without_nothing(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value}
-
-
-def messages_of(given: Any) -> Any:
-    """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, Mapping) and "messages" in given:
-        return given["messages"]
-    return canonical.dump(given)
 
 
 def _scorer(experiment: Experiment, cell: Cell) -> Answer:
@@ -148,4 +134,21 @@ def _scorer(experiment: Experiment, cell: Cell) -> Answer:
     return replace(answer, output={**output, "notScorable": unscored})
 
 
-__all__ = ["ARM", "ITEM_SECONDS", "CancelledError", "TryAgain", "ask", "messages_of"]
+def caller_of(experiment: Experiment) -> Caller:
+    """Return who started an experiment; raises `Forbidden` if they may not start it any more."""
+    if experiment.key_prefix:
+        key = ApiKey.objects.select_related("owner").filter(prefix=experiment.key_prefix).first()
+        if key is None or not key.usable:
+            raise Forbidden(Message("The API key that started it cannot be used any more."))
+        caller = key.caller()
+        caller.require_action(Action.RUN)
+    elif not experiment.author_name:
+        caller = APPLICATION
+    else:
+        author = experiment.author
+        if author is None or not author.is_active:
+            message = Message("The account {name!r} is gone, or switched off.", name=experiment.author_name)
+            raise Forbidden(message)
+        caller = caller_for(author, Via.API)
+    caller.require(Right.SAVE, experiment.workspace_id)
+    return caller

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from django.db.models import Count, F, Q
 from django.utils import timezone
-from editor_client.shared import canonical
 
 from evaluation.experiments.models import Cell, CellQuerySet, Experiment, ExperimentQuerySet, Score
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -62,20 +62,23 @@ def found_in(
     return found
 
 
+@contextmanager
+def changing(experiment_id: str, dataset_id: str | None, by: Who) -> Iterator[Experiment]:
+    """Lock an experiment for a transaction; the caller may save in its workspace."""
+    with events.transaction():
+        yield found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller_of(by), Right.SAVE)
+
+
 @retry_on_conflict
 def describe(
     experiment_id: str, changes: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
     """Give an experiment another name, description or metadata; null clears one."""
-    caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, by) as found:
         if "name" in changes:
             found.name = changes["name"] or ""
-        settings = {**found.settings, **{name: value for name, value in changes.items() if name != "name"}}
-        settings = {name: value for name, value in settings.items() if value is not None}
-        found.settings_json, found.updated_at = canonical.dump(settings), timezone.now()
-        found.__dict__.pop("settings", None)
+        found.set({name: value for name, value in changes.items() if name != "name"})
+        found.updated_at = timezone.now()
         found.save(update_fields=["name", "settings_json", "updated_at"])
     return found
 
@@ -83,9 +86,7 @@ def describe(
 @retry_on_conflict
 def delete(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> None:
     """Delete an experiment with its results and scores; one that runs ends with it."""
-    caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, by) as found:
         found.delete()
 
 
@@ -138,9 +139,7 @@ def review(
     by: Who = APPLICATION,
 ) -> Cell:
     """Set the `status`, `tags` and `comment` that people give a result; null clears one."""
-    caller = caller_of(by)
-    with events.transaction():
-        experiment = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, by) as experiment:
         found = result(experiment, result_id)
         if "status" in changes:
             found.review_status = changes["status"] or ""

@@ -1,4 +1,4 @@
-"""What experiments keep: the versions that they pinned, and the outputs of those that count as evidence."""
+"""What experiments keep: pinned versions, and outputs that count as evidence; not what is purged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
+from django.db.models import Q
 from editor_client.shared import canonical
 
-from evaluation.experiments.models import Experiment, ExperimentScorer
+from evaluation.experiments.counting import count_change
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Score
 from evaluation.scoring.kind import SCORER
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Message, NotFound
@@ -56,6 +58,14 @@ def _pinned_ids(kind: str, resource_id: str) -> Iterator[str]:
             pin = (one.lock or {}).get(IN_LOCKS[kind], {}).get(resource_id)
             if pin is not None and pin["versionId"] is not None:
                 yield pin["versionId"]
+
+
+def remove_answers(dataset_id: UUID, item_id: UUID) -> None:
+    """Remove what was said of an item from the results of all experiments, for good; the scores stay."""
+    cells = Cell.objects.filter(item_id=item_id, experiment__dataset=dataset_id)
+    Score.objects.filter(cell__in=cells).update(reason="", more_json="", label="")
+    cells.update(output_json="", detail_json="", error_message="", review_comment="")
+    count_change(Q(dataset=dataset_id))
 
 
 PINNED_VERSIONS: Final = KeptVersions(

@@ -82,7 +82,7 @@ RESULT: Final = (
 
 
 def result_of(cell: Cell) -> dict[str, Any]:
-    """Return the columns of a result, by name."""
+    """Return the columns of a result, by name; of a new cell those without one."""
     return {name: getattr(cell, name) for name in RESULT}
 
 

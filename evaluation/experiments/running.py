@@ -19,8 +19,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from evaluation.experiments import scoring_cells
-from evaluation.experiments.asking import ITEM_SECONDS, TryAgain, ask
-from evaluation.experiments.callers import caller_of
+from evaluation.experiments.asking import ITEM_SECONDS, TryAgain, ask, caller_of
 from evaluation.experiments.counting import Before, count
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State
 from evaluation.experiments.pacing import MAX_WAIT, PACING

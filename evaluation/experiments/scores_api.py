@@ -1,11 +1,10 @@
-"""Scores over HTTP."""
+"""Scores, and labels of people, over HTTP."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 from urllib.parse import quote
 
-from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,7 +15,7 @@ from versioning.api.base import EditorViewSet
 from versioning.api.paging import Page
 from versioning.models.byte_length import ByteLength
 
-SCORE_ORDERS: Final = {"createdAt": "created_at"}
+ORDERS: Final = {"createdAt": "created_at"}
 
 
 class ScoreViewSet(EditorViewSet):
@@ -24,7 +23,7 @@ class ScoreViewSet(EditorViewSet):
 
     subject = "score"
     created = frozenset({"create"})
-    _PAGING: Final = parameters.paging(10, SCORE_ORDERS)
+    _PAGING: Final = parameters.paging(10, ORDERS)
     query = {
         "of_run": _PAGING,
         "of_scorer": (
@@ -51,8 +50,7 @@ class ScoreViewSet(EditorViewSet):
         """Store a score."""
         given = score_schemas.ScoreCreate.read(request)
         made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
-        location = f"/{settings.EDITOR_API_PREFIX}/scores/run/{quote(made.run_id, safe='')}"
-        return Response(self.dump(made), status=201, headers={"Location": location})
+        return self.made(made, f"scores/run/{quote(made.run_id, safe='')}")
 
     def of_run(self, request: Request, run: str) -> Response:
         """List the scores of a run or of an experiment, newest first."""
@@ -68,5 +66,37 @@ class ScoreViewSet(EditorViewSet):
         return self._page(request, scores.of_entity(type, id, by=self.caller))
 
     def _page(self, request: Request, found: Any) -> Response:
-        page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
+        page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
         return self.page_of(page, found.order_by(*page.order), weight=ByteLength("more_json"))
+
+
+class LabelViewSet(EditorViewSet):
+    """What people say of results."""
+
+    subject = "result label"
+    created = frozenset({"create"})
+    errors = {"create": (404,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            parameters.query("experimentId", "Only of this experiment."),
+            parameters.query("itemId", "Only of this item."),
+            parameters.query("name", "Only under this name."),
+        )
+    }
+    requests = {"create": score_schemas.ResultLabelCreate}
+    responses = {
+        "list": score_schemas.ResultLabelPage,
+        "create": score_schemas.ResultLabelAnswer,
+    }
+
+    def list(self, request: Request) -> Response:
+        """List the labels, newest first."""
+        given = {name: str(value) for name, value in request.query_params.items()}
+        page = Page.read(request.query_params, size=100, fields=ORDERS, then="pk")
+        return self.page_of(page, Experiments.labels(given, by=self.caller).order_by(*page.order))
+
+    def create(self, request: Request) -> Response:
+        """Say something of a result, in place of what the caller said under this name."""
+        made = Experiments.add_label(score_schemas.ResultLabelCreate.read(request), by=self.caller)
+        return self.made(made, f"labels?itemId={made.item_id}")

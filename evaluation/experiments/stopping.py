@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from django.utils import timezone
 
 from evaluation.experiments.counting import recount
-from evaluation.experiments.finding import found_in
-from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, State
+from evaluation.experiments.finding import changing
+from evaluation.experiments.models import ENDED, Cell, Experiment, ExperimentScorer, Outcome, Score, State
 from evaluation.experiments.pinning import pinned_scorers_named
-from evaluation.experiments.recording import finish
+from evaluation.experiments.recording import finish, result_of
 from evaluation.experiments.starting import refuse_too_much
 from evaluation.experiments.submitting import extend, skip_queued
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Conflict, Message
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.verbs import Verbs
-
-NO_RESULT: Final = {
-    "due_at": None,
-    "leased_by": "",
-    "leased_until": None,
-    "tries": 0,
-    "started_at": None,
-    "ended_at": None,
-    "output_json": "",
-    "output_digest": "",
-    "is_cut": False,
-    "error_code": "",
-    "error_message": "",
-    "detail_json": "",
-    "run_id": "",
-    "input_tokens": 0,
-    "output_tokens": 0,
-    "milliseconds": 0,
-}
 
 
 def stop_for(cell: Cell, outcome: str) -> None:
@@ -62,8 +43,7 @@ def _stop(experiment: Experiment, outcome: str, by: Caller, *, waits: bool) -> N
 def cancel(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> Experiment:
     """Stop an experiment: nothing more begins, and what runs is dropped. An ended one stays as it is."""
     caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, caller) as found:
         if not found.outcome:
             _stop(found, Outcome.CANCELLED, caller, waits=False)
             found.record("cancelled", caller)
@@ -82,16 +62,14 @@ def resume(
 
     `limits` take the place of those that were reached. What was spent before still counts.
     """
-    caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, by) as found:
         if not found.is_started:
             message = Message("No worker runs this experiment: the application sends its results.")
             raise Conflict(message, code="experiment_not_started")
         if limits is not None:
-            found.set_setting("limits", {**found.settings.get("limits", {}), **limits})
+            found.set({"limits": {**found.settings.get("limits", {}), **limits}})
         rows = Cell.objects.filter(experiment=found)
-        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(**NO_RESULT, state=State.QUEUED)
+        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(**ENDED, **result_of(Cell()))
         failed = Score.objects.filter(run_id=found.pk).exclude(error_code="").values("cell")
         again += rows.filter(pk__in=failed, state=State.DONE).update(state=State.QUEUED, tries=0)
         found.stopped, found.started_at = "", None
@@ -119,9 +97,7 @@ def add_attempts(
     experiment_id: str, attempts: int, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
     """Let every item have so many attempts; those that there are stay. Raises `Invalid`."""
-    caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, by) as found:
         if found.dataset_id is None:
             raise Conflict(Message("The dataset of this experiment is deleted."), code="dataset_deleted")
         if attempts > found.attempts:
@@ -144,8 +120,7 @@ def score_again(
     They are pinned as well; what the same scorers said before is dropped. Raises `Invalid`.
     """
     caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, caller) as found:
         scorers = pinned_scorers_named(experiments.editor, scorer_ids, "scorerIds", caller)
         ids = [one.scorer_id for one in scorers]
         before = {one.scorer_id: one for one in found.scorers.all()}

@@ -12,8 +12,9 @@ from editor_client.shared.scores import passes
 
 from evaluation.experiments.cells import add_cells
 from evaluation.experiments.counting import Before, count, recount
-from evaluation.experiments.finding import found_in
+from evaluation.experiments.finding import changing, found_in
 from evaluation.experiments.models import (
+    ENDED,
     Cell,
     Experiment,
     ExperimentScorer,
@@ -166,8 +167,7 @@ def outcome_of(scorer: ExperimentScorer | None, value: float, reason: str | None
 def finalize(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> Experiment:
     """End an experiment that no worker runs; items without a result are skipped. Again: nothing changes."""
     caller = caller_of(by)
-    with events.transaction():
-        found = found_in(Experiment.objects.locked(), experiment_id, dataset_id, caller, Right.SAVE)
+    with changing(experiment_id, dataset_id, caller) as found:
         if found.outcome:
             return found
         experiment = open_experiment(experiment_id, dataset_id, caller)
@@ -186,8 +186,7 @@ def skip_queued(experiment: Experiment, *, waits: bool = False) -> None:
     queued = Cell.objects.filter(experiment=experiment, state=State.QUEUED)
     if waits:
         queued = queued.exclude(leased_until__gt=Now())
-    ended: dict[str, Any] = {"due_at": None, "leased_by": "", "leased_until": None}
-    experiment.done_count += queued.exclude(output_json="").update(state=State.DONE, **ended)
-    experiment.skipped_count += queued.update(state=State.SKIPPED, **ended)
+    experiment.done_count += queued.exclude(output_json="").update(state=State.DONE, **ENDED)
+    experiment.skipped_count += queued.update(state=State.SKIPPED, **ENDED)
     experiment.changes_count += 1
     experiment.save(update_fields=["done_count", "skipped_count", "changes_count"])

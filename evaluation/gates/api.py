@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from django.conf import settings
 from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -92,8 +91,7 @@ class GateViewSet(EditorViewSet):
             raise Invalid.field("resource.kind", Message("must be an agent"))
         agent_id = None if resource is None else resource["id"]
         made = Gates.current().create(_fields(given), agent_id=agent_id, workspace=workspace, by=self.caller)
-        address = f"/{settings.EDITOR_API_PREFIX}/gates/{made.pk}"
-        return Response(self.dump(made), status=201, headers={"Location": address})
+        return self.made(made, f"gates/{made.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a gate."""

@@ -17,7 +17,6 @@ from editor_client.shared import canonical
 from evaluation.datasets import editing as datasets
 from evaluation.datasets.models import Dataset
 from evaluation.gates.models import Gate, GateQuerySet
-from evaluation.scoring.kind import SCORER
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT
@@ -189,13 +188,7 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
 
 
 def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> None:
-    readable = editor.collection(SCORER).list(by=by).filter(pk__in=ids)
-    known = set(readable.values_list("pk", flat=True))
-    issues = [
-        Issue(f"scorerIds.{place}", Message("does not exist, or you may not read it"))
-        for place, one in enumerate(ids)
-        if one not in known
-    ]
+    issues = list(datasets.unknown_scorers(editor, ids, by))
     issues += [
         Issue(f"scorerIds.{place}", Message("is named more than once"))
         for place, one in enumerate(ids)

@@ -43,7 +43,7 @@ def judge(
         try:
             answer = ask(model, system, turns, seconds=SECONDS)
         except (NoModel, ProviderUnavailable, ProviderFailed) as error:
-            raise ScorerError(error.code, str(error.message), _passing(error)) from None
+            raise ScorerError(error.code, str(error.message), passing_of(error)) from None
         tokens += Counter(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
         try:
             verdict = verdict_in(answer.text, list(by_label))
@@ -63,7 +63,8 @@ def judge(
     raise ScorerError("malformed_answer", f"The judge gave no verdict that can be read: {fault}")
 
 
-def _passing(error: Exception) -> Passing | None:
+def passing_of(error: Exception) -> Passing | None:
+    """Return how long a failure may last, if it may be over when the provider is asked again."""
     from versioning.runtime.failures import passing  # noqa: PLC0415  it loads the agent library, as asking has
 
     return passing(error)

@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 
 from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
+from evaluation.studio.choices import Choices, scorer_choices
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
@@ -33,6 +34,15 @@ class DatasetPage(WorkspacePage):
     def dataset_id(self) -> str:
         """Its id, once access is checked."""
         return str(self.dataset.pk)
+
+    @property
+    def held(self) -> list[str]:
+        """The scorers that score its items unless an experiment names others."""
+        return list(self.dataset.settings.get("scorerIds") or ())
+
+    def scorer_choices(self) -> Choices:
+        """Return the scorers that forms offer: id and name."""
+        return scorer_choices(self.workspace.pk, self.caller, held=self.held)
 
     def own_address(self, page: str = "dataset", *rest: str) -> str:
         """Return the address of another page about this dataset."""

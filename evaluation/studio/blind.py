@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from evaluation.experiments.models import Cell, Experiment, Label, State
 from evaluation.experiments.verbs import Experiments
+from evaluation.studio.comparison import Result
 from evaluation.studio.experiment import OneExperimentPage
 from evaluation.studio.preferences import NAME, SAME, preferences_of
-from evaluation.studio.results import Result
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 

@@ -1,8 +1,13 @@
-"""What forms of the application offer: the agents and the scorers of a workspace."""
+"""What forms of the application offer, the agents and the scorers of a workspace; and JSON in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from editor_client.shared import canonical
 
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.models import Scorer
@@ -10,6 +15,7 @@ from studio.kinds import KINDS_BY_SLUG
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT
+from versioning.domain.errors import Invalid
 
 Choices = list[tuple[str, str]]
 
@@ -43,3 +49,16 @@ def published_scorers(ids: Iterable[str]) -> set[str]:
 def scorer_address(scorer_id: str) -> str:
     """Return the address of the page on which a scorer is published."""
     return KINDS_BY_SLUG[SCORER.slug].address("publish", scorer_id)
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a field of a form; None for an empty one; raises `ValidationError`."""
+    if not text.strip():
+        return None
+    try:
+        value = canonical.parse(text)
+    except Invalid as error:
+        raise forms.ValidationError(str(error.issues[0].message)) from None
+    if not isinstance(value, dict):
+        raise forms.ValidationError(_("must be a JSON object"))
+    return value

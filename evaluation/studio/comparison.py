@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared.pairing import ComparedItem, Comparison, ItemOutcome
 from editor_client.shared.statistics import MIN_PAIRS, Verdict
 
-from evaluation.experiments.models import Cell, Experiment
-from evaluation.studio.results import Result
+from evaluation.experiments.models import Cell, Experiment, Score
 from studio.diff.lines import Section, sections
 from studio.diff.spans import spans
 from studio.limits import PageBudget
+from versioning.domain import written
 
 OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
     ItemOutcome.WIN: pgettext_lazy("item", "better"),
@@ -31,6 +31,35 @@ VERDICTS: Final[Mapping[Verdict, Promise]] = {
         "No difference was found, which does not mean that there is none."
     ),
 }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was answered in an attempt at an item."""
+
+    cell: Cell
+
+    @property
+    def input(self) -> str:
+        """What was asked; empty once the dataset is gone."""
+        value = self.cell.member("input")
+        return "" if value is None else written.shown(value)
+
+    @property
+    def reference(self) -> str:
+        """What a good answer would have been; empty without one."""
+        value = self.cell.member("groundTruth")
+        return "" if value is None else written.shown(value)
+
+    @property
+    def output(self) -> str:
+        """The answer."""
+        return written.shown(self.cell.output) if self.cell.output_json else ""
+
+    @property
+    def scores(self) -> list[Score]:
+        """What the scorers say of it, by their ids."""
+        return sorted(self.cell.scores.all(), key=lambda one: one.scorer_id)
 
 
 @dataclass(frozen=True, kw_only=True)

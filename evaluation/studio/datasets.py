@@ -14,7 +14,7 @@ from editor_client.shared import canonical
 from evaluation.datasets.models import MAX_NAME, DatasetVersion
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import scorer_choices
+from evaluation.studio.choices import json_object
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
@@ -53,23 +53,11 @@ class SettingsForm(DatasetForm):
 
     def clean_input_schema(self) -> Any:
         """Return the schema; raises `ValidationError` unless it is JSON."""
-        return _parsed(self.cleaned_data["input_schema"])
+        return json_object(self.cleaned_data["input_schema"])
 
     def clean_ground_truth_schema(self) -> Any:
         """Return the schema; raises `ValidationError` unless it is JSON."""
-        return _parsed(self.cleaned_data["ground_truth_schema"])
-
-
-def _parsed(text: str) -> Any:
-    if not text.strip():
-        return None
-    try:
-        value = canonical.parse(text)
-    except Invalid as error:
-        raise forms.ValidationError(str(error.issues[0].message)) from None
-    if not isinstance(value, dict):
-        raise forms.ValidationError(_("must be a JSON object"))
-    return value
+        return json_object(self.cleaned_data["ground_truth_schema"])
 
 
 class NewDatasetPage(WorkspacePage):
@@ -124,7 +112,7 @@ class SettingsPage(DatasetPage):
         initial = {
             "name": self.dataset.name,
             "description": held.get("description", ""),
-            "scorers": held.get("scorerIds", []),
+            "scorers": self.held,
             **{name: canonical.file_text(one) if one else "" for name, one in schemas.items()},
         }
         return self.show(self._form(initial=initial))
@@ -154,9 +142,7 @@ class SettingsPage(DatasetPage):
 
     def _form(self, data: Any = None, **more: Any) -> SettingsForm:
         form = SettingsForm(data, **more)
-        held = self.dataset.settings.get("scorerIds", ())
-        offered = scorer_choices(self.workspace.pk, self.caller, held=held)
-        form.fields["scorers"].choices = offered  # type: ignore[attr-defined]
+        form.fields["scorers"].choices = self.scorer_choices()  # type: ignore[attr-defined]
         return form
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:

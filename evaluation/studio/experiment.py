@@ -15,14 +15,13 @@ from editor_client.shared.statistics import Verdict
 
 from evaluation.experiments.comparing import compared
 from evaluation.experiments.models import Cell, Experiment, Outcome
-from evaluation.experiments.presenting import shown
+from evaluation.experiments.summing import shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.comparison import pairs, sentences
+from evaluation.studio.comparison import Result, pairs, sentences
 from evaluation.studio.experiments import Line
 from evaluation.studio.few_items import of_pairs
 from evaluation.studio.preferences import preferences_of
-from evaluation.studio.results import Result
 from evaluation.studio.steps import STEPS, next_step
 from studio.kinds import AGENT
 from versioning.domain.access import Right

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from evaluation.experiments.models import Experiment, Outcome
-from evaluation.experiments.presenting import ShownExperiment, shown
+from evaluation.experiments.summing import ShownExperiment, shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.steps import STEPS, next_step

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.utils.translation import gettext as _
-from editor_client.shared.intervals import wilson
-from editor_client.shared.statistics import detectable
+from editor_client.shared.statistics import detectable, wilson
 
 WIDE: Final = 0.2
 """A pass rate whose interval is wider is known badly."""

@@ -71,7 +71,7 @@ class ScorersPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show what there is."""
-        return self.show(self._form(initial={"scorers": self._held}))
+        return self.show(self._form(initial={"scorers": self.held}))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Keep the chosen ones, or make one."""
@@ -90,7 +90,7 @@ class ScorersPage(DatasetPage):
         """Make a scorer, publish it where that is possible, and let it score the items."""
         name = str(simple.name)
         if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
-            self._keep(list(dict.fromkeys([*self._held, simple.id])))
+            self._keep(list(dict.fromkeys([*self.held, simple.id])))
             return self.go(self.own_address(), _("“%(name)s” scores the items now.") % {"name": name})
         made = self._created({**simple.config, "name": name}, simple.id)
         scorer, message = made.resource, _("“%(name)s” scores the items now.")
@@ -99,7 +99,7 @@ class ScorersPage(DatasetPage):
                 self._scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
             except VersioningError:  # such as by a review policy: then it stays a draft
                 message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
-        self._keep([*self._held, scorer.pk])
+        self._keep([*self.held, scorer.pk])
         return self.go(self.own_address(), message % {"name": name})
 
     def _created(self, config: Config, scorer_id: str) -> Any:
@@ -117,14 +117,9 @@ class ScorersPage(DatasetPage):
     def _scorers(self) -> Any:
         return self.editor.collection(SCORER)
 
-    @property
-    def _held(self) -> list[str]:
-        return list(self.dataset.settings.get("scorerIds") or ())
-
     def _form(self, data: Any = None, **more: Any) -> ScorersForm:
         form = ScorersForm(data, **more)
-        offered = scorer_choices(self.workspace.pk, self.caller, held=self._held)
-        form.fields["scorers"].choices = offered  # type: ignore[attr-defined]
+        form.fields["scorers"].choices = self.scorer_choices()  # type: ignore[attr-defined]
         return form
 
     def show(self, form: ScorersForm, *, status: int = 200) -> HttpResponse:

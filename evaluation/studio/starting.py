@@ -16,7 +16,7 @@ from evaluation.experiments.schemas import MAX_ATTEMPTS
 from evaluation.experiments.starting import PUBLISHED_BASELINE, Plan
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import agent_choices, scorer_choices
+from evaluation.studio.choices import agent_choices
 from evaluation.studio.costs import MINUTE, cost_in_words, plan_of
 from studio.translation import translated
 from studio.workspaces.forms import add_errors
@@ -142,7 +142,7 @@ class StartPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
-        initial = {"agent": request.GET.get("agent"), "scorers": self.dataset.settings.get("scorerIds", [])}
+        initial = {"agent": request.GET.get("agent"), "scorers": self.held}
         return self.show(self._form(initial=initial))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
@@ -168,8 +168,7 @@ class StartPage(DatasetPage):
 
     def _form(self, data: Any = None, **more: Any) -> StartForm:
         form = StartForm(data, **more)
-        held = self.dataset.settings.get("scorerIds", ())
-        scorers = scorer_choices(self.workspace.pk, self.caller, held=held)
+        scorers = self.scorer_choices()
         offered = {
             "agent": agent_choices(self.workspace.pk, self.caller),
             "scorers": scorers,

@@ -17,11 +17,12 @@ from evaluation.datasets.verbs import Datasets
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.outcomes import MISSING, Attempt
 from evaluation.scoring.verbs import Scoring
+from evaluation.studio.choices import json_object
 from studio.kinds import StudioKind
 from studio.resources.base import ResourcePage
 from versioning.domain import written
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import NotFound
 from versioning.domain.uuids import uuid_of
 
 MAX_ITEMS: Final = 50
@@ -41,14 +42,7 @@ class TryForm(forms.Form):
 
     def clean_metadata(self) -> dict[str, Any]:
         """Return the metadata; raises `ValidationError` unless it is a JSON object."""
-        text = self.cleaned_data["metadata"]
-        try:
-            value = canonical.parse(text) if text.strip() else {}
-        except Invalid as error:
-            raise forms.ValidationError(str(error.issues[0].message)) from None
-        if not isinstance(value, dict):
-            raise forms.ValidationError(_("must be a JSON object"))
-        return value
+        return json_object(self.cleaned_data["metadata"]) or {}
 
     @property
     def attempt(self) -> Attempt:

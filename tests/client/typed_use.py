@@ -28,7 +28,6 @@ def blocking(client: Client) -> None:
     assert_type(client.events(after=None, type="agent.*"), Iterator[LogEvent])
     stored.update(nonsense=1)  # type: ignore[call-arg]
     stored.details(status=1)  # type: ignore[arg-type]
-    client.iter_releases(page=1)  # type: ignore[call-arg]
 
 
 async def awaiting(client: AsyncClient) -> None:

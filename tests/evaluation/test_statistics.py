@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from editor_client.shared import statistics
-from editor_client.shared.intervals import wilson
+from editor_client.shared.statistics import wilson
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, ClassVar, Final, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
@@ -192,6 +193,11 @@ class EditorViewSet(ViewSet):
         """Return the body of the response, serialised by the schema of the action."""
         schema = cast("type[ResponseSchema]", self.responses[self.action])
         return schema.dump(source)
+
+    def made(self, source: Any, address: str) -> Response:
+        """Return the answer about something new, with its address below that of the API."""
+        location = f"/{settings.EDITOR_API_PREFIX}/{address}"
+        return Response(self.dump(source), status=201, headers={"Location": location})
 
     def about(self, resource_id: str, make: Make) -> Response:
         """Return the answer about a resource; `make` makes those about others for the same request."""

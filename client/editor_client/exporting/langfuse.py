@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from editor_client.exporting.curly import curly
-from editor_client.exporting.published import Published, Reader, Text
+from editor_client.exporting.published import SETTINGS, Published, Reader, Text, curly
 from editor_client.importing.collection import shown
 from editor_client.shared import canonical
 
 PRODUCTION: Final = "production"
 MAX_NAME: Final = 255
 _RESERVED: Final = {"new", "metrics", "prompt-detail"}
-_SETTINGS: Final = {
-    "maxOutputTokens": "max_tokens",
-    "topP": "top_p",
-    "topK": "top_k",
-    "frequencyPenalty": "frequency_penalty",
-    "presencePenalty": "presence_penalty",
-    "stopSequences": "stop",
-}
 
 
 def write(agents: Iterable[Published], reader: Reader) -> str:
@@ -47,7 +38,7 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
-    config |= {_SETTINGS.get(name, name): one for name, one in agent.settings.items()}
+    config |= {SETTINGS.get(name, name): one for name, one in agent.settings.items()}
     if agent.description:
         reader.lose("left_out", agent.id, "Left out: description.")
     if agent.cases or agent.scorers:

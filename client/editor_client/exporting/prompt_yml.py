@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from editor_client.exporting.curly import curly
-from editor_client.exporting.published import Published, Reader, Text
-from editor_client.exporting.yaml_writer import yaml_text
+from editor_client.exporting.published import Published, Reader, Text, curly
 from editor_client.importing.collection import shown
+from editor_client.importing.yaml_text import yaml_files
 
 INPUT: Final = "{{input}}"
 _SETTINGS: Final = {"maxOutputTokens": "maxTokens", "temperature": "temperature", "topP": "topP"}
-_STRINGS: Final = {
-    "equals": "equals",
-    "contains": "contains",
-    "startsWith": "startsWith",
-    "endsWith": "endsWith",
-}
+_STRINGS: Final = ("equals", "contains", "startsWith", "endsWith")
+"""The types of scorers that are evaluators of the same name."""
 
 
 def write(agent: Published, reader: Reader) -> str:
@@ -48,7 +43,7 @@ def write(agent: Published, reader: Reader) -> str:
     found = (_evaluator(name, one, reader) for name, one in agent.scorers.items())
     if evaluators := [one for one in found if one is not None]:
         value["evaluators"] = evaluators
-    return yaml_text(value)
+    return str(yaml_files().dump(value))
 
 
 def _row(item: Any, reader: Reader, where: str) -> dict[str, Any]:
@@ -73,7 +68,7 @@ def _evaluator(scorer_id: str, scorer: Mapping[str, Any], reader: Reader) -> dic
         ignores_case = bool(config.get("ignoreCase"))
         if len(values) == 1 and isinstance(values[0], str) and ignores_case == (kind != "equals"):
             text = values[0].replace("{{groundTruth}}", "{{expected}}")
-            return {"name": name, "string": {_STRINGS[kind]: text}}
+            return {"name": name, "string": {kind: text}}
     if kind == "llm-judge" and scorer.get("model") and config.get("choices"):
         model = scorer["model"]
         choices = [{"choice": one["label"], "score": one["score"]} for one in config["choices"]]

@@ -6,21 +6,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from editor_client.exporting.published import Case, Published, Reader, Text, rewritten
-from editor_client.exporting.yaml_writer import yaml_text
+from editor_client.exporting.published import SETTINGS, Case, Published, Reader, Text, rewritten
 from editor_client.importing.collection import shown
+from editor_client.importing.yaml_text import yaml_files
 from editor_client.shared import canonical
 
 INPUT: Final = "{{input}}"
 _SPECIAL: Final = re.compile(r"\{[{%#]|[}%#]\}")
-_SETTINGS: Final = {
-    "maxOutputTokens": "max_tokens",
-    "topP": "top_p",
-    "topK": "top_k",
-    "frequencyPenalty": "frequency_penalty",
-    "presencePenalty": "presence_penalty",
-    "stopSequences": "stop",
-}
 _BY_ITEM: Final = re.compile(r"\{\{\s*metadata\.assert\.(\w+)\s*\}\}")
 
 
@@ -38,7 +30,7 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
     if providers:
         value["providers"] = providers
     value["tests"] = tests or [{"vars": {"input": ""}}]
-    return yaml_text(value)
+    return str(yaml_files().dump(value))
 
 
 def nunjucks(text: Text, reader: Reader, where: str) -> str:
@@ -78,7 +70,7 @@ def _messages(agent: Published, reader: Reader) -> list[dict[str, str]]:
 def _provider(agent: Published, reader: Reader) -> dict[str, Any]:
     model = agent.model or {}
     found: dict[str, Any] = {"id": f"{model['provider']}:{model['name']}", "prompts": [agent.id]}
-    if config := {_SETTINGS.get(name, name): one for name, one in agent.settings.items()}:
+    if config := {SETTINGS.get(name, name): one for name, one in agent.settings.items()}:
         found["config"] = config
     if more := sorted(set(model) - {"provider", "name"}):
         reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(shown, more))}.")

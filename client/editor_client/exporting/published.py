@@ -14,6 +14,15 @@ from editor_client.shared.configurations import keys
 from editor_client.shared.instructions import placeholders, split
 from editor_client.sync import Client
 
+SETTINGS: Final = {
+    "maxOutputTokens": "max_tokens",
+    "topP": "top_p",
+    "topK": "top_k",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+    "stopSequences": "stop",
+}
+"""The settings of models whose names are others elsewhere."""
 _LEFT_OUT: Final = (
     "tools",
     "agents",
@@ -177,3 +186,19 @@ def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callab
         write(*next(named)) if is_placeholder else plain(piece)
         for piece, is_placeholder in split(text.content)
     )
+
+
+def curly(text: Text, reader: Reader, where: str) -> str:
+    """Return a text for a language that fills in `{{name}}` and knows nothing else; note what is lost."""
+
+    def write(path: str, fallback: str | None) -> str:
+        if fallback is not None:
+            reader.lose("fallback", where, f"The fallback of {path!r} is left out.")
+        return f"{{{{{path}}}}}"
+
+    def plain(piece: str) -> str:
+        if any(True for _ in placeholders(piece)):
+            reader.lose("literal_placeholder", where, "Text that looks like a variable becomes one.")
+        return piece
+
+    return rewritten(text, write, plain)

@@ -5,6 +5,8 @@ Nothing of a file is executed, no address is followed, and no reference leaves t
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import stat
@@ -23,6 +25,7 @@ from editor_client.shared.errors import Invalid
 MAX_FILE: Final = 16 * 1024 * 1024
 MAX_TOTAL: Final = 64 * 1024 * 1024
 MAX_FILES: Final = 2_000
+MAX_CELL: Final = 256 * 1024
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -137,6 +140,15 @@ def parse_json(text: str, name: str) -> Any:
         return canonical.parse(text)
     except Invalid as error:
         raise Unreadable(f"{shown(name)} {error.issues[0].message}") from None
+
+
+def csv_rows(text: str, name: str) -> Iterator[dict[Any, Any]]:
+    """Yield the rows of a CSV text with a header; raises `Unreadable`."""
+    csv.field_size_limit(MAX_CELL)
+    try:
+        yield from csv.DictReader(io.StringIO(text, newline=""))
+    except csv.Error as error:
+        raise Unreadable(f"{shown(name)} cannot be read: {error}.") from None
 
 
 def _reason(error: Exception) -> str:

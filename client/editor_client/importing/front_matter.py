@@ -6,8 +6,10 @@ import re
 from typing import Any, Final, NamedTuple
 
 from editor_client.importing.collection import Collection, Unreadable, shown
+from editor_client.importing.messages import Message
 from editor_client.importing.yaml_text import parse_yaml
 
+_ROLES: Final = {"model": "assistant"}
 _UNRESOLVED: Final = re.compile(r"\$\{(?:env|file):[^}\n]{0,200}\}")
 
 
@@ -39,3 +41,24 @@ def note_unresolved(text: str, collection: Collection, where: str, first_line: i
     for match in _UNRESOLVED.finditer(text):
         line = first_line + text.count("\n", 0, match.start())
         collection.lose("not_resolved", where, f"{shown(match[0])} stays as text.", line)
+
+
+def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Message]:
+    """Return the messages of a body; what stands before the first tag is of this role.
+
+    The group `role` of a tag names that of the message after it; a tag without is the place of a history.
+    """
+    found: list[Message] = []
+    start = 0
+    for match in [*tag.finditer(file.body), None]:
+        text = file.body[start : None if match is None else match.start()]
+        if text.strip():
+            leading = len(text) - len(text.lstrip("\n"))
+            line = file.line + file.body.count("\n", 0, start) + leading
+            found.append(Message(role=role, text=text.strip("\n"), line=line))
+        if match is not None and match["role"] is None:
+            found.append(Message(role="placeholder", text=None, placeholder="history"))
+        elif match is not None:
+            role = _ROLES.get(match["role"].lower(), match["role"].lower())
+        start = start if match is None else match.end()
+    return found

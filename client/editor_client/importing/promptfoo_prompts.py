@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from editor_client.importing.collection import Collection, Unreadable, a_text, shown
-from editor_client.importing.documents import Documents, parse_json
-from editor_client.importing.promptfoo_tests import MAX_CELL
+from editor_client.importing.documents import Documents, csv_rows, parse_json
 from editor_client.importing.yaml_text import parse_yaml
 
 EXECUTED: Final = re.compile(r"(?:exec|python|javascript|ruby|webhook|https?|wss?|golang|file):")
@@ -96,26 +94,17 @@ def _in_file(documents: Documents, path: Path) -> Labelled:
 
 
 def _rows(text: str, name: str) -> Labelled:
-    csv.field_size_limit(MAX_CELL)
-    try:
-        for row in csv.DictReader(io.StringIO(text, newline="")):
-            if a_text(row.get("prompt")).strip():
-                yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"]))
-    except csv.Error as error:
-        raise Unreadable(f"{shown(name)} cannot be read: {error}.") from None
+    for row in csv_rows(text, name):
+        if a_text(row.get("prompt")).strip():
+            yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"]))
 
 
 def _lines(text: str, name: str) -> Labelled:
     yield from (("", parse_json(line, name)) for line in text.split("\n") if line.strip())
 
 
-def _json(text: str, name: str) -> Labelled:
-    value = parse_json(text, name)
-    yield "", value if isinstance(value, list) else text
-
-
-def _yaml(text: str, name: str) -> Labelled:
-    value = parse_yaml(text, name)
+def _value(parse: Callable[[str, str], Any], text: str, name: str) -> Labelled:
+    value = parse(text, name)
     yield "", value if isinstance(value, list) else text
 
 
@@ -133,10 +122,10 @@ _READERS: Final[Mapping[str, Callable[[str, str], Labelled]]] = {
     ".txt": _sections,
     ".md": _whole,
     ".j2": _whole,
-    ".json": _json,
+    ".json": partial(_value, parse_json),
     ".jsonl": _lines,
-    ".yaml": _yaml,
-    ".yml": _yaml,
+    ".yaml": partial(_value, parse_yaml),
+    ".yml": partial(_value, parse_yaml),
     ".csv": _rows,
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from editor_client.importing.collection import Collection, Unreadable, an_object, objects, shown
-from editor_client.importing.documents import Documents
+from editor_client.importing.documents import Documents, csv_rows
+from editor_client.shared.promptfoo import expanded, merged
 
 MAX_TESTS: Final = 10_000
-MAX_CELL: Final = 256 * 1024
 _CODE: Final = (".js", ".cjs", ".mjs", ".ts", ".py", ".rb", ".sh")
 _EXPECTED: Final = re.compile(
     r"(?P<type>(?:not-)?[a-z][a-z-]{1,40})(?:\((?P<threshold>[0-9.]{1,20})\))?:(?P<value>.*)", re.DOTALL
@@ -42,7 +40,7 @@ class Tests:
 
     def _expanded(self, config: Mapping[str, Any]) -> Iterator[Test]:
         default = self._objects_in(config.get("defaultTest"))
-        base = default[0] if default else {}
+        base: Test = default[0] if default else {}
         for test in self._objects_in(config.get("tests")):
             yield from self._variants(merged(base, test))
         for scenario in self._objects_in(config.get("scenarios")):
@@ -96,18 +94,11 @@ class Tests:
 
     def _from_file(self, path: Path) -> list[Test]:
         if path.suffix == ".csv":
-            return list(self._rows(self.documents.text(path)))
+            return list(map(self._row, csv_rows(self.documents.text(path), path.name)))
         if path.suffix == ".jsonl":
             return objects([one for _, one in self.documents.json_lines(path)])
         value = self.documents.value(path)
         return objects(value if isinstance(value, list) else [value])
-
-    def _rows(self, text: str) -> Iterator[Test]:
-        csv.field_size_limit(MAX_CELL)
-        try:
-            yield from map(self._row, csv.DictReader(io.StringIO(text, newline="")))
-        except csv.Error as error:
-            raise Unreadable(f"A CSV file of tests cannot be read: {error}.") from None
 
     def _row(self, row: Mapping[str | None, Any]) -> Test:
         """Return the test in a row: columns are variables, those with two underscores say more."""
@@ -133,12 +124,7 @@ class Tests:
 
     def _variants(self, test: Test) -> Iterator[Test]:
         given = {name: self._variable(value) for name, value in an_object(test.get("vars")).items()}
-        lists = {name: value for name, value in given.items() if isinstance(value, list)}
-        if not lists or an_object(test.get("options")).get("disableVarExpansion"):
-            yield {**test, "vars": given}
-            return
-        for values in product(*lists.values()):
-            yield {**test, "vars": {**given, **dict(zip(lists, values, strict=True))}}
+        return expanded({**test, "vars": given})
 
     def _variable(self, value: Any) -> Any:
         """Return the value of a variable; that of a file in the folder is its content."""
@@ -151,15 +137,6 @@ class Tests:
             return value
         [path] = paths
         return self.documents.text(path) if path.suffix in {".txt", ".md"} else self.documents.value(path)
-
-
-def merged(base: Test, test: Test) -> Test:
-    """Return a test with what its defaults say."""
-    both = {**base, **test}
-    for name in ("vars", "metadata", "options"):
-        both[name] = {**an_object(base.get(name)), **an_object(test.get(name))}
-    both["assert"] = [*objects(base.get("assert")), *objects(test.get("assert"))]
-    return both
 
 
 def expected(cell: str) -> dict[str, Any]:

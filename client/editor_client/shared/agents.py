@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from editor_client.shared import canonical
 from editor_client.shared.conditions import choose, holds
 from editor_client.shared.errors import Message
 from editor_client.shared.evaluation import Evaluation
@@ -97,3 +98,12 @@ def _offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> d
         for key, usage in chosen.items()
         if holds(usage.get("rules"), evaluation)
     }
+
+
+def messages_of(given: Any) -> Any:
+    """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping) and "messages" in given:
+        return given["messages"]
+    return canonical.dump(given)

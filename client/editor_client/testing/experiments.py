@@ -15,10 +15,11 @@ from typing import Any, Final
 
 from editor_client.result import with_json_names
 from editor_client.shared import canonical
+from editor_client.shared.agents import messages_of
 from editor_client.shared.errors import Invalid
-from editor_client.shared.intervals import wilson
 from editor_client.shared.pairing import Run, Scored, Yardstick, compare
 from editor_client.shared.scores import passes
+from editor_client.shared.statistics import wilson
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_scorers import SCORERS
 from editor_client.testing import serving
@@ -48,7 +49,7 @@ def _started(editor: Editor, given: Json, dataset_id: str) -> Row:
     scorers = _pinned(editor, given, dataset, lock)
     members = {
         **{name: given[name] for name in (*_KEPT, "attempts")},
-        **{name: dataset[name] for name in ("workspaceId",)},
+        "workspaceId": dataset["workspaceId"],
         "datasetId": dataset_id,
         "datasetVersion": dataset["version"],
         "datasetDigest": dataset["digest"],
@@ -137,11 +138,8 @@ def _baseline(editor: Editor, given: Json, dataset_id: str) -> str | None:
 
 def _answer(editor: Editor, experiment: Json, item: Json, context: Json | None) -> Json:
     """Return what the agent of an experiment answers to an item, or why it failed."""
-    given = item["input"]
-    messages = given if isinstance(given, str) else canonical.dump(given)
-    if isinstance(given, dict):
-        messages = given.get("messages", messages)
-    body = {"messages": messages, "requestContext": {**(context or {}), **(item["requestContext"] or {})}}
+    context = {**(context or {}), **(item["requestContext"] or {})}
+    body = {"messages": messages_of(item["input"]), "requestContext": context}
     try:
         parts = parts_by_lock(editor, experiment["targetId"], experiment["lock"], "lock")
         return {"output": serving.run(parts, body, editor.generate)[1]["text"]}
@@ -271,10 +269,8 @@ def _counted(editor: Editor, row: Row, *, ends: bool = False) -> Row:
 
 def _summed(scorer_id: str, items: list[Scored], said: list[Json]) -> Json:
     mine = [one for one in said if one["scorerId"] == scorer_id]
-    values, rates = (
-        [one.value for one in items if one.values],
-        [one.pass_share for one in items if one.passed],
-    )
+    values = [one.value for one in items if one.values]
+    rates = [one.pass_share for one in items if one.passed]
     return {
         "scorerId": scorer_id,
         "n": len(values),
@@ -294,15 +290,13 @@ def _compare(editor: Editor, request: Request) -> Answer:
     wanted = request.query.get("baseline") or here["pairOf"]
     found = next((row.content for row in EXPERIMENTS.rows(editor) if row.content["id"] == wanted), None)
     if found is None:
-        problem = (
-            "does not exist, or you may not read it" if wanted else "is required: it has none of its own"
-        )
-        raise Invalid.field("baseline", problem)
+        unknown, absent = "does not exist, or you may not read it", "is required: it has none of its own"
+        raise Invalid.field("baseline", unknown if wanted else absent)
     comparison = compare(run_of(editor, here), run_of(editor, found))
     paged = request.page("items", [_json(one) for one in comparison.items], size=10, nests_paging=True)
-    own = {"scorers": [_json(one) for one in comparison.scorers], "leftOut": _json(comparison.left_out)}
-    apart = comparison.not_contemporary
-    return Answer({"pairs": comparison.pairs, "notContemporary": apart, **own, **paged.content})
+    own = {name: getattr(comparison, name) for name in ("pairs", "not_contemporary")}
+    own |= {"scorers": [_json(one) for one in comparison.scorers], "leftOut": _json(comparison.left_out)}
+    return Answer({**with_json_names(own), **paged.content})
 
 
 def _json(value: Any) -> Json:

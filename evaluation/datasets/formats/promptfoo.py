@@ -1,8 +1,8 @@
 """The test cases of promptfoo: `vars` are the input, an assertion of equality has the ground truth. Pure.
 
-What items have no place for (other assertions, a description, options) is kept as it is in the member
-`promptfoo` of the metadata, and written again by an export. What test cases have no place for is exported in
-the member `__editor` of their metadata. Nothing in a file is executed, and no other file is read.
+What items have no place for (other assertions, a description, options) stays as it is in their metadata, and
+is written again by an export; what test cases have no place for is exported in theirs. Nothing in a file is
+executed, and no other file is read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from functools import partial
 from itertools import chain, product
 from typing import Any, Final
 
-from editor_client.shared import canonical
+from editor_client.shared import canonical, yaml_files
+from editor_client.shared.promptfoo import expanded, merged
 
-from evaluation.datasets.formats import yaml_files
 from evaluation.datasets.formats.rows import Format, IdentifiedItem, Items, Row, row_of
 from evaluation.datasets.items import MAX_ITEMS
 from versioning.domain.errors import Invalid, Message
 
-_OWN: Final = "__editor"
-_KEPT: Final = "promptfoo"
+_ITEM_MEMBERS: Final = "__editor"
+"""The member of a test case's metadata with what test cases have no place for."""
+_TEST_MEMBERS: Final = "promptfoo"
+"""The member of an item's metadata with what items have no place for."""
 _REFERENCES: Final = ("equals", "similar", "levenshtein")
 """The assertions that compare with a reference."""
 _READ: Final = frozenset({"vars", "assert", "metadata"})
@@ -34,7 +36,7 @@ Json = dict[str, Any]
 
 def _read(text: str) -> Iterator[Row]:
     size = 0
-    cases = chain.from_iterable(_expanded(test) for test in _tests(yaml_files.parse(text)))
+    cases = chain.from_iterable(expanded(test) for test in _tests(yaml_files.parse(text)))
     for number, case in enumerate(cases, start=1):
         size += _members(case)
         if number > MAX_ITEMS:
@@ -58,11 +60,11 @@ def _tests(document: Any) -> Iterator[Any]:
         raise Invalid.field("body", Message("has no tests"))
     default = _object(config.get("defaultTest"), "defaultTest")
     for test in _list(config, "tests"):
-        yield _merged(default, test)
+        yield merged(default, test)
     for number, scenario in enumerate(_list(config, "scenarios")):
         given = _object(scenario, f"scenarios.{number}")
         for base, test in product(_list(given, "config"), _list(given, "tests")):
-            yield _merged(_merged(default, base), test)
+            yield merged(merged(default, base), test)
 
 
 def _list(given: Mapping[str, Any], name: str) -> list[Any]:
@@ -84,37 +86,6 @@ def _object(value: Any, name: str) -> Json:
     return value
 
 
-def _merged(base: Any, test: Any) -> Any:
-    """Return a test case with what those before it say; one that is no object stays what it is."""
-    if not isinstance(base, dict) or not isinstance(test, dict):
-        return test if isinstance(base, dict) else base
-    merged = {**base, **test}
-    for name in ("vars", "metadata", "options"):
-        if isinstance(base.get(name), dict) and isinstance(test.get(name), dict):
-            merged[name] = {**base[name], **test[name]}
-    if isinstance(base.get("assert"), list) and isinstance(test.get("assert"), list):
-        merged["assert"] = [*base["assert"], *test["assert"]]
-    return merged
-
-
-def _variants(test: Any) -> dict[str, list[Any]]:
-    """Return the variables that are lists: a test case stands for each combination of their values."""
-    if not isinstance(test, dict) or not isinstance(test.get("vars"), dict):
-        return {}
-    if _options(test).get("disableVarExpansion"):
-        return {}
-    return {name: value for name, value in test["vars"].items() if isinstance(value, list)}
-
-
-def _expanded(test: Any) -> Iterator[Any]:
-    variants = _variants(test)
-    if not variants:
-        yield test
-        return
-    for values in product(*variants.values()):
-        yield {**test, "vars": {**test["vars"], **dict(zip(variants, values, strict=True))}}
-
-
 def _item(test: Any) -> Json:
     """Return the item of a test case; raises `Invalid`."""
     if not isinstance(test, dict):
@@ -125,7 +96,7 @@ def _item(test: Any) -> Json:
             message = Message("names the file {file!r}, which is not read", file=value)
             raise Invalid.field(f"vars.{name}", message)
     metadata = dict(_object(test.get("metadata"), "metadata"))
-    own = metadata.pop(_OWN, {})
+    own = metadata.pop(_ITEM_MEMBERS, {})
     item: Json = {"input": given["input"] if set(given) == {"input"} else given}
     asserts = test.get("assert") or []
     if not isinstance(asserts, list) or not all(isinstance(one, dict) for one in asserts):
@@ -137,7 +108,7 @@ def _item(test: Any) -> Json:
     if asserts and asserts != [{"type": "equals", "value": truth}]:
         kept["assert"] = asserts
     if kept:
-        metadata[_KEPT] = kept
+        metadata[_TEST_MEMBERS] = kept
     if metadata:
         item["metadata"] = metadata
     return {**item, **own} if isinstance(own, dict) else item
@@ -160,8 +131,8 @@ def _write(items: Items) -> Iterator[str]:
 
 def _test(item: IdentifiedItem) -> Json:
     """Return the test case from which the same item is read."""
-    metadata = {name: value for name, value in item.get("metadata", {}).items() if name != _OWN}
-    kept = metadata.pop(_KEPT) if isinstance(metadata.get(_KEPT), dict) else {}
+    metadata = {name: value for name, value in item.get("metadata", {}).items() if name != _ITEM_MEMBERS}
+    kept = metadata.pop(_TEST_MEMBERS) if isinstance(metadata.get(_TEST_MEMBERS), dict) else {}
     given = item["input"] if isinstance(item["input"], dict) else {"input": item["input"]}
     truth = item.get("groundTruth")
     test: Json = {name: value for name, value in kept.items() if name not in _READ}
@@ -175,10 +146,10 @@ def _test(item: IdentifiedItem) -> Json:
     try:
         read = _item({**test, "metadata": metadata})
     except Invalid:  # by what is kept, which anybody may have written
-        return {"vars": {}, "metadata": {_OWN: dict(item)}}
+        return {"vars": {}, "metadata": {_ITEM_MEMBERS: dict(item)}}
     own = {name: one for name, one in item.items() if name not in read or not canonical.same(read[name], one)}
     own |= {name: None for name in read if name not in item}
-    test["metadata"] = {**metadata, _OWN: own}
+    test["metadata"] = {**metadata, _ITEM_MEMBERS: own}
     return test
 
 

@@ -4,7 +4,7 @@ A comparison reads cells and scores: `Cell.item_id` and `Cell.attempt` name what
 has input and ground truth, `Score.passed` and `Score.value` what came of it.
 """
 
-from evaluation.experiments.models.cells import Cell, CellQuerySet, State
+from evaluation.experiments.models.cells import ENDED, Cell, CellQuerySet, State
 from evaluation.experiments.models.experiments import (
     MAX_GROUP,
     MAX_ID,
@@ -19,6 +19,7 @@ from evaluation.experiments.models.labels import Label
 from evaluation.experiments.models.scores import Score
 
 __all__ = [
+    "ENDED",
     "MAX_GROUP",
     "MAX_ID",
     "MAX_NAME",

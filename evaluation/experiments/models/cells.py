@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
@@ -29,6 +29,10 @@ class State(models.TextChoices):
     DONE = "done"
     ERROR = "error"
     SKIPPED = "skipped"
+
+
+ENDED: Final = {"due_at": None, "leased_by": "", "leased_until": None}
+"""The columns of a row that is no due work any more."""
 
 
 class CellQuerySet(DueWorkQuerySet["Cell"]):
@@ -151,8 +155,7 @@ class Cell(DueWork):
 
     def finish_now(self, **columns: Any) -> None:
         """Store a result without a lease, in the transaction that has locked the experiment."""
-        ended = {"due_at": None, "leased_by": "", "leased_until": None}
-        Cell.objects.filter(pk=self.pk).update(**ended, **columns)
+        Cell.objects.filter(pk=self.pk).update(**ENDED, **columns)
 
     def member(self, name: str) -> Any:
         """Return a member of the item, or what the application sent in its place; None without one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -187,9 +188,10 @@ class Experiment(models.Model):
         """Return what is different once its results are."""
         return self.pk, self.created_at, self.changes_count, self.started_at, self.dataset_id
 
-    def set_setting(self, member: str, value: Any) -> None:
-        """Set one of the members that callers set."""
-        self.settings_json = canonical.dump({**self.settings, member: value})
+    def set(self, changes: Mapping[str, Any]) -> None:
+        """Set members that callers set; None clears one."""
+        changed = {**self.settings, **changes}
+        self.settings_json = canonical.dump({name: one for name, one in changed.items() if one is not None})
         self.__dict__.pop("settings", None)
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:

@@ -19,17 +19,14 @@ from editor_client.importing.collection import (
     shown,
 )
 from editor_client.importing.documents import Documents
-from editor_client.importing.front_matter import note_unresolved, parted
+from editor_client.importing.front_matter import messages_in, note_unresolved, parted
 from editor_client.importing.messages import Message, Part
 from editor_client.importing.templates import Translator
 
 SYSTEM: Final = "dotprompt"
 ENDINGS: Final = (".prompt",)
-_TAG: Final = re.compile(
-    r"\{\{[ \t]*+(?:role[ \t]++[\"'](?P<role>\w{1,40})[\"']|(?P<history>history))[ \t]*+\}\}"
-)
+_TAG: Final = re.compile(r"\{\{[ \t]*+(?:role[ \t]++[\"'](?P<role>\w{1,40})[\"']|history)[ \t]*+\}\}")
 _PARTIAL: Final = re.compile(r"\{\{>[ \t]*+(?P<name>[\w./-]{1,100})[ \t]*+\}\}")
-_ROLES: Final = {"model": "assistant"}
 _NAMED: Final = {"name", "description", "model", "config"}
 
 
@@ -68,33 +65,13 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         description=a_text(head.get("description")) or None,
     )
     reader.add(
-        [partials.expanded(one, name) for one in _messages(parts.body, parts.line)],
+        [partials.expanded(one, name) for one in messages_in(parts, _TAG, "user")],
         model=models.model_from(head.get("model"), collection, name),
         settings=settings,
         extra=extra,
         more={"requestContextSchema": schema} if is_json_schema else {},
     )
     reader.finish()
-
-
-def _messages(body: str, first_line: int) -> list[Message]:
-    """Return the messages of a body; what stands before the first role is the user's."""
-    found: list[Message] = []
-    role, start = "user", 0
-    for match in [*_TAG.finditer(body), None]:
-        end = len(body) if match is None else match.start()
-        text = body[start:end]
-        if text.strip():
-            leading = len(text) - len(text.lstrip("\n"))
-            line = first_line + body.count("\n", 0, start) + leading
-            found.append(Message(role=role, text=text.strip("\n"), line=line))
-        if match is not None:
-            start = match.end()
-            if match["history"]:
-                found.append(Message(role="placeholder", text=None, placeholder="history"))
-            else:
-                role = _ROLES.get(match["role"].lower(), match["role"].lower())
-    return found
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.importing import models
@@ -23,11 +23,7 @@ from editor_client.shared import tags
 SYSTEM: Final = "langsmith"
 KEY: Final = "LANGSMITH_API_KEY"
 PAGE: Final = 100
-_LANGUAGES: Final[Mapping[str, Language]] = {
-    "f-string": "f-string",
-    "mustache": "mustache",
-    "jinja2": "jinja2",
-}
+_LANGUAGES: Final[Sequence[Language]] = ("f-string", "mustache", "jinja2")
 _ROLES: Final = {"System": "system", "Human": "user", "AI": "assistant"}
 _PROVIDERS: Final = {
     "ChatOpenAI": "openai",
@@ -122,7 +118,9 @@ def _messages(prompt: Mapping[str, Any], collection: Collection, name: str) -> t
             continue
         role = next((ours for theirs, ours in _ROLES.items() if kind.startswith(theirs)), None)
         found.append(Message(role=role or a_text(inner.get("role")) or "system", text=text))
-        known = _LANGUAGES.get(a_text(template.get("template_format")), "f-string")
+        known: Language = next(
+            (one for one in _LANGUAGES if one == template.get("template_format")), "f-string"
+        )
         languages.add(known if "template" in template else "none")
     if len(languages) > 1:
         lost = "Its messages are in different template languages: all of it stays as text."

@@ -24,22 +24,11 @@ from editor_client.importing.templates import renamed, variables
 
 SYSTEM: Final = "prompt-yml"
 ENDINGS: Final = (".prompt.yml", ".prompt.yaml")
-_STRINGS: Final = {
-    "equals": "equals",
-    "contains": "contains",
-    "startsWith": "startsWith",
-    "endsWith": "endsWith",
-}
+_STRINGS: Final = ("equals", "contains", "startsWith", "endsWith")
+"""The evaluators that are scorers of a type of the same name."""
 _KNOWN: Final = {
-    "name",
-    "description",
-    "model",
-    "modelParameters",
-    "responseFormat",
-    "jsonSchema",
-    "messages",
-    "testData",
-    "evaluators",
+    *("name", "description", "model", "modelParameters", "responseFormat", "jsonSchema"),
+    *("messages", "testData", "evaluators"),
 }
 
 

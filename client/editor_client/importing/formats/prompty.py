@@ -10,15 +10,14 @@ from editor_client.importing import credentials, models
 from editor_client.importing.agents import AgentReader
 from editor_client.importing.collection import Collection, a_text, an_object, objects, shown
 from editor_client.importing.documents import Documents
-from editor_client.importing.front_matter import note_unresolved, parted
-from editor_client.importing.messages import Message
+from editor_client.importing.front_matter import messages_in, note_unresolved, parted
 from editor_client.importing.templates import Language
 from editor_client.shared import canonical, tags
 
 SYSTEM: Final = "prompty"
 ENDINGS: Final = (".prompty",)
 _ROLE: Final = re.compile(
-    r"^[ \t]*+(?:\#[ \t]*+)?(system|developer|user|assistant|tool|function)"
+    r"^[ \t]*+(?:\#[ \t]*+)?(?P<role>system|developer|user|assistant|tool|function)"
     r"[ \t]*+(?:\[[^\]\n]{0,200}\][ \t]*+)?:[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -76,28 +75,13 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
     note_unresolved(parts.body, collection, name, parts.line)
     schema = _schema(inputs, collection, name)
     reader.add(
-        _messages(parts.body, parts.line),
+        messages_in(parts, _ROLE, "system"),
         model=model,
         settings=settings,
         extra=extra,
         more={"requestContextSchema": schema} if schema else {},
     )
     reader.finish(tags=tags.tags_of({tags.MEMBER: head.get("tags", about.get("tags"))}))
-
-
-def _messages(body: str, first_line: int) -> list[Message]:
-    """Return the messages of a body; what stands before the first role is the system's."""
-    found = []
-    role, start = "system", 0
-    ends = [(match.start(), match.end(), match[1].lower()) for match in _ROLE.finditer(body)]
-    for end, after, following in [*ends, (len(body), len(body), "")]:
-        text = body[start:end]
-        if text.strip():
-            leading = len(text) - len(text.lstrip("\n"))
-            line = first_line + body.count("\n", 0, start) + leading
-            found.append(Message(role=role, text=text.strip("\n"), line=line))
-        role, start = following, after
-    return found
 
 
 def _language(given: Any, collection: Collection, name: str) -> Language:

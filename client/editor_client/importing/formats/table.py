@@ -12,7 +12,6 @@ from editor_client.importing.fetching import is_address
 from editor_client.importing.formats import (
     dotprompt,
     langfuse,
-    langfuse_server,
     langsmith,
     mlflow,
     openai,
@@ -28,7 +27,7 @@ FILES: Final[Mapping[str, Callable[[Documents], Collection]]] = {
 }
 """The readers of files and folders."""
 SERVERS: Final[Mapping[str, Callable[[str], Collection]]] = {
-    langfuse.SYSTEM: langfuse_server.read,
+    langfuse.SYSTEM: langfuse.read_server,
     mlflow.SYSTEM: mlflow.read,
     langsmith.SYSTEM: langsmith.read,
 }

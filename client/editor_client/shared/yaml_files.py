@@ -1,4 +1,7 @@
-"""YAML from outside: nothing in it is run, no file is read, and none of its tricks costs much. Pure."""
+"""YAML from outside: nothing in it is run, no file is read, and none of its tricks costs much. Pure.
+
+Needs PyYAML, which the client alone does not install; nothing else here imports this module.
+"""
 
 from __future__ import annotations
 
@@ -6,43 +9,61 @@ import re
 from typing import Any, Final
 
 import yaml
-from editor_client.shared import canonical
 
-from versioning.domain.errors import Invalid, Message
+from editor_client.shared import canonical
+from editor_client.shared.errors import Invalid, Message
 
 MAX_ALIASES: Final = 1_000
 MAX_EXPANDED: Final = 8 * 1024 * 1024
 """The maximum size of a document whose aliases are written out: characters and nodes."""
+_CORE: Final = "tag:yaml.org,2002:"
 
 
-class _Loader(yaml.CSafeLoader):
-    """Knows the scalars of YAML 1.2: `yes` and dates are text."""
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML can lack its C library
 
 
-_LEFT_OUT: Final = frozenset({"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"})
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if tag not in _LEFT_OUT]
-    for first, known in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
+class _Loader(_Base):  # type: ignore[misc]
+    """Knows the scalars of YAML 1.2, by its core schema: `yes`, `1:30` and dates are text."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}
 
 
-def parse(text: str, *, field: str = "body") -> Any:
+def _whole_number(loader: _Loader, node: Any) -> int:
+    text = str(loader.construct_scalar(node))
+    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(_CORE + _tag, re.compile(rf"^(?:{_pattern})$"), _first)
+_Loader.add_constructor(f"{_CORE}int", _whole_number)
+
+
+def parse(
+    text: str, *, field: str = "body", max_aliases: int = MAX_ALIASES, max_size: int = MAX_EXPANDED
+) -> Any:
     """Return the value of a YAML document, made of JSON's types.
 
     Raises `Invalid` naming `field` for anything else: broken YAML, several documents, tags that are not
-    YAML's own, more than `MAX_ALIASES` aliases, aliases of what contains them, a document that would be
-    larger than `MAX_EXPANDED` without aliases, and what `canonical.parse` refuses in JSON.
+    YAML's own, more than `max_aliases` aliases, aliases of what contains them, a document that would be
+    larger than `max_size` without aliases, and what `canonical.parse` refuses in JSON.
     """
     try:
-        _check_events(text)
+        _check_events(text, max_aliases)
         loader = _Loader(text)
         try:
             node = loader.get_single_node()
             if node is not None:
-                _size(node, {}, set())
+                _size(node, {}, set(), max_size)
             value = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
@@ -61,13 +82,13 @@ def parse(text: str, *, field: str = "body") -> Any:
 
 
 def dump(value: Any) -> str:
-    """Return a YAML document with a value of JSON's types, which `parse` reads as the same value."""
-    text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10**6)
+    """Return a YAML document with a value of JSON's types, which YAML 1.1 and 1.2 read as the same value."""
+    text: str = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1 << 30)
     return text
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a value again where it occurs again, without aliases."""
+    """Writes texts of several lines as blocks, and a value again where it occurs again, without aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Say that nothing is an alias."""
@@ -75,15 +96,20 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _as_scalar(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # What is no visible character is escaped, which only this style does for all of them.
-    style = None if text.replace("\n", "").isprintable() else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    # What is no visible character is escaped, which only quotes do for all of them.
+    style = "|" if "\n" in text else None
+    if not text.replace("\n", "").isprintable():
+        style = '"'
+    return dumper.represent_scalar(f"{_CORE}str", text, style=style)
 
 
 _Dumper.add_representer(str, _as_scalar)
+for _first_one, _resolvers in _Loader.yaml_implicit_resolvers.items():  # besides those of YAML 1.1
+    for _tag, _compiled in _resolvers:
+        _Dumper.add_implicit_resolver(_tag, _compiled, [_first_one])
 
 
-def _check_events(text: str) -> None:
+def _check_events(text: str, max_aliases: int) -> None:
     """Raise `Invalid` for more levels or aliases than are read; this is told without building anything."""
     depth = aliases = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -96,11 +122,11 @@ def _check_events(text: str) -> None:
         if depth > canonical.MAX_DEPTH:
             message = Message("is nested deeper than {limit} levels", limit=canonical.MAX_DEPTH)
             raise Invalid.field("body", message)
-        if aliases > MAX_ALIASES:
-            raise Invalid.field("body", Message("has more than {limit} aliases", limit=MAX_ALIASES))
+        if aliases > max_aliases:
+            raise Invalid.field("body", Message("has more than {limit} aliases", limit=max_aliases))
 
 
-def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
+def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int], most: int) -> int:
     """Return the size of a node with its aliases written out; raises `Invalid` if it is too large."""
     found = known.get(id(node))
     if found is not None:
@@ -116,8 +142,8 @@ def _size(node: yaml.Node, known: dict[int, int], open_nodes: set[int]) -> int:
         children = [child for pair in node.value for child in pair]
     size = 1
     for child in children:
-        size += _size(child, known, open_nodes)
-        if size > MAX_EXPANDED:
+        size += _size(child, known, open_nodes, most)
+        if size > most:
             raise Invalid.field("body", Message("is too large with its aliases written out"))
     open_nodes.remove(id(node))
     known[id(node)] = size

@@ -1,0 +1,102 @@
+"""The events of datasets, experiments and gates, and the sentences that describe them to people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from studio.activity.fragments import Fragment, Sentence
+from versioning.domain.events import Audience, EventSubject, EventType
+
+if TYPE_CHECKING:
+    from studio.activity.names import Names
+    from versioning.models import Event
+
+
+_SENTENCES: Final[Mapping[str, Promise]] = {
+    "dataset.created": gettext_lazy("{who} created the dataset {dataset}"),
+    "dataset.updated": gettext_lazy("{who} changed the dataset {dataset}"),
+    "dataset.deleted": gettext_lazy("{who} deleted the dataset {dataset}"),
+    "experiment.started": gettext_lazy("{who} started the experiment {experiment}"),
+    "experiment.finished": gettext_lazy("The experiment {experiment} has ended"),
+    "experiment.cancelled": gettext_lazy("{who} cancelled the experiment {experiment}"),
+    "gate.created": gettext_lazy("{who} made a gate that asks for an evaluation over {dataset}"),
+    "gate.changed": gettext_lazy("{who} changed the gate that asks for an evaluation over {dataset}"),
+    "gate.deleted": gettext_lazy("{who} deleted the gate that asked for an evaluation over {dataset}"),
+}
+_NAMES: Final = {
+    "dataset": ("dataset", "name"),
+    "experiment": ("experiment", "name", "experimentId"),
+    "gate": ("dataset", "dataset"),
+}
+"""By subject: the placeholder in its sentences, and the members of the detail of which one has the value."""
+
+
+def _told(event: Event, names: Names) -> Sentence:
+    """Return the sentence about an event."""
+    placeholder, *members = _NAMES[event.type.partition(".")[0]]
+    found = next((event.detail[one] for one in members if event.detail.get(one)), "")
+    return Sentence(str(_SENTENCES[event.type]), {placeholder: str(found)})
+
+
+def _bypassed(event: Event, names: Names) -> Sentence:
+    """Return the sentence that a version was published without evidence, and why."""
+    values: dict[str, Fragment | str] = {
+        "version": names.version(event.version_id),
+        "dataset": str(event.detail.get("dataset", "")),
+        "reason": str(event.detail.get("reason") or ""),
+    }
+    if names.of_one:
+        return Sentence(
+            _("{who} published {version} without the evaluation over {dataset}: “{reason}”"), values
+        )
+    values["resource"] = names.resource(event)
+    return Sentence(
+        _("{who} published {version} of {resource} without the evaluation over {dataset}: “{reason}”"), values
+    )
+
+
+DATASETS: Final = EventSubject(
+    name="dataset",
+    audience=Audience.EDITORS,
+    changes_rights=False,
+    noun=gettext_lazy("dataset"),
+    title=gettext_lazy("Datasets"),
+    anything=gettext_lazy("Anything about datasets"),
+    types=[
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_told),
+        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_told),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_told),
+    ],
+)
+EXPERIMENTS: Final = EventSubject(
+    name="experiment",
+    audience=Audience.EDITORS,
+    changes_rights=False,
+    noun=gettext_lazy("experiment"),
+    title=gettext_lazy("Experiments"),
+    anything=gettext_lazy("Anything about experiments"),
+    types=[
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_told),
+        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_told),
+        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_told),
+    ],
+)
+GATES: Final = EventSubject(
+    name="gate",
+    audience=Audience.EDITORS,
+    changes_rights=False,
+    noun=gettext_lazy("gate"),
+    title=gettext_lazy("Gates"),
+    anything=gettext_lazy("Anything about gates"),
+    types=[
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_told),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_told),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_told),
+        EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
+    ],
+)
