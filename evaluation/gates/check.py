@@ -187,6 +187,7 @@ def _reason(member: Any) -> object:
 EVIDENCE: Final = gate.Check(
     check=check,
     refusals=refusals,
+    needed_by=Gate.objects.enabled,
     options={
         _OPTION: gate.Option(
             member=_MEMBER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
@@ -17,7 +17,6 @@ from evaluation.datasets.models import Dataset
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.models import Workspace, events
-from versioning.models.compiled_queries import RowsByKeys
 from versioning.models.querysets import covered_by, within
 
 if TYPE_CHECKING:
@@ -51,6 +50,10 @@ class GateQuerySet(models.QuerySet["Gate"]):
         found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         return found.filter(covered_by(caller, "agent_id"))
 
+    def enabled(self) -> Self:
+        """Filter by the gates that are not off."""
+        return self.filter(enabled=True)
+
     def naming_scorer(self, scorer_id: str) -> Self:
         """Filter by the gates that score with a scorer."""
         return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
@@ -62,13 +65,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
 def gates_of(workspaces: Collection[str]) -> list[Gate]:
     """Return the gates of workspaces that are not off, in the order in which they are asked."""
-    return sorted(_enabled().get(workspaces), key=lambda one: (one.created_at, one.pk))
-
-
-@cache
-def _enabled() -> RowsByKeys[Gate]:
-    """Return the query of every publication, built once: Django takes longer for it than the database."""
-    return RowsByKeys(Gate.objects.filter(enabled=True).select_related("dataset"), found_by="workspace_id")
+    return list(Gate.objects.enabled().filter(workspace__in=workspaces).select_related("dataset"))
 
 
 class Gate(models.Model):

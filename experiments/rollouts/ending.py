@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,7 +19,6 @@ from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
 from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
-from versioning.models.compiled_queries import RowsByKeys
 from versioning.models.followers import Follower
 from versioning.serving.grants import target_of
 
@@ -42,15 +41,7 @@ def target(resource: VersionedResource) -> Target:
 
 def running_of(resource: VersionedResource) -> Rollout | None:
     """Return the running rollout of a resource, if any."""
-    about = target(resource)
-    same_id = _running().get([about.id])
-    return next((one for one in same_id if (one.kind, one.identity) == (about.kind, about.identity)), None)
-
-
-@cache
-def _running() -> RowsByKeys[Rollout]:
-    """Return the query of every publication, built once: Django takes longer for it than the database."""
-    return RowsByKeys(Rollout.objects.running(), found_by="resource_id")
+    return Rollout.objects.running().about(target(resource)).first()
 
 
 def refuse_running(resource: VersionedResource) -> None:
@@ -97,6 +88,7 @@ def _as_given(member: Any) -> object:
 WHILE_ONE_RUNS: Final = gate.Check(
     check=_check_publication,
     take_down=_check_end,
+    needed_by=Rollout.objects.running,
     refusals=_refusals,
     options={
         END_ROLLOUT: gate.Option(

@@ -88,6 +88,7 @@ class Rollout(models.Model):
         indexes = [
             models.Index(name="rollout_of_workspace", fields=["workspace", "-started_at"]),
             models.Index(name="rollout_of_resource", fields=["resource_id", "state"]),
+            models.Index(name="rollout_running_in", fields=["workspace", "state"]),
         ]
 
     def __str__(self) -> str:

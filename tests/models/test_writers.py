@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from sqlite3 import connect
 from time import sleep
 from typing import Any
 from unittest.mock import Mock
@@ -118,6 +119,23 @@ def test_a_writer_gives_up_after_the_timeout_and_the_others_stay_in_order(
         assert waiting(databases) == 0
     write()
     assert len(refused) == 1
+
+
+def test_another_process_is_waited_for(databases: ConnectionHandler) -> None:
+    with closing(connect(databases["default"].settings_dict["NAME"], check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.05, other.rollback).start()
+        with writing(databases) as connection:
+            [[milliseconds]] = connection.connection.execute("PRAGMA busy_timeout")
+            assert milliseconds == 30_000  # for statements without a transaction, SQLite waits
+
+
+def test_another_process_is_waited_for_until_the_timeout(databases: ConnectionHandler) -> None:
+    databases.settings["default"]["OPTIONS"]["timeout"] = 0.05
+    with closing(connect(databases["default"].settings_dict["NAME"])) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(OperationalError, match="database is locked"), writing(databases):
+            pass
 
 
 @pytest.mark.parametrize("ends", [MemoryError, KeyboardInterrupt])

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 from typing import Any, Final
 
+from django.db.models import Exists, OuterRef, QuerySet
 from editor_client.shared.configurations import MAX_MESSAGE
 
 from versioning.domain.access import Caller, Right
@@ -26,7 +27,8 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
-from versioning.models import VersionedResource
+from versioning.models import VersionedResource, Workspace
+from versioning.models.compiled_queries import ValuesByKeys
 from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
 from versioning.serving.overlays import Versions
 from versioning.serving.reference_checks import refuse_unpublished_blocks, unpublished_blocks
@@ -139,6 +141,13 @@ class Check:
     """Answers like `check` for many versions at once; without it, `check` is called for each."""
     take_down: TakeDownFunction | None = None
     """Checks whether a resource may be unpublished or deleted."""
+    needed_by: Callable[[], QuerySet[Any]] | None = None
+    """Returns the rows, each with a `workspace`, that make the check necessary.
+
+    The check is not called for a resource in a workspace without such a row, unless the caller has sent one
+    of its options. The rows of all checks are looked for in one statement, so that a capability costs nothing
+    where it is not used.
+    """
     drafts_by_default: Callable[[str], bool] | None = None
     """Returns whether new resources of a workspace are drafts, unless the caller asks to publish them."""
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -152,7 +161,7 @@ def register(check: Check) -> None:
     """Add a check, after those already registered; raises `ValueError` for an option that is taken."""
     require_instance(check, Check, by="checks")
     require_callable(check.check, by="Check(check=…)")
-    for name in ("refusals", "take_down", "drafts_by_default"):
+    for name in ("refusals", "take_down", "needed_by", "drafts_by_default"):
         if getattr(check, name) is not None:
             require_callable(getattr(check, name), by=f"Check({name}=…)")
     for name, option in check.options.items():
@@ -287,8 +296,28 @@ def check_take_down(request: TakeDownRequest) -> None:
 def _steps(request: PublishRequest) -> list[Then]:
     """Raise unless the version may go live; return the steps of the registered checks, in order."""
     refuse_unpublished_blocks(request.version.config, request.caller, request.blocks)
-    steps = (one.check(request) for one in _registered)
+    steps = (one.check(request) for one in _needed(request))
     return [step for step in steps if step is not None]
+
+
+def _needed(request: PublishRequest) -> list[Check]:
+    """Return the checks that a version has to pass, in order; takes at most one statement."""
+    asked = [one for one in _registered if one.needed_by and not one.options.keys() & request.options]
+    if not asked:
+        return _registered
+    [found] = _workspaces(tuple(one.needed_by for one in asked)).get([request.resource.workspace_id])
+    needless = [one for one, is_needed in zip(asked, found, strict=True) if not is_needed]
+    return [one for one in _registered if one not in needless]
+
+
+@lru_cache(maxsize=32)
+def _workspaces(needed_by: tuple[Callable[[], QuerySet[Any]], ...]) -> ValuesByKeys:
+    """Return the query that tells of workspaces which of these rows they have, built once."""
+    found = {
+        f"has_{number}": Exists(rows().filter(workspace=OuterRef("pk")))
+        for number, rows in enumerate(needed_by)
+    }
+    return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
 
 
 def _without_right(request: PublishRequest) -> VersioningError | None:

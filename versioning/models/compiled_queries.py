@@ -119,11 +119,10 @@ def _in_parts(keys: Collection[str]) -> Iterator[list[str]]:
 
 
 class RowsByKeys(Generic[M]):
-    """`rows.filter(pk__in=…)`, compiled: by a primary key, or another column, that is a text."""
+    """`rows.filter(pk__in=…)`, compiled: for rows whose primary key is a text."""
 
-    def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
+    def __init__(self, rows: models.QuerySet[M]) -> None:
         self._rows = rows.order_by()
-        self._found_by = found_by
         self._compiled: dict[int, _Compiled[M]] = {}
 
     def get(self, keys: Collection[str]) -> list[M]:
@@ -133,7 +132,7 @@ class RowsByKeys(Generic[M]):
     def _of(self, size: int) -> _Compiled[M]:
         compiled = self._compiled.get(size)
         if compiled is None:
-            rows = self._rows.filter(**{f"{self._found_by}__in": [_Key(number) for number in range(size)]})
+            rows = self._rows.filter(pk__in=[_Key(number) for number in range(size)])
             compiled = self._compiled.setdefault(size, _Compiled(rows))
         return compiled
 
