@@ -3,8 +3,8 @@
     DATABASE_URL=… SECRET_KEY=… python -m benchmarks.soak [MINUTES]
 
 Two workers, with the worker for webhooks; four readers with 50 reads a second each, of 2 000 random agents;
-three writers, each of whom saves drafts in succession and publishes every fourth; two concurrent runs; ten
-streams of events; and a webhook for what is published. Every reader is a separate process, so that the
+three writers, each of whom saves drafts in succession and publishes every fourth; two concurrent runs; an
+evaluation of 20 items after the other; ten streams of events; and a webhook for what is published. Every reader is a separate process, so that the
 measuring program does not limit the result. The target is a p99 of at most 15 ms. A line for each tenth of
 the time says what the server's processes take by then.
 """
@@ -17,12 +17,12 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime
 from http.client import HTTPConnection
 from pathlib import Path
-from statistics import quantiles
+from statistics import median, quantiles
 
 import psycopg
 
@@ -32,7 +32,10 @@ from tests.support.remote import RemoteApi
 from tests.support.service import Service
 
 AGENTS = 2_000
-READERS, WRITERS, RUNS, STREAMS = 4, 3, 2, 10
+READERS, WRITERS, RUNS, EVALUATIONS, STREAMS = 4, 3, 2, 1, 10
+ITEMS = 20
+SCORER = {"id": "brief", "name": "Brief", "type": "contains", "config": {"values": ["e"]}}
+DATASET = {"name": "Greetings", "scorerIds": ["brief"]}
 READ_EVERY = 0.02  # seconds
 WARM_UP = 10.0  # seconds
 TARGET = 15.0  # milliseconds
@@ -82,6 +85,28 @@ def run(url: str, key: str, until: float) -> list[float]:
     return took
 
 
+def evaluate(url: str, key: str, until: float) -> list[float]:
+    """Evaluate an agent repeatedly; return the milliseconds until each experiment was complete."""
+    caller, took = api(url, key), []
+    made = caller.post("/datasets", DATASET)
+    assert made.status == 201, made
+    dataset = f"/datasets/{made.body['id']}"
+    items = [{"input": f"Hello {number}."} for number in range(ITEMS)]
+    added = caller.post(f"{dataset}/items/batch", {"items": items})
+    assert added.status == 201, added
+    while time.time() < until:
+        begun = time.perf_counter()
+        target = {"targetType": "agent", "targetId": f"s{random.randrange(AGENTS)}"}
+        started = caller.post(f"{dataset}/experiments", target)
+        assert started.status == 201, started
+        path = f"{dataset}/experiments/{started.body['id']}"
+        while (state := caller.get(path).body)["status"] in ("pending", "running"):
+            time.sleep(0.05)
+        assert (state["status"], state["succeededCount"]) == ("completed", ITEMS), state
+        took.append((time.perf_counter() - begun) * 1000)
+    return took
+
+
 def listen(url: str, key: str, until: float) -> list[float]:
     """Listen to the events; return how many milliseconds after each event it came."""
     took = []
@@ -106,6 +131,7 @@ def lines(url: str, key: str, minutes: float, state: Callable[[], str]) -> Itera
         "reads": (read, READERS),
         "saves": (write, WRITERS),
         "runs": (run, RUNS),
+        "evaluations": (evaluate, EVALUATIONS),
         "events": (listen, STREAMS),
     }
     with ProcessPoolExecutor(sum(number for _, number in parts.values())) as processes:
@@ -117,13 +143,19 @@ def lines(url: str, key: str, minutes: float, state: Callable[[], str]) -> Itera
             time.sleep(max(0.0, until - minutes * 6 * (10 - part) - time.time()))
             yield f"after {minutes * part / 10:5.1f} minutes   {state()}"
         for name, futures in asked.items():
-            took = [one for future in futures for one in future.result()]
-            cuts = quantiles(took, n=1000)
-            target = f"   (target: p99 at most {TARGET:.0f} ms)" if name == "reads" else ""
-            yield (
-                f"{name:7}{len(took):8,} in {minutes:g} minutes   median {cuts[499]:6.1f} ms   "
-                f"p99 {cuts[989]:6.1f} ms   p99.9 {cuts[998]:6.1f} ms{target}"
-            )
+            yield summary(name, [future.result() for future in futures], minutes)
+
+
+def summary(name: str, took: Sequence[Sequence[float]], minutes: float) -> str:
+    """Return a line about the milliseconds of one type of request, in order for each process."""
+    cuts = quantiles([one for part in took for one in part], n=1000)
+    begun = median(one for part in took for one in part[: len(part) // 10 + 1])
+    ended = median(one for part in took for one in part[-len(part) // 10 :])
+    target = f"   (target: p99 at most {TARGET:.0f} ms)" if name == "reads" else ""
+    return (
+        f"{name:11}{sum(map(len, took)):8,} in {minutes:g} minutes   median {cuts[499]:6.1f} ms"
+        f" (first tenth {begun:.1f}, last {ended:.1f})   p99 {cuts[989]:6.1f} ms   p99.9 {cuts[998]:6.1f} ms{target}"
+    )
 
 
 def state_of(service: Service, database_url: str, receiver: Receiver) -> str:
@@ -149,6 +181,8 @@ def main(minutes: float) -> None:
         bench = Bench(name="soak", folder=Path(folder), database_url=url)
         bench.fill("s", AGENTS, 2)
         with bench.serving("--workers", "2", EDITOR_WEBHOOK_ALLOW="127.0.0.1") as service:
+            scorer = api(service.url, bench.key).post("/stored/scorers", SCORER)
+            assert scorer.status == 201, scorer
             hook = {"workspaceId": "default", "url": receiver.url, "eventTypes": ["agent.published"]}
             assert api(service.url, bench.key).post("/webhooks", hook).status == 201
             for line in lines(service.url, bench.key, minutes, lambda: state_of(service, url, receiver)):
