@@ -3,10 +3,10 @@
     DATABASE_URL=… SECRET_KEY=… python -m benchmarks.soak [MINUTES]
 
 Two workers, with the worker for webhooks; four readers with 50 reads a second each, of 2 000 random agents;
-three writers, each of whom saves drafts in succession and publishes every fourth; two concurrent runs; an
-evaluation of 20 items after the other; ten streams of events; and a webhook for what is published. Every reader is a separate process, so that the
-measuring program does not limit the result. The target is a p99 of at most 15 ms. A line for each tenth of
-the time says what the server's processes take by then.
+three writers, each of whom saves drafts in succession and publishes every fourth; two concurrent runs; one
+evaluation of 20 items after the other; ten streams of events; and a webhook for what is published. Every
+reader is a separate process, so that the measuring program does not limit the result. The target is a p99 of
+at most 15 ms. A line for each tenth of the time says what the server's processes take by then.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def summary(name: str, took: Sequence[Sequence[float]], minutes: float) -> str:
     target = f"   (target: p99 at most {TARGET:.0f} ms)" if name == "reads" else ""
     return (
         f"{name:11}{sum(map(len, took)):8,} in {minutes:g} minutes   median {cuts[499]:6.1f} ms"
-        f" (first tenth {begun:.1f}, last {ended:.1f})   p99 {cuts[989]:6.1f} ms   p99.9 {cuts[998]:6.1f} ms{target}"
+        f" (first tenth {begun:.1f}, last {ended:.1f})"
+        f"   p99 {cuts[989]:6.1f} ms   p99.9 {cuts[998]:6.1f} ms{target}"
     )
 
 
