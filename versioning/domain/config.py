@@ -265,19 +265,32 @@ def _issue(error: ErrorDetails) -> Issue:
     path = [str(part) for part in parts if not str(part).startswith("\0")]
     if error["type"] == "block_type" and isinstance(error["input"], dict):
         path.append("type")
-    own = error.get("ctx", {}).get("reason", error["msg"])
-    return Issue(".".join(path) or "body", _MESSAGES.get(error["type"], own))
+    values = error.get("ctx", {})
+    if "expected" in values:  # pydantic lists values as "'a', 'b' or 'c'", and pages speak other languages, too
+        values = {**values, "expected": values["expected"].replace("' or '", "', '")}
+    known = _MESSAGES.get(error["type"])
+    own = values.get("reason", error["msg"])
+    return Issue(".".join(path) or "body", own if known is None else Message(known.template, **values))
 
 
+# The parameters of the templates are pydantic's.
 _MESSAGES = {
     "blank": Message("must not be blank"),
     "bool_type": Message("must be true or false"),
     "dict_type": Message("must be an object"),
+    "greater_than": Message("must be greater than {gt}"),
+    "greater_than_equal": Message("must be at least {ge}"),
     "int_type": Message("must be a whole number"),
+    "less_than": Message("must be less than {lt}"),
+    "less_than_equal": Message("must be at most {le}"),
+    "literal_error": Message("must be one of: {expected}"),
     "extra_forbidden": Message("is not a field that can be set here"),
     "list_type": Message("must be a list"),
     "missing": Message("is required"),
     "model_type": Message("must be an object"),
+    "string_too_long": Message("must have at most {max_length} characters"),
     "string_too_short": Message("must not be empty"),
     "string_type": Message("must be text"),
+    "too_long": Message("must have at most {max_length} entries"),
+    "too_short": Message("must not be empty"),
 }
