@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
 from studio.forms.conditions import in_words, is_rules, sentence
+from studio.forms.wording import words_of
 
 REFERENCE: Final = "prompt_block_ref"
 MODEL: Final = "model"
@@ -54,9 +55,11 @@ class Named(str):
 def readable(name: str, value: Any) -> Any:
     """Return the value of a field for comparing: in the same shape, as far as that is readable.
 
-    Rules become words, a block of text has the same shape with and without rules, and the provider and name
-    of a model become one text.
+    Rules become words, a value that is chosen becomes its label, a block of text has the same shape with and
+    without rules, and the provider and name of a model become one text.
     """
+    if isinstance(value, str):
+        return str(words_of(name).options.get(value, value))
     what = _DECIDED.get(name, _USED)
     if is_rules(value) or (name == "rules" and value is None):
         return Condition.of(value, what)
