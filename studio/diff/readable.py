@@ -59,7 +59,7 @@ def readable(name: str, value: Any) -> Any:
     without rules, and the provider and name of a model become one text.
     """
     if isinstance(value, str):
-        return str(words_of(name).options.get(value, value))
+        value = str(words_of(name).options.get(value, value))
     what = _DECIDED.get(name, _USED)
     if is_rules(value) or (name == "rules" and value is None):
         return Condition.of(value, what)

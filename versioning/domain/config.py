@@ -266,7 +266,7 @@ def _issue(error: ErrorDetails) -> Issue:
     if error["type"] == "block_type" and isinstance(error["input"], dict):
         path.append("type")
     values = error.get("ctx", {})
-    if "expected" in values:  # pydantic lists values as "'a', 'b' or 'c'", and pages speak other languages, too
+    if "expected" in values:  # pydantic lists values as "'a', 'b' or 'c'", which is English
         values = {**values, "expected": values["expected"].replace("' or '", "', '")}
     known = _MESSAGES.get(error["type"])
     own = values.get("reason", error["msg"])
