@@ -13,7 +13,7 @@ class CompanyConfig(EditorApp):
     name = "company"
     verbose_name = "Company"
     api = "company.api_urls"
-    settings = "company.conf.SETTINGS"
+    settings = "company.sign_in.conf.SETTINGS"
     events = "company.sign_in.events.EVENTS"
     jobs = "company.sign_in.jobs.JOBS"
     studio = "company.sign_in.extension.STUDIO"

@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 
 from mail import conf
 from mail.models import Mail, MailKind, MailPreferences
-from mail.recipients import address_field, address_of, is_address
+from mail.recipients import address_field, address_of
 from mail.topics import offered
 from studio import sign_in
 from studio.navigation import Link
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
-from versioning.models.accounts import accounts
+from versioning.models.accounts import accounts, is_mail_address
 
 
 def links() -> list[Link]:
@@ -63,7 +63,7 @@ class MailPage(StudioPage):
             return again
         address = self.request.POST["address"].strip()
         user: Any = self.request.user
-        if address and not is_address(address):
+        if address and not is_mail_address(address):
             return self._show(problem=_("This is no mail address."), typed=address, status=400)
         before = address_of(user)
         if address != before:

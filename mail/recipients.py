@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth import get_user_model
-from django.core.exceptions import FieldDoesNotExist, ValidationError
-from django.core.validators import validate_email
+from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Q
 from django.utils import timezone, translation
 
@@ -17,13 +16,12 @@ from studio.models import Preferences
 from studio.preferences.language import LANGUAGES
 from versioning.domain.zones import UTC, known_zones
 from versioning.models import Membership
-from versioning.models.accounts import accounts
+from versioning.models.accounts import accounts, is_mail_address
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from django.db.models import QuerySet
 
-MAX_ADDRESS: Final = 254
 _ENGLISH: Final = "en"
 
 
@@ -42,16 +40,7 @@ def address_of(user: User | None) -> str:
     """Return the address of an account; empty without one, for what is none, and for deactivated accounts."""
     field = address_field()
     address = str(getattr(user, field) or "") if user is not None and user.is_active and field else ""
-    return address if is_address(address) else ""
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is a mail address, and not longer than accounts store."""
-    try:
-        validate_email(text)
-    except ValidationError:
-        return False
-    return len(text) <= MAX_ADDRESS
+    return address if is_mail_address(address) else ""
 
 
 def reachable_in(workspace_ids: Collection[str]) -> QuerySet[User]:

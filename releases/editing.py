@@ -62,7 +62,7 @@ def create(
         description=_description(description),
         created_by_id=caller.user_id,
     )
-    new_items = pinned(releases.editor, release, items)
+    new_items = pinned(releases.editor, release, items, caller)
     with events.transaction():
         store_new(release, new_items, caller)
     return find(str(release.pk), by=caller)
@@ -95,7 +95,7 @@ def change(
                 setattr(release, name, value)
                 changed.append(name)
         if items is not None:
-            changed.extend(_replaced(release, pinned(releases.editor, release, items)))
+            changed.extend(_replaced(release, pinned(releases.editor, release, items, caller)))
     return find(release_id, by=caller)
 
 
@@ -115,7 +115,8 @@ def add_items(
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
         known = {(one.kind, one.resource_id): one for one in release.items.all()}
-        known |= {(one.kind, one.resource_id): one for one in pinned(releases.editor, release, items)}
+        new = pinned(releases.editor, release, items, caller)
+        known |= {(one.kind, one.resource_id): one for one in new}
         refuse_too_many(len(known))
         changed.extend(_replaced(release, list(known.values())))
     return find(release_id, by=caller)

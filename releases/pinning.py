@@ -13,11 +13,13 @@ from releases.items import collection_of, is_file
 from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_ITEMS, Action
 from releases.rules import refuse_twice
+from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
 from versioning.models import VersionedResource
+from versioning.models.querysets import covered_by
 
 Items = Sequence[Mapping[str, Any]]
 """`{"resource": {"kind", "id"}, "action"?, "versionId"?}`, as in JSON."""
@@ -28,7 +30,7 @@ _Versions = Mapping[tuple[str, str, UUID], int]
 """The numbers of versions by kind, resource and id."""
 
 
-def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
+def pinned(editor: Editor, release: Release, items: Items, by: Caller) -> list[ReleaseItem]:
     """Return the items to store; an item without a version gets the latest one of its resource.
 
     Takes two statements for each kind. Raises `Invalid` naming each item that has a problem.
@@ -45,7 +47,7 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
         for place, item in enumerate(items)
     ]
     refuse_twice(named)
-    resources = _resources(editor, release, named)
+    resources = _resources(editor, release, named, by)
     versions = _versions(editor, resources, items)
     issues: list[Issue] = []
     for item, given in zip(named, items, strict=True):
@@ -65,14 +67,17 @@ def pinned(editor: Editor, release: Release, items: Items) -> list[ReleaseItem]:
     return named
 
 
-def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem]) -> _Resources:
-    """Return the resources of the items, in the workspace of the release."""
+def _resources(
+    editor: Editor, release: Release, items: Sequence[ReleaseItem], by: Caller
+) -> _Resources:
+    """Return the resources of the items, in the workspace of the release and within the limits of a key."""
     found: dict[tuple[str, str], VersionedResource] = {}
     for slug in KINDS_BY_SLUG:
         named = [item.resource_id for item in items if item.kind == slug]
         wanted = [one for one in named if not ids.problem(one)]
         if wanted:
-            rows = collection_of(editor, slug).all.filter(pk__in=wanted, workspace_id=release.workspace_id)
+            rows = collection_of(editor, slug).all.filter(covered_by(by), pk__in=wanted)
+            rows = rows.filter(workspace_id=release.workspace_id)
             found |= {(slug, row.pk): row for row in rows}
     return found
 

@@ -207,7 +207,7 @@ class KeyInUse(ResponseSchema):
 
     prefix: str
     actions: _ACTIONS
-    id_prefix: _ID_PREFIX
+    id_prefix: Annotated[_ID_PREFIX, Source(lambda key: key.id_prefix or None)]
     expires_at: TimeOrNull
 
 

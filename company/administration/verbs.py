@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from studio.people import display_name
-from versioning.domain.access import Action, Caller, Right, Role
+from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Unauthorized
 from versioning.models import ApiKey, Membership, Workspace
 from versioning.models.accounts import accounts
@@ -60,16 +60,6 @@ def members_as_seen(memberships: Sequence[Membership], caller: Caller) -> list[M
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyOfCaller:
-    """The key of a request, and its limits."""
-
-    prefix: str
-    actions: list[Action] | None
-    id_prefix: str | None
-    expires_at: datetime.datetime | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Identity:
     """Who a caller is."""
 
@@ -77,7 +67,7 @@ class Identity:
     display_name: str
     superuser: bool
     workspaces: Sequence[tuple[str, Role]]
-    key: KeyOfCaller | None
+    key: ApiKey | None
 
 
 def identity_of(caller: Caller) -> Identity:
@@ -92,17 +82,5 @@ def identity_of(caller: Caller) -> Identity:
         display_name=display_name(user),
         superuser=user.is_superuser,
         workspaces=[(pk, role_in(pk, caller)) for pk in found.order_by("pk").values_list("pk", flat=True)],
-        key=_key_of(caller),
-    )
-
-
-def _key_of(caller: Caller) -> KeyOfCaller | None:
-    if caller.key_prefix is None:
-        return None
-    key = ApiKey.objects.get(prefix=caller.key_prefix)
-    return KeyOfCaller(
-        prefix=key.prefix,
-        actions=key.actions,
-        id_prefix=key.id_prefix or None,
-        expires_at=key.expires_at,
+        key=None if caller.key_prefix is None else ApiKey.objects.get(prefix=caller.key_prefix),
     )

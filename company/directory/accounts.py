@@ -11,7 +11,6 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
@@ -21,7 +20,7 @@ from company.directory.scim import Changes, ScimError, invalid
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, events
-from versioning.models.accounts import account, accounts, checked_new_name, new_account
+from versioning.models.accounts import account, accounts, checked_new_name, is_mail_address, new_account
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -38,7 +37,7 @@ def listed(attribute: str | None = None, value: str = "") -> QuerySet[User]:
     known = DirectoryAccount.objects.filter(user=OuterRef("pk"))
     is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
     found = accounts().filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
-    if "\0" in value:
+    if not value.isprintable():  # such as a surrogate: a database may not be able to represent it
         return found.none()
     if attribute == "username":
         found = found.filter(**{f"{get_user_model().USERNAME_FIELD}__iexact": value})
@@ -131,9 +130,11 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
     """Store the attributes that are given, with an entry in the history of the account."""
     _refuse_wrong(user, given)
     was_active = user.is_active
-    for field, value in _columns(user, given).items():
+    columns = _columns(user, given)
+    for field, value in columns.items():
         setattr(user, field, value)
-    user.save()
+    # Nothing else: a password or a right may have been changed since the account was read.
+    user.save(update_fields=columns)
     if given.external_id is not None:
         known.external_id = given.external_id or None
     known.changed_at = timezone.now()
@@ -179,11 +180,8 @@ def _refuse_mail(user: User, mail: str | None) -> None:
     """
     if mail is None or mail == getattr(user, get_user_model().get_email_field_name(), ""):
         return
-    if mail:
-        try:
-            validate_email(mail)
-        except ValidationError:
-            raise invalid("emails.value must be a mail address.") from None
+    if mail and not is_mail_address(mail):
+        raise invalid("emails.value must be a mail address.")
     if user.is_superuser and user.has_usable_password():
         raise ScimError(409, "The mail address of a superuser who has a password stays.")
 

@@ -1,25 +1,37 @@
-"""The pages about a person's own account: sessions, linked providers, confirming the password."""
+"""The pages about a person's own account: sessions, linked providers, confirming the password.
+
+And the door for superusers with passwords, where everybody else signs in through a provider.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
 from company.sign_in import confirming, sessions, single_sign_on
 from company.sign_in.browsers import in_words
-from company.sign_in.conf import takes_password_of
+from company.sign_in.conf import takes_password_of, takes_passwords
 from company.sign_in.models import Identity, OpenSession
 from company.sign_in.oidc import SignInRefused
 from company.sign_in.recency import MINUTES
 from company.sign_in.refusals import refusal_page
 from studio import additions
+from studio.accounts.login_page import LoginPage
 from studio.error_pages import own_address
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
+
+
+def local_login(request: HttpRequest) -> HttpResponseBase:
+    """Show the form for superusers; where passwords are taken anyway, go to the usual page."""
+    if takes_passwords():
+        return HttpResponseRedirect(reverse("studio:login"))
+    return LoginPage.shown(request, title=_("Sign in as a superuser"), for_superusers=True)
 
 
 class AccountPage(StudioPage):

@@ -16,7 +16,7 @@ from company.sign_in.oidc import SignInRefused
 from company.sign_in.providers import Provider
 from studio.accounts.names import NameForm, name_fields
 from versioning.domain.errors import Invalid
-from versioning.models.accounts import checked_new_name, new_account
+from versioning.models.accounts import checked_new_name, is_mail_address, new_account
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -113,7 +113,8 @@ def _take_names(user: User, claims: Mapping[str, Any]) -> None:
         setattr(user, field, form.cleaned_data[field])
     field = user.get_email_field_name()
     mail = claims.get("email")
-    if isinstance(mail, str) and claims.get("email_verified") is True and hasattr(user, field):
+    is_verified = isinstance(mail, str) and is_mail_address(mail) and claims.get("email_verified") is True
+    if is_verified and hasattr(user, field):
         setattr(user, field, mail)
         changed.append(field)
     if changed:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -20,7 +20,6 @@ from urllib.parse import quote, urlencode
 from company.sign_in.providers import Provider, is_secure
 
 if TYPE_CHECKING:
-    import httpx
     import jwt
 
 ALGORITHMS: Final = frozenset(
@@ -34,6 +33,8 @@ KEPT_FOR: Final = 600.0
 ASK_AGAIN_AFTER: Final = 10.0
 """Seconds after which an unknown key makes it worth asking for the keys again."""
 MAX_SUBJECT: Final = 255
+MAX_ANSWER: Final = 4 * 2**20
+"""Bytes of the largest answer that is read."""
 _TIMEOUT: Final = 5.0
 
 
@@ -108,10 +109,14 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
     access, known = tokens.get("access_token"), _known(provider)
     if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
         return claims
-    with _asking() as client:
-        headers = {"Authorization": f"Bearer {access}"}
-        told = _json(client.get(_endpoint(known, "userinfo_endpoint"), headers=headers))
+    told = _ask("GET", _endpoint(known, "userinfo_endpoint"), headers={"Authorization": f"Bearer {access}"})
     return {**told, **claims} if told.get("sub") == claims["sub"] else claims
+
+
+def proved_at(claims: Mapping[str, Any]) -> float | None:
+    """Return when the person last gave credentials to the provider; None if it does not say."""
+    told = claims.get("auth_time")
+    return float(min(told, time.time())) if isinstance(told, int | float) and told >= 0 else None
 
 
 def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
@@ -125,7 +130,7 @@ def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
     except jwt.PyJWTError:
         raise SignInRefused("token_malformed") from None
     algorithm = header.get("alg")
-    if algorithm not in ALGORITHMS:
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise SignInRefused("algorithm")
     key = _key(provider, header.get("kid"), algorithm)
     try:
@@ -138,7 +143,7 @@ def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
             leeway=LEEWAY,
             options={"require": ["iss", "sub", "aud", "exp", "iat"]},
         )
-    except jwt.PyJWTError as error:
+    except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError) as error:
         raise SignInRefused(_code_of(error)) from None
     audience = claims["aud"]
     has_others = isinstance(audience, list) and len(audience) > 1
@@ -146,7 +151,8 @@ def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
         raise SignInRefused("audience")
     if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
         raise SignInRefused("nonce")
-    if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= MAX_SUBJECT:
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT or not subject.isprintable():
         raise SignInRefused("subject")
     return claims
 
@@ -169,23 +175,21 @@ def _code_of(error: Exception) -> str:
 
 def _exchange(provider: Provider, request: Request, code: str, callback: str) -> dict[str, Any]:
     known = _known(provider)
-    methods = known.configuration.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    methods = known.configuration.get("token_endpoint_auth_methods_supported")
     form = {
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": callback,
         "code_verifier": request.verifier,
     }
-    with _asking() as client:
-        if "client_secret_basic" in methods:
-            # RFC 6749, 2.3.1: both are form-encoded first.
-            client.auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
-        else:
-            form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
-        answer = client.post(_endpoint(known, "token_endpoint"), data=form)
-        if answer.is_client_error:
-            raise SignInRefused("code_refused")
-        return _json(answer)
+    auth = None
+    if not isinstance(methods, list) or not methods or "client_secret_basic" in methods:
+        # RFC 6749, 2.3.1: both are form-encoded first.
+        auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
+    else:
+        form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
+    address = _endpoint(known, "token_endpoint")
+    return _ask("POST", address, data=form, auth=auth, refused="code_refused")
 
 
 def _key(provider: Provider, key_id: object, algorithm: str) -> jwt.PyJWK:
@@ -217,7 +221,7 @@ def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None
         return None
     try:
         return jwt.PyJWK.from_dict(usable[0], algorithm)
-    except jwt.PyJWTError:
+    except (jwt.PyJWTError, TypeError, ValueError):
         return None
 
 
@@ -226,13 +230,11 @@ def _known(provider: Provider) -> _Published:
     known = _published.get(provider)
     if known is not None and time.monotonic() < known.at + KEPT_FOR:
         return known
-    with _asking() as client:
-        address = f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration"
-        configuration = _json(client.get(address))
-        if configuration.get("issuer") != provider.issuer:
-            raise SignInRefused("issuer")
-        made = _Published(configuration=configuration, keys=[], at=time.monotonic())
-        keys = _json(client.get(_endpoint(made, "jwks_uri"))).get("keys")
+    configuration = _ask("GET", f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+    if configuration.get("issuer") != provider.issuer:
+        raise SignInRefused("issuer")
+    made = _Published(configuration=configuration, keys=[], at=time.monotonic())
+    keys = _ask("GET", _endpoint(made, "jwks_uri")).get("keys")
     if not isinstance(keys, list):
         raise SignInRefused("provider_unavailable")
     made.keys.extend(keys)
@@ -248,23 +250,29 @@ def _endpoint(known: _Published, name: str) -> str:
     return address
 
 
-@contextmanager
-def _asking() -> Iterator[httpx.Client]:
+def _ask(
+    method: str, address: str, *, refused: str = "provider_unavailable", headers: Any = None, **sent: Any
+) -> dict[str, Any]:
+    """Return the JSON object that a provider answers with; raises `SignInRefused` for any other answer.
+
+    `refused` is its code where the provider refuses the request. An answer is read as it is sent, because a
+    compressed one could grow to any size, and its parts may come late, but not for ever.
+    """
     import httpx  # noqa: PLC0415  only sign-ins need it
 
+    found, body, until = None, b"", time.monotonic() + _TIMEOUT
     try:
-        with httpx.Client(timeout=_TIMEOUT) as client:
-            yield client
-    except (httpx.HTTPError, httpx.InvalidURL):
-        raise SignInRefused("provider_unavailable") from None
-
-
-def _json(answer: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object of an answer; raises `SignInRefused` for any other answer."""
-    try:
-        found = answer.json() if answer.is_success else None
-    except ValueError:
-        found = None
+        headers = {"Accept-Encoding": "identity", **(headers or {})}
+        with httpx.stream(method, address, timeout=_TIMEOUT, headers=headers, **sent) as answer:
+            if answer.is_client_error:
+                raise SignInRefused(refused)
+            for part in answer.iter_raw() if answer.is_success else ():
+                body += part
+                if len(body) > MAX_ANSWER or time.monotonic() > until:
+                    raise SignInRefused("provider_unavailable")
+        found = json.loads(body)
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
+        pass
     if not isinstance(found, dict):
         raise SignInRefused("provider_unavailable")
     return found

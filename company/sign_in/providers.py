@@ -56,7 +56,10 @@ def group_rules() -> Sequence[GroupRule]:
 
 def is_secure(address: str) -> bool:
     """Return whether an address is https, or http on this machine."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
     if parts.username or parts.password or not parts.hostname:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))

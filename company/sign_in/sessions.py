@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DETAIL: Final = "sign_in_detail"
 """The attribute of a request with what else the log says about its sign-in."""
+PROVED_AT: Final = "sign_in_proved_at"
+"""The attribute of a request with when the person gave credentials, if that was not with this request."""
 _SEEN: Final = "company.seen_at"
 _ROW: Final = "company.session"
 _STEPS: Final = 100
@@ -89,7 +91,10 @@ def _keep_open(session: Any) -> None:
 def _note_sign_in(request: HttpRequest, user: User, **_signal: Any) -> None:
     """Store the session and record the sign-in."""
     now = time.time()
-    request.session[_SEEN] = request.session[CONFIRMED] = now
+    request.session[_SEEN] = now
+    # A provider may have known the person for hours, and asked for nothing.
+    proved_at = getattr(request, PROVED_AT, None)
+    request.session[CONFIRMED] = now if proved_at is None else proved_at
     request.session.set_expiry(int(idle().total_seconds()))
     if request.session.session_key is None:
         request.session.save()

@@ -106,6 +106,8 @@ def begin(request: HttpRequest, provider: Provider, purpose: str, next_url: str)
         nonce=sent.nonce,
         verifier=sent.verifier,
     )
+    if request.session.is_empty():  # anybody can begin: of those who do not go on, little is left
+        request.session.set_expiry(int(_PATIENCE))
     request.session[_BEGUN] = {**dict(newest), sent.state: asdict(made)}
     return address
 
@@ -200,6 +202,7 @@ class CallbackView(SingleSignOnView):
         if not may_enter(caller_for(user)) and not is_invited(self.request, user):
             raise SignInRefused("no_membership")
         setattr(self.request, sessions.DETAIL, {"provider": self.provider.id, **changes})
+        setattr(self.request, sessions.PROVED_AT, oidc.proved_at(claims))
         return sign_in.open_session(self.request, user, begun.next, method="sso")
 
     def _confirm(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
@@ -207,8 +210,8 @@ class CallbackView(SingleSignOnView):
         self.known = self.request.user  # type: ignore[assignment]  # signed in
         if known is None or known.user_id != self.request.user.pk:
             raise SignInRefused("other_person")
-        signed_in_at = claims.get("auth_time")
-        if not isinstance(signed_in_at, int | float) or signed_in_at < begun.at - oidc.LEEWAY:
+        proved_at = oidc.proved_at(claims)
+        if proved_at is None or proved_at < begun.at - oidc.LEEWAY:
             raise SignInRefused("not_again")
         sessions.confirm(self.request)
         return HttpResponseRedirect(begun.next)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from django.urls import path
 
-from company.sign_in.account import AccountPage, ConfirmPage, LinksPage, SessionsPage
+from company.sign_in.account import AccountPage, ConfirmPage, LinksPage, SessionsPage, local_login
 from company.sign_in.factors.page import SecondFactorPage
 from company.sign_in.factors.second_step import RequiredView, SecondStepView
-from company.sign_in.local import local_login
 from company.sign_in.single_sign_on import BeginView, CallbackView
 
 urlpatterns = [

@@ -121,7 +121,11 @@ def give(
         known = Feedback.objects.filter(workspace=resource.workspace_id, external_id=external_id).first()
         if external_id is None or known is None:
             raise
-        return Given(feedback=known, is_new=False)
+        # Who may not read feedback is told no more than what they sent.
+        may_read = known.author_id == by.user_id or by.may(Right.READ_DRAFTS, known.workspace_id)
+        is_readable = may_read and by.covers(known.resource_id)
+        given.pk, given.created_at = known.pk, known.created_at
+        return Given(feedback=known if is_readable else given, is_new=False)
     return Given(feedback=given, is_new=True)
 
 

@@ -25,7 +25,7 @@ _FIELDS: Final = {
     "last_name": (gettext_lazy("Last name"), "family-name"),
 }
 """The label of each field, and what browsers fill in."""
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """The categories of characters that are invisible, or that change the direction of the text behind them."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Those of them with which names in some scripts are spelt."""

@@ -11,7 +11,9 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from company.sign_in.factors import totp
 from company.sign_in.factors.models import Kind, SecondFactor
@@ -198,6 +200,7 @@ REFUSED: list[tuple[str, Any, int, str | None]] = [
     ("POST Users", {**named("x"), "schemas": None}, 400, "invalidSyntax"),
     ("POST Users", named("a b\u0000"), 400, None),
     ("POST Users", named("x", emails=[{"value": "x"}]), 400, "invalidValue"),
+    ("POST Users", named("x", emails=[{"value": "x@" + ".".join(["y" * 60] * 5)}]), 400, "invalidValue"),
     ("POST Users", named("x", active=1), 400, "invalidValue"),
     ("POST Users", [], 400, "invalidSyntax"),
     ("PATCH Users/{}", {"Operations": []}, 400, "invalidValue"),
@@ -258,6 +261,19 @@ FILTERS = ["userName", 'userName co "a"', 'id eq "1"', 'userName eq "a" or activ
 def test_other_filters_are_refused(directory: Directory, text: str) -> None:
     status, answer = directory.send("GET", "Users", filter=text)
     assert (status, answer["scimType"]) == (400, "invalidFilter")
+
+
+@pytest.mark.database
+def test_what_no_account_can_have_finds_none(directory: Directory) -> None:
+    for text in (r'userName eq "\ud800"', r'externalId eq "\u0000"'):
+        assert directory.send("GET", "Users", filter=text)[1]["totalResults"] == 0
+
+
+def test_only_what_is_given_is_written(directory: Directory) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        assert directory.patch(id_of("vera"), replaces("displayName", "Vera V"))[0] == 200
+    [update] = [one["sql"] for one in captured.captured_queries if 'UPDATE "auth_user"' in one["sql"]]
+    assert "first_name" in update and "password" not in update and "is_active" not in update
 
 
 def test_what_the_service_can_do(directory: Directory) -> None:

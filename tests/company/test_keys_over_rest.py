@@ -238,6 +238,19 @@ def test_resolved_text_shows_blocks_outside_and_a_reference_gives_no_access(cast
     assert "Common" not in str(team.get("/agents/team%2Fb").body)
 
 
+def test_a_key_that_is_limited_to_ids_releases_no_others(cast: Cast) -> None:
+    for resource_id in ("team/a", "other"):
+        AGENTS.make(cast.alice, resource_id)
+    items = {one: {"resource": {"kind": "agent", "id": one}} for one in ("team/a", "other", "missing")}
+    team, new = key_of("alice", **SCOPED), {"workspaceId": "acme", "title": "Autumn"}
+    refused = [team.post("/releases", {**new, "items": [items[one]]}) for one in ("other", "missing")]
+    assert [(one.status, one.body) for one in refused] == [(400, refused[0].body)] * 2
+    made = team.post("/releases", {**new, "items": [items["team/a"]]})
+    assert made.status == 201
+    changed = team.patch(f"/releases/{made.body['id']}", {"items": list(items.values())[:2]})
+    assert changed.fields == ["items.1.resource"] and cast.alice.get("/releases").body["total"] == 1
+
+
 def test_a_key_that_is_limited_to_ids_does_not_administer(cast: Cast) -> None:
     team = key_of("alice", **SCOPED)
     for answer in (

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.usefixtures("alice")
 def with_password(client: Client | None = None, **more: str) -> tuple[Client, Any]:
     """Send alice's password; return the browser and the answer."""
     client = client or Client()
-    return client, client.post("/studio/login/", {"username": "alice", "password": PASSWORD, **more})
+    return client, client.post("/studio/login/", {"username": "alice", "password": PASSWORD} | more)
 
 
 @pytest.fixture(autouse=True)
@@ -160,6 +160,17 @@ def test_where_one_is_required_it_is_set_up_before_anything_else(settings: Setti
     assert answer["Location"] == STEP
     assert later.get(REQUIRED)["Location"] == STEP  # the second factor is not replaced without the first
     assert later.post(REQUIRED, {"code": code_now(secret)})["Location"] == STEP and not is_in(later)
+
+
+def test_the_secret_of_an_app_is_not_that_of_the_last_person_in_the_browser(settings: Settings) -> None:
+    settings.EDITOR_REQUIRE_MFA = True
+    vera = User.objects.get(username="vera")
+    vera.set_password(PASSWORD)
+    vera.save()
+    client, _ = with_password()
+    of_alice = client.get(REQUIRED).context["secret"]
+    with_password(client, username="vera")
+    assert client.get(REQUIRED).context["secret"] != of_alice
 
 
 def test_a_deleted_person_takes_everything_along() -> None:

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from company.sign_in.jobs import remove_idle
 from company.sign_in.models import Identity, OpenSession
 from company.sign_in.recency import CONFIRMED
-from tests.company.test_single_sign_on import is_in, latest_event
+from tests.company.test_single_sign_on import is_in, latest_event, sign_in
 from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider
 from tests.support.studio import words_of, workspace_page
@@ -178,6 +178,9 @@ def test_without_a_password_one_signs_in_at_the_provider_again(corp: IdentityPro
     forget_when(client)
     page = client.post(workspace_page("keys"), NEW_KEY, headers={"referer": "http://testserver/studio/"})
     assert 'type="password"' not in page.content.decode()
+    corp.person = {"sub": "alice-1", "auth_time": time.time() - 3600}
+    sign_in(corp, client)  # the provider asked for nothing
+    assert "Is it you?" in words_of(client.post(workspace_page("keys"), NEW_KEY))
     [way] = page.context["ways"]
     sent = client.get(way.address)["Location"]
     assert "prompt=login" in sent and "max_age=0" in sent

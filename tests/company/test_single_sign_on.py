@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from company.directory.models import DirectoryAccount
@@ -86,6 +89,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "never expires": ({"claims": {"exp": None}}, "claim_missing"),
     "no subject": ({"person": {"preferred_username": "ada"}}, "claim_missing"),
     "an empty subject": ({"person": {"sub": ""}}, "subject"),
+    "a subject that no database can store": ({"person": {"sub": "a\0"}}, "subject"),
     "not signed": ({"header": {"alg": "none"}}, "algorithm"),
     "signed with the secret of the client": ({"header": {"alg": "HS256"}}, "algorithm"),
     "signed by another": ({"signs_with": "another", "header": {"kid": "first"}}, "signature"),
@@ -116,9 +120,20 @@ def test_what_is_wrong_is_refused_with_a_page_and_an_entry_in_the_log(
     assert event.detail == {"method": "sso", "provider": "corp", "reason": reason}
 
 
-def test_a_provider_that_is_away_is_told_apart(corp: IdentityProvider) -> None:
-    corp.is_down = True
-    answer = Client().get(BEGIN)
+@pytest.mark.parametrize(
+    "wrong",
+    [{"is_down": True}, {"claims": {"long": "x" * oidc.MAX_ANSWER}}, {"userinfo": {"a": "x" * oidc.MAX_ANSWER}}],
+    ids=["away", "a token without an end", "an answer without an end"],
+)
+def test_a_provider_that_does_not_answer_as_one_is_told_apart(
+    corp: IdentityProvider, wrong: dict[str, Any]
+) -> None:
+    for name, value in wrong.items():
+        setattr(corp, name, value)
+    client = Client()
+    answer = client.get(BEGIN)
+    if answer.status_code == 302:
+        answer = client.get(corp.authorize(answer["Location"]))
     assert answer.status_code == 502 and "cannot be reached" in words_of(answer)
     assert latest_event().detail["reason"] == "provider_unavailable"
 
@@ -168,6 +183,7 @@ def test_who_cancels_is_told_so(corp: IdentityProvider) -> None:
     ("claims", "name"),
     [
         ({"preferred_username": "ada", "email": "lovelace@corp.example"}, "ada-2"),
+        ({"email": f"grace@{'a.' * 150}example", "email_verified": True}, "grace"),
         ({"email": "grace@corp.example"}, "grace"),
         ({"preferred_username": "Grace Hopper!"}, "Grace-Hopper"),
         ({"preferred_username": "edgar"}, "edgar-2"),
@@ -234,6 +250,7 @@ def test_a_session_from_before_is_not_the_one_after(corp: IdentityProvider) -> N
     ada(corp)
     client = Client()
     client.get(BEGIN)
+    assert Session.objects.get().expire_date < timezone.now() + datetime.timedelta(minutes=11)
     before = client.cookies["sessionid"].value
     sign_in(corp, client)
     assert client.cookies["sessionid"].value != before

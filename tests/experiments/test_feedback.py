@@ -73,6 +73,15 @@ def test_feedback_with_the_same_external_id_is_stored_once(cast: Cast) -> None:
     assert len(listed(cast.edgar)) == 1
 
 
+def test_an_external_id_does_not_show_the_feedback_of_others(cast: Cast) -> None:
+    live, _ = writer(cast)
+    about = {"resource": named(AGENTS), "versionId": live, "externalId": "mail-1"}
+    first = say(cast.edgar, **about, comment="It swears.")
+    mine = say(cast.vera, **about, comment="Fine.")
+    assert (mine.status, mine.body) == (200, {**first.body, "comment": "Fine."})
+    assert say(cast.alice, **about).body == first.body
+
+
 def test_feedback_is_summarized_by_version_arm_and_name(cast: Cast) -> None:
     live, _ = writer(cast)
     about = {"resource": named(AGENTS), "versionId": live}

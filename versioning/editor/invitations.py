@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -28,6 +26,7 @@ from versioning.models import Invitation, Membership, Workspace, caller_for, eve
 from versioning.models.accounts import (
     account,
     checked_new_name,
+    is_mail_address,
     names_with_accounts,
     new_account,
     normalized,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
-MAX_MAIL: Final = 254
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,12 +218,6 @@ class Invitations:
 
 def _checked_mail(mail: str) -> str:
     """Return a mail address, or nothing; raises `Invalid` for anything else."""
-    if not mail:
-        return ""
-    try:
-        validate_email(mail)
-    except ValidationError:
-        raise Invalid.field("mail", "must be a mail address") from None
-    if len(mail) > MAX_MAIL:
-        raise Invalid.field("mail", Message("is longer than {limit} characters", limit=MAX_MAIL))
+    if mail and not is_mail_address(mail):
+        raise Invalid.field("mail", "must be a mail address")
     return mail

@@ -7,11 +7,12 @@ A project may have its own user model. It needs a unique `USERNAME_FIELD`, `is_a
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
 from versioning.domain.errors import Invalid, Message
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from django.db.models import QuerySet
 
+MAX_MAIL: Final = 254
+"""The length of the longest mail address that accounts and invitations store."""
 # Alphabets with letters that look the same, such as the Latin and the Cyrillic "a".
 _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
 
@@ -115,6 +118,16 @@ def checked_new_name(username: str) -> str:
     if problem is not None:
         raise Invalid.field("username", problem)
     return name
+
+
+def is_mail_address(text: str) -> bool:
+    """Return whether a text is a mail address that can be stored, and that mail can be sent to."""
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    # To Django, which ignores case, the long s is an ASCII letter.
+    return len(text) <= MAX_MAIL and text.rpartition("@")[0].isascii()
 
 
 def _problem_of(username: str) -> str | None:

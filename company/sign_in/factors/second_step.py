@@ -36,7 +36,7 @@ CODES: Final = "recovery codes"
 """The name under which new recovery codes wait to be shown once."""
 _PENDING: Final = "company.second_step"
 """The key in a session for whose password was right in it."""
-_SECRET: Final = "company.totp_secret"  # noqa: S105  the key in a session
+_SECRET: Final = "company.totp_secret"  # noqa: S105  the beginning of a key in a session
 _PATIENCE: Final = 600
 
 
@@ -65,20 +65,19 @@ def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
     return error_page(request, 503, _("This cannot be done"), error.message)
 
 
-def secret_of(request: HttpRequest) -> str:
-    """Return the secret of an app that is being set up in the session."""
-    secret: str = request.session.setdefault(_SECRET, totp.new_secret())
-    return secret
+def _secret_name(user: Any) -> str:
+    # Of one person: somebody else may have begun to set up an app in this browser, and know that secret.
+    return f"{_SECRET}.{user.pk}"
 
 
 def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
     """Store the app that is being set up if the code is its; otherwise return what is wrong."""
-    secret = secret_of(request)
-    step = totp.step_of(secret, code)
+    secret = request.session.get(_secret_name(user))
+    step = None if secret is None else totp.step_of(secret, code)
     if step is None:
         return _("This is not the code of the app. Check the clock of your device, and enter the next code.")
     totp.add(user, secret, step)
-    del request.session[_SECRET]
+    del request.session[_secret_name(user)]
     record("secondFactor.added", user, kind="totp")
     return ""
 
@@ -206,5 +205,5 @@ class RequiredView(PendingView):
 
 def about_app(request: HttpRequest, user: Any) -> dict[str, str]:
     """Return what a page shows of an app that is being set up."""
-    secret = secret_of(request)
+    secret = request.session.setdefault(_secret_name(user), totp.new_secret())
     return {"secret": secret, "qr": totp.qr_code(totp.address_for_apps(secret, user.get_username()))}
