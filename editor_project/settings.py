@@ -74,8 +74,9 @@ MIDDLEWARE = [
     "versioning.api.cached_answers.cached_answers",
     "versioning.api.request_log.RequestLogMiddleware",
     "versioning.api.middleware.CacheControlMiddleware",
-    "versioning.api.middleware.NoTraceMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "versioning.api.middleware.NoTraceMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "versioning.api.middleware.Utf8PathMiddleware",
     "versioning.api.middleware.BodyLimitMiddleware",
@@ -87,7 +88,6 @@ MIDDLEWARE = [
     "company.sign_in.sessions.keep_open",
     "studio.middleware.studio_pages",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "editor_project.urls"

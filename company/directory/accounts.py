@@ -20,7 +20,14 @@ from company.directory.scim import Changes, ScimError, invalid
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, events
-from versioning.models.accounts import account, accounts, checked_new_name, is_mail_address, new_account
+from versioning.models.accounts import (
+    account,
+    accounts,
+    accounts_alike,
+    checked_new_name,
+    is_mail_address,
+    new_account,
+)
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -36,13 +43,11 @@ def listed(attribute: str | None = None, value: str = "") -> QuerySet[User]:
     """Return the accounts of people, or those with this `username` or `externalid`."""
     known = DirectoryAccount.objects.filter(user=OuterRef("pk"))
     is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
-    found = accounts().filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
-    if not value.isprintable():  # such as a surrogate: a database may not be able to represent it
-        return found.none()
-    if attribute == "username":
-        found = found.filter(**{f"{get_user_model().USERNAME_FIELD}__iexact": value})
-    elif attribute == "externalid":
-        found = found.filter(Exists(known.filter(external_id=value)))
+    found = accounts_alike(value) if attribute == "username" else accounts()
+    if attribute == "externalid":
+        # A database may not be able to represent what is not printable.
+        found = found.filter(Exists(known.filter(external_id=value))) if value.isprintable() else found.none()
+    found = found.filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
     return found.order_by("pk")
 
 
@@ -52,7 +57,7 @@ def find(user_id: str) -> User:
         found = listed().filter(pk=user_id).first()
     except (ValueError, ValidationError, OverflowError):
         found = None
-    if found is None:
+    if found is None or str(found.pk) != user_id:  # `+1` is no id
         raise ScimError(404, MISSING)
     return found
 
@@ -67,8 +72,7 @@ def create(given: Changes, by: Caller) -> User:
     name = given.user_name or ""
     taken = ScimError(409, "There is a user with this userName.", "uniqueness")
     with events.transaction():
-        named = {f"{get_user_model().USERNAME_FIELD}__iexact": name}
-        existing = account(name) or accounts().filter(**named).order_by("pk").first()
+        existing = account(name) or accounts_alike(name).order_by("pk").first()
         known = None if existing is None else directory_account_of(existing)
         if existing is not None:
             if known is None or known.deleted_at is None:
@@ -102,25 +106,25 @@ def _revived(user: User, known: DirectoryAccount, given: Changes, by: Caller) ->
     return user
 
 
-def change(user_id: str, given: Changes, by: Caller) -> User:
-    """Change an account; raises `ScimError`."""
+def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> User:
+    """Change an account; `what` is said of it in its history. Raises `ScimError`."""
     with events.transaction():
         superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
-        others = [one for one in superusers if str(one.pk) != user_id and one.is_active]
+        active = [one for one in superusers if one.is_active]
         user = find(user_id)
         if given.user_name not in {None, user.get_username()}:
             raise invalid("userName cannot be changed.", "mutability")
-        if given.active is False and user.is_superuser and user.is_active and not others:
+        if given.active is False and active == [user]:
             raise ScimError(409, "The last superuser stays.")
         known = directory_account_of(user) or DirectoryAccount(user=user)
-        _store(user, known, given, by, "changed")
+        _store(user, known, given, by, what)
         return user
 
 
 def delete(user_id: str, by: Caller) -> None:
     """Switch an account off and revoke its keys; to the directory it is missing from now on."""
     with events.transaction():
-        user = change(user_id, Changes(active=False), by)
+        user = change(user_id, Changes(active=False), by, "deleted")
         for key in ApiKey.objects.filter(owner=user, revoked_at=None).select_related("owner"):
             key.revoke(by=by)
         DirectoryAccount.objects.filter(user=user).update(deleted_at=timezone.now())
@@ -141,7 +145,7 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
     known.save()
     # Answers, streams and keys follow the log.
     events.touch()
-    _report(user, by, what)
+    _report(user, by, what, [*columns, *(["externalId"] if given.external_id is not None else [])])
     if was_active and not user.is_active:
         _warn_of_missing_admins(user)
 
@@ -186,15 +190,16 @@ def _refuse_mail(user: User, mail: str | None) -> None:
         raise ScimError(409, "The mail address of a superuser who has a password stays.")
 
 
-def _report(user: User, by: Caller, what: str) -> None:
+def _report(user: User, by: Caller, what: str, fields: list[str]) -> None:
     """Add an entry to the history of the account, which superusers see."""
+    given = f" ({', '.join(fields)})" if fields else ""
     LogEntry.objects.create(
         user_id=by.user_id,
         content_type=ContentType.objects.get_for_model(user),
         object_id=str(user.pk),
         object_repr=user.get_username()[:200],
         action_flag=CHANGE,
-        change_message=f"The directory has {what} it, with the key {by.key_prefix}.",
+        change_message=f"The directory has {what} it{given}, with the key {by.key_prefix}.",
     )
 
 

@@ -20,6 +20,7 @@ from company.directory.models import DirectoryAccount
 from company.directory.scim import LIST, USER, ScimError, filter_of, invalid, patch_of, user_of
 from studio.people import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
+from versioning.api.base import finished
 from versioning.api.errors import exception_handler as api_errors
 from versioning.api.schemas.base import ExactJSONParser, utc
 from versioning.domain.access import Action, Caller, Role
@@ -75,6 +76,10 @@ class DirectoryView(APIView):
         self.caller.require_action(Action.DIRECTORY)
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("The owner of the key must be a superuser.")
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Return the answer with the headers of all answers."""
+        return finished(request, super().finalize_response(request, response, *args, **kwargs))
 
     @property
     def caller(self) -> Caller:

@@ -133,10 +133,11 @@ def delete(dataset_id: str, *, by: Who = APPLICATION) -> None:
                 {"id": str(one.pk), "name": str(one), "kind": str(one._meta.model_name)}
                 for one in error.restricted_objects
             ]
-            message = Message(
-                "The dataset is in use: {names}.", names=", ".join(one["name"] for one in resting)
-            )
-            raise InUse(message, dependents=resting, hidden_count=0) from None
+            hidden = resting if caller.id_prefix else []  # a key that is limited to ids learns of no others
+            told = [one for one in resting if one not in hidden]
+            names = ", ".join(one["name"] for one in told) or "…"
+            message = Message("The dataset is in use: {names}.", names=names)
+            raise InUse(message, dependents=told, hidden_count=len(hidden)) from None
 
 
 @contextmanager

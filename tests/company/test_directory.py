@@ -48,6 +48,7 @@ class Directory:
             query_params=query,
             headers={"Authorization": f"Bearer {self.key}"},
         )
+        assert answer["Cache-Control"] == "private, no-store"
         if answer.status_code == 204:
             return 204, None
         assert answer["Content-Type"] == "application/scim+json"
@@ -122,7 +123,8 @@ def test_a_user_is_made_found_changed_and_deleted(directory: Directory) -> None:
     assert not User.objects.get(username="ida").is_active
     again = directory.make("ida")
     assert (again["id"], again["active"]) == (made["id"], True)
-    assert "directory" in LogEntry.objects.filter(object_id=made["id"])[0].change_message
+    told = [one.change_message for one in LogEntry.objects.filter(object_id=made["id"])]
+    assert "has revived it (is_active), with the key" in told[0] and "has deleted it (is_active)" in told[1]
 
 
 def test_lists_have_pages(directory: Directory) -> None:
@@ -151,6 +153,7 @@ def test_the_last_superuser_stays_and_a_last_admin_goes(
 ) -> None:
     for answer in (directory.patch(id_of("root"), OFF), directory.send("DELETE", f"Users/{id_of('root')}")):
         assert answer[0] == 409
+    assert directory.patch(f"+{id_of('root')}", OFF)[0] == 404  # another way to write it
     assert User.objects.get(username="root").is_active
     with caplog.at_level(logging.WARNING, "company.directory.accounts"):
         assert directory.patch(id_of("alice"), OFF)[0] == 200
@@ -265,7 +268,7 @@ def test_other_filters_are_refused(directory: Directory, text: str) -> None:
 
 @pytest.mark.database
 def test_what_no_account_can_have_finds_none(directory: Directory) -> None:
-    for text in (r'userName eq "\ud800"', r'externalId eq "\u0000"'):
+    for text in (r'userName eq "\ud800"', r'externalId eq "\u0000"', f'userName eq "{"a" * 100_000}"'):
         assert directory.send("GET", "Users", filter=text)[1]["totalResults"] == 0
 
 

@@ -14,6 +14,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS
 from tests.support.gates import GATES, evidence, finish, make_gate, make_scored_dataset, start, states
 from tests.support.interruptions import Countdown
+from tests.support.people import key_of
 from tests.support.scorers import make_scorer
 from versioning.models import Event
 
@@ -118,6 +119,10 @@ def test_a_dataset_with_a_gate_stays_and_a_gate_goes_with_its_agent(cast: Cast, 
     dependent = {"id": gate["id"], "name": "writer: Questions", "kind": "gate"}
     assert answer.body["dependents"] == [dependent]
     assert cast.edgar.get(SCORERS.url("exact", "dependents")).body["dependents"] == [dependent]
+    limited = key_of("edgar", workspace="acme", id_prefix="exact")
+    refused = limited.delete(dataset).body
+    assert (refused["dependents"], refused["hiddenCount"]) == ([], 1) and "writer" not in refused["error"]
+    assert limited.get(SCORERS.url("exact", "dependents")).body["dependents"] == []
     assert cast.alice.delete(AGENTS.url("writer")).status == 200
     assert cast.alice.get(GATES).body["total"] == 0
     AGENTS.make(cast.edgar)

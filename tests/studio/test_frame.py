@@ -93,6 +93,8 @@ def test_the_content_security_policy_applies_only_to_the_studio(cast: Cast) -> N
     docs = cast.alice.get("/docs").headers["Content-Security-Policy"]
     assert "script-src 'self' 'sha256-" in docs and "unsafe" not in docs
     assert "camera=()" in cast.alice.get("/stored/agents").headers["Permissions-Policy"]
+    for refused in (Client().trace("/api/me"), Client(headers={"host": "elsewhere.example"}).get("/api/me")):
+        assert (refused["X-Frame-Options"], refused["X-Content-Type-Options"]) == ("DENY", "nosniff")
 
 
 def test_leaving_the_last_workspace_ends_the_access_at_the_next_request(cast: Cast) -> None:

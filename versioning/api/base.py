@@ -65,6 +65,14 @@ def register_confirmation(check: Callable[[HttpRequest], object]) -> None:
     _confirmations.append(check)
 
 
+def finished(request: Request, answer: Response) -> Response:
+    """Return an answer with what all have: only the caller may cache it, and it says what limits requests."""
+    set_private(answer)
+    for name, value in request.META.get(RATE_LIMIT, {}).items():
+        answer[name] = value
+    return answer
+
+
 class EditorViewSet(ViewSet):
     """A view that declares query parameters, requests and responses for each action.
 
@@ -159,11 +167,7 @@ class EditorViewSet(ViewSet):
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """Return the answer with its content negotiated; only the caller may cache it."""
-        answer = super().finalize_response(request, response, *args, **kwargs)
-        set_private(answer)
-        for name, value in request.META.get(RATE_LIMIT, {}).items():
-            answer[name] = value
-        return answer
+        return finished(request, super().finalize_response(request, response, *args, **kwargs))
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         """Return 405 for the method, or 404 if the id in the address is impossible."""

@@ -42,6 +42,13 @@ def account(username: str) -> User | None:
     return None if name is None else accounts().filter(**{get_user_model().USERNAME_FIELD: name}).first()
 
 
+def accounts_alike(username: str) -> QuerySet[User]:
+    """Return the accounts with this name in upper or lower case; none for a name that is not valid."""
+    name = normalized(username)
+    found = {f"{get_user_model().USERNAME_FIELD}__iexact": name}
+    return accounts().none() if name is None else accounts().filter(**found)
+
+
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
     """Return the accounts with these user names; names that no account can have are left out."""
     possible = [one for one in usernames if normalized(one) is not None]
@@ -108,9 +115,7 @@ def checked_new_name(username: str) -> str:
     if problem is None and mixes_alphabets(name):
         problem = Message("mixes letters of alphabets that look alike")
     if problem is None:
-        field = model.USERNAME_FIELD
-        alike = accounts().filter(**{f"{field}__iexact": name})
-        similar = alike.exclude(**{field: name}).first()
+        similar = accounts_alike(name).exclude(**{model.USERNAME_FIELD: name}).first()
         if similar is not None:
             problem = Message(
                 "differs from the account {name} only in upper and lower case", name=similar.get_username()
