@@ -67,9 +67,7 @@ def pinned(editor: Editor, release: Release, items: Items, by: Caller) -> list[R
     return named
 
 
-def _resources(
-    editor: Editor, release: Release, items: Sequence[ReleaseItem], by: Caller
-) -> _Resources:
+def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem], by: Caller) -> _Resources:
     """Return the resources of the items, in the workspace of the release and within the limits of a key."""
     found: dict[tuple[str, str], VersionedResource] = {}
     for slug in KINDS_BY_SLUG:

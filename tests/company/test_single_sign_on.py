@@ -122,7 +122,11 @@ def test_what_is_wrong_is_refused_with_a_page_and_an_entry_in_the_log(
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"is_down": True}, {"claims": {"long": "x" * oidc.MAX_ANSWER}}, {"userinfo": {"a": "x" * oidc.MAX_ANSWER}}],
+    [
+        {"is_down": True},
+        {"claims": {"long": "x" * oidc.MAX_ANSWER}},
+        {"userinfo": {"a": "x" * oidc.MAX_ANSWER}},
+    ],
     ids=["away", "a token without an end", "an answer without an end"],
 )
 def test_a_provider_that_does_not_answer_as_one_is_told_apart(

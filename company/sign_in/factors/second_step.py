@@ -72,8 +72,8 @@ def _secret_name(user: Any) -> str:
 
 def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
     """Store the app that is being set up if the code is its; otherwise return what is wrong."""
-    secret = request.session.get(_secret_name(user))
-    step = None if secret is None else totp.step_of(secret, code)
+    secret: str = request.session.get(_secret_name(user), "")
+    step = totp.step_of(secret, code) if secret else None
     if step is None:
         return _("This is not the code of the app. Check the clock of your device, and enter the next code.")
     totp.add(user, secret, step)
