@@ -140,7 +140,7 @@ class TablePage(DatasetPage):
         """The page of items, in the order in which they were added."""
         version = self._version()
         found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
-        text = self.request.GET.get("q", "")
+        text = self.request.GET.get("q", "").replace("\x00", "")
         if text:
             found = found.filter(Q(payload_json__icontains=text) | Q(item__external_id__icontains=text))
         known = self.dataset.items_count if not text and version is None else None

@@ -73,6 +73,11 @@ def test_an_open_edit_page_shows_who_saved_and_preserves_typed_text(enter: Enter
     editor(page).fill("words that nobody has saved")
     wait_for_news(page)
     expect(news_on(page)).to_be_empty()
+    # A comment is sent without leaving the page, which goes on asking.
+    page.locator("#comments summary", has_text="Comment").last.click()
+    page.get_by_label("Comment on version 1").fill("Why?")
+    page.locator("#comments").get_by_role("button", name="Comment", exact=True).click()
+    expect(page.locator("#comments .thread")).to_contain_text("Why?")
     save(AGENTS, api_of("paula"), name, instructions="words of paula")
     wait_for_news(page)
     expect(news_on(page)).to_contain_text("paula saved draft 2: Instructions")

