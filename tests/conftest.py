@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import isfunction
 from itertools import compress
-from operator import not_
+from operator import not_, or_
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -31,7 +32,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from experiments.runs.recording import Recorder
-from tests.support import machine
+from tests.support import fork_server, machine
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.emptying import empty
 from tests.support.override_files import Folder, define
@@ -51,7 +52,7 @@ def pytest_configure() -> None:
     settings.WHITENOISE_AUTOREFRESH = True  # every client would look for all static files
     Recorder.every = None  # a thread of its own would have a database of its own: tests call write()
     settings.EDITOR_STATEMENT_TIMEOUT = 0  # here a busy machine decides nothing; servers have their own
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PASSWORD_HASHERS = fork_server.HASHERS
     request_log.logger.setLevel(logging.WARNING)  # pytest would format the line of each request three times
     # How fast this machine is at the moment says nothing about the code.
     slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -107,8 +108,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if starts_programs(item):
             item.add_marker("processes")
     leave_out_the_other_kind(config, items, first=int(not is_sqlite()))
-    if not is_sqlite():
-        leave_out_what_sqlite_has_said(config, items)
+    leave_out_what_the_other_database_says(config, items)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -180,20 +180,24 @@ def names_its_kinds(item: pytest.Item) -> bool:
     )
 
 
-def leave_out_what_sqlite_has_said(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, run the tests marked `database`: the others have said on SQLite what they have to say.
+def leave_out_what_the_other_database_says(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On SQLite, leave out tests marked `postgresql`; on PostgreSQL, run these and those marked `database`.
 
     Those that ask every route and open every page of the studio are among them.
     """
-    is_marked = [item.get_closest_marker("database") is not None for item in items]
-    config.hook.pytest_deselected(items=[*compress(items, map(not_, is_marked))])
-    items[:] = compress(items, is_marked)
+    is_of_postgres = [item.get_closest_marker("postgresql") is not None for item in items]
+    is_of_both = [item.get_closest_marker("database") is not None for item in items]
+    stay = [*map(not_, is_of_postgres)] if is_sqlite() else [*map(or_, is_of_postgres, is_of_both)]
+    config.hook.pytest_deselected(items=[*compress(items, map(not_, stay))])
+    items[:] = compress(items, stay)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """On PostgreSQL, do not even read the modules in which no test is marked `database`."""
+    """On PostgreSQL, do not even read the modules in which no test is marked for it."""
     is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    return (is_test and not is_sqlite() and "mark.database" not in collection_path.read_text()) or None
+    if is_sqlite() or not is_test:
+        return None
+    return not re.search(r"mark\.(database|postgresql)", collection_path.read_text()) or None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

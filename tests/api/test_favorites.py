@@ -234,11 +234,9 @@ def test_an_override_without_a_row_can_be_a_favorite(cast: Cast, folder: Folder)
 # At once
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_marks_are_all_counted_and_all_removed(cast: Cast) -> None:
-    if connections["default"].vendor == "sqlite":
-        pytest.skip("A SQLite database in memory refuses a second writer instead of making it wait.")
     AGENTS.make(cast.alice, visibility="public", autoPublish=True)
     people = [cast.alice, cast.paula, cast.edgar, cast.vera, cast.charlie] * 4
 

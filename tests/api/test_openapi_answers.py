@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
@@ -206,8 +206,7 @@ def test_an_honest_request_of_every_caller_is_answered_as_described(
             check(case, ask(case, cast.alice))
 
 
-@pytest.mark.database
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="The tests above ask the same, and more.")
+@pytest.mark.postgresql  # the tests above ask the same, and more
 def test_every_route_does_on_this_database_what_it_does_on_sqlite(
     described: Operations, cast: Cast, versions: dict[Kind, list[str]]
 ) -> None:

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.db import connection, connections
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from fido2.cose import ES256
@@ -245,12 +245,10 @@ def test_whoever_accepts_an_invitation_sets_up_a_required_one_first(settings: Se
     assert client.post(ACCEPT, chosen)["Location"] == REQUIRED and not is_in(client)
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", ["totp", "recovery"])
 def test_of_many_who_send_a_code_at_once_one_gets_in(kind: str) -> None:
-    if connection.vendor == "sqlite":
-        pytest.skip("On SQLite transactions that write wait for each other.")
     secret, codes = set_up()
     user = User.objects.get(username="alice")
     together = Barrier(6)

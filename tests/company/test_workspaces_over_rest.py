@@ -117,12 +117,10 @@ def test_what_is_made_in_a_workspace_that_is_being_deleted_is_refused(
     assert not PromptBlock.objects.exists() and not Workspace.objects.filter(pk="going").exists()
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("whom", ["themselves", "each other"])
 def test_of_two_last_admins_one_stays(cast: Cast, whom: str) -> None:
-    if connection.vendor == "sqlite":
-        pytest.skip("On SQLite transactions that write wait for each other.")
     give_role("vera", "acme", "admin")
     together = Barrier(2)
 

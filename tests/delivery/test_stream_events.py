@@ -10,7 +10,7 @@ import pytest
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.event_streams import GENEROUS, open_stream
 from tests.support.remote import RemoteApi, connected
-from tests.support.service import Service, is_sqlite
+from tests.support.service import Service
 
 pytestmark = pytest.mark.database
 
@@ -178,7 +178,7 @@ def test_events_of_one_position_are_sent_again_unless_all_have_arrived(live_serv
         api.delete(PROMPT_BLOCKS.url("shown"))
 
 
-@pytest.mark.skipif(is_sqlite(), reason="SQLite has one writer at a time, so no two transactions can meet.")
+@pytest.mark.postgresql
 def test_a_late_commit_of_an_early_insert_is_not_missed(live_service: Service) -> None:
     with connected(live_service) as api, open_stream(live_service, type="workspace.*") as stream:
         start = now(api)

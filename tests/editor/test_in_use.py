@@ -14,7 +14,7 @@ from versioning.domain.selectors import Status
 from versioning.editor import Collection, Editor
 from versioning.models import Agent, Workspace, events
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 PATIENCE = 20
 """Seconds after which a thread that waits for another one has hung."""
@@ -24,8 +24,6 @@ Act = Callable[[], object]
 
 @pytest.fixture
 def editor(transactional_db: None) -> Editor:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite has one writer at a time, so no two changes can meet.")
     Workspace.objects.get_or_create(id="acme", defaults={"name": "Acme"})
     return Editor()
 

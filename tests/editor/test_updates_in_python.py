@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, connections
+from django.db import connections
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
@@ -243,11 +243,9 @@ def test_an_update_preserves_a_file_written_by_hand_and_the_draft(owner: Api, fo
 # At once
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_updates_and_saves_lose_nothing() -> None:
-    if connection.vendor == "sqlite":
-        pytest.skip("A SQLite database in memory refuses a second writer instead of making it wait.")
     workspace = Workspace.objects.create(id="acme", name="Acme")
     editor = get_editor()
     editor.agent.create(id="writer", name="Writer", instructions="one", workspace=workspace.pk)

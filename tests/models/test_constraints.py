@@ -287,11 +287,3 @@ def test_the_database_allows_deleting_a_version_that_is_not_in_use(
     kind.save(alice, "writer", "three")
     commit(lambda: delete(rows_of(version, resource="writer", number=2)))
     assert [version["versionNumber"] for version in kind.versions(alice)] == [3, 1]
-
-
-def test_foreign_keys_are_enforced_in_sqlite(db: None) -> None:
-    if connection.vendor != "sqlite":
-        pytest.skip("Only SQLite can switch foreign keys off.")
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA foreign_keys")
-        assert cursor.fetchone() == (1,)

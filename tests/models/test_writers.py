@@ -165,3 +165,9 @@ def test_a_wait_that_is_interrupted_leaves_the_queue(monkeypatch: pytest.MonkeyP
             queue.acquire(30)
     queue.release()
     assert queue.acquire(0)
+
+
+def test_foreign_keys_are_enforced(databases: ConnectionHandler) -> None:
+    with databases["default"].cursor() as cursor:
+        cursor.execute("PRAGMA foreign_keys")
+        assert cursor.fetchone() == (1,)

@@ -8,11 +8,10 @@ import psycopg
 import pytest
 
 from tests.support.api import AGENTS
-from tests.support.installation import SQLITE
 from tests.support.remote import connected
 from tests.support.service import Service
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 CALLERS = 12
 TURNS = 10
@@ -22,7 +21,6 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
 
-@pytest.mark.skipif(SQLITE, reason="SQLite has no connections that it could cut.")
 def test_no_request_fails_after_the_database_cut_all_connections(
     live_service: Service,
 ) -> None:

@@ -17,14 +17,11 @@ import pytest
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer
 from tests.support.event_streams import open_stream, until
-from tests.support.installation import SQLITE, Installation, installation
+from tests.support.installation import Installation, installation
 from tests.support.relay import Relay, relay_to
 from tests.support.remote import RemoteApi, connected
 
-pytestmark = [
-    pytest.mark.database,
-    pytest.mark.skipif(SQLITE, reason="SQLite is a file, which is never away."),
-]
+pytestmark = pytest.mark.postgresql
 
 SECONDS_UNTIL_READYZ = 10
 SECONDS_UNTIL_AN_ANSWER = 15

@@ -14,7 +14,7 @@ import pytest
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.browsing import sign_in, visiting
 from tests.support.calls import PUBLISHED_WORDS
-from tests.support.installation import SET_UP, SQLITE, Installation, installation
+from tests.support.installation import SET_UP, Installation, installation
 from tests.support.lived import KINDS, PASSWORD, SETTINGS, Life, live_a_life
 from tests.support.locks import by_lock
 from tests.support.pages import ADMINISTRATION, commands
@@ -23,10 +23,7 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.reviews import approve, ask
 from tests.support.webhooks import verify
 
-pytestmark = [
-    pytest.mark.database,
-    pytest.mark.skipif(SQLITE, reason="It moves to PostgreSQL, which only `make test-postgres` starts."),
-]
+pytestmark = pytest.mark.postgresql
 
 [MOVE] = commands(ADMINISTRATION, "From SQLite to PostgreSQL")
 

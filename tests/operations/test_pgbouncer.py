@@ -8,14 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.api import AGENTS
-from tests.support.installation import SQLITE, Installation, installation
+from tests.support.installation import Installation, installation
 from tests.support.pgbouncer import pooled
 from tests.support.remote import connected
 
-pytestmark = [
-    pytest.mark.database,
-    pytest.mark.skipif(SQLITE, reason="It is about PostgreSQL, which only `make test-postgres` starts."),
-]
+pytestmark = pytest.mark.postgresql
 
 
 @pytest.fixture(scope="module")

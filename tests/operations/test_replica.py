@@ -15,7 +15,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer
-from tests.support.installation import SQLITE
 from tests.support.ports import free_port
 from tests.support.postgres import programs, standby, throwaway_postgres
 from tests.support.relay import Relay, relay_to
@@ -23,10 +22,7 @@ from tests.support.remote import connected
 from tests.support.service import Service, environment_of, template_database
 from tests.support.streams import beside
 
-pytestmark = [
-    pytest.mark.database,
-    pytest.mark.skipif(SQLITE, reason="It is about PostgreSQL, which only `make test-postgres` starts."),
-]
+pytestmark = pytest.mark.postgresql
 
 LAG = 5.0
 SECONDS = 20.0

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import django
-from django.conf import empty, settings
+from django.conf import empty, global_settings, settings
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 
@@ -64,6 +64,8 @@ SET_UP = (
 _ONCE = ("DJANGO_SETTINGS_MODULE", "EDITOR_API_PREFIX", "PYTHONPATH")
 """Variables that are read when Django is set up, and not again: forks must have the same ones."""
 _MAX_REQUEST = 1_000_000
+HASHERS = [f"django.contrib.auth.hashers.{name}PasswordHasher" for name in ("MD5", "PBKDF2")]
+"""How passwords are hashed in tests: a good hash takes half a second of processor, for each sign-in."""
 
 
 @dataclass
@@ -217,6 +219,7 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
     for name in LIBRARIES:
         import_module(name)
     assert not settings.configured, "some library has read the settings of nobody"
+    global_settings.PASSWORD_HASHERS = HASHERS
     if sets_up:
         django.setup()
         for name in (*SET_UP, settings.ROOT_URLCONF):
