@@ -13,9 +13,9 @@ class DeliveryConfig(EditorApp):
     settings = "delivery.conf.SETTINGS"
     events = "delivery.events.EVENTS"
     keeps_workspaces = "delivery.models.Webhook"
-    follows = ("delivery.streams.sign_outs.FOLLOWER", "delivery.webhooks.models.FOLLOWER")
-    notifications = "delivery.webhooks.notifications.OF_WEBHOOKS"
-    topics = "delivery.webhooks.notifications.TOPIC"
+    follows = ("delivery.streams.listeners.FOLLOWER", "delivery.webhooks.models.FOLLOWER")
+    notifications = "delivery.webhooks.health.OF_WEBHOOKS"
+    topics = "delivery.webhooks.health.TOPIC"
     log_readers = "delivery.webhooks.outbox.unread_after"
     jobs = "delivery.webhooks.jobs.JOBS"
     api = "delivery.api_urls"

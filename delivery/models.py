@@ -1,6 +1,6 @@
 """The models of this application, where Django looks for them."""
 
 from delivery.webhooks.models import Delivery, DeliveryAttempt, OutboxCursor, Webhook
-from delivery.webhooks.root_key import RootKey
+from delivery.webhooks.signing import RootKey
 
 __all__ = ["Delivery", "DeliveryAttempt", "OutboxCursor", "RootKey", "Webhook"]

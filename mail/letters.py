@@ -21,7 +21,7 @@ from mail.topics import FORGOTTEN_PASSWORD, INVITATION
 from studio.dates import moment_in_words
 from studio.people import display_name
 from studio.workspaces.base import invitation_address
-from studio.workspaces.roles import role_name
+from studio.workspaces.names import role_name
 from versioning.models import Invitation
 from versioning.models.accounts import account
 

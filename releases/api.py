@@ -35,7 +35,7 @@ from versioning.api.schemas.common import Nothing, Success
 from versioning.api.schemas.records import options_of
 from versioning.conf import get_editor
 from versioning.domain.access import Action
-from versioning.models.byte_length import ByteLength, together
+from versioning.models.search import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
 LENGTH: Final = ByteLength("description") + together(ReleaseItem.objects.all(), "release", Count("pk") * 500)

@@ -14,7 +14,7 @@ class ReviewConfig(EditorApp):
     checks = "review.policy.check.APPROVALS"
     follows = (
         "review.policy.recording.FOLLOWERS",
-        "review.reviews.deletions.FOLLOWERS",
+        "review.reviews.subjects.FOLLOWERS",
         "review.comments.verbs.FOLLOWER",
     )
     filters = "review.filters.FILTER"

@@ -36,9 +36,8 @@ from studio.history.detail import DeleteVersionPage, DownloadPage, LabelsPage, R
 from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
 from studio.permissions import EditorAdmin, caller_of
-from studio.preview.context_page import ContextPage
 from studio.preview.try_page import TryPage
-from studio.preview.views import PreviewPage
+from studio.preview.views import ContextPage, PreviewPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.usage import UsagePage
 from studio.publishing.views import PublishPage

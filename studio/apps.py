@@ -10,5 +10,5 @@ class StudioConfig(EditorApp):
 
     name = "studio"
     follows = "studio.examples.stored.FOLLOWER"
-    studio = "studio.publishing.own_drafts.STUDIO"
+    studio = "studio.publishing.drafts.STUDIO"
     system_checks = "studio.kind_checks.check_words"

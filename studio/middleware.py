@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 
 from studio.marks import with_names
 from studio.preferences.language import language_of
-from studio.preferences.time_zone import zone_of_pages
+from studio.preferences.stored import zone_of_pages
 
 POLICY = "; ".join(
     f"{directive} {sources}"

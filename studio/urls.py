@@ -13,9 +13,8 @@ from studio.accounts.views import SessionPage
 from studio.activity.live import LivePage
 from studio.activity.notifications import NotificationsPage
 from studio.activity.views import ActivityPage
-from studio.bulk.label import LabelChosenPage
+from studio.bulk.label import LabelChosenPage, TagChosenPage
 from studio.bulk.publish import PublishChosenPage
-from studio.bulk.tag import TagChosenPage
 from studio.home.views import HomePage
 from studio.preferences.language import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, PreferencesPage, TourPage

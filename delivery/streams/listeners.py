@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from django.contrib.auth import HASH_SESSION_KEY
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from rest_framework.authentication import get_authorization_header
 from rest_framework.request import Request
@@ -14,8 +15,9 @@ from rest_framework.request import Request
 from versioning.api.authentication import bearer_key
 from versioning.capabilities import session_store
 from versioning.domain.access import Caller, Via
-from versioning.models import ApiKey, caller_for
+from versioning.models import ApiKey, caller_for, events
 from versioning.models.accounts import accounts
+from versioning.models.followers import Follower
 from versioning.models.keys import digest_of
 
 if TYPE_CHECKING:
@@ -77,3 +79,12 @@ def listener_of(request: Request) -> Listener:
         return KeyListener(digest_of(text))
     session = request._request.session  # noqa: SLF001  REST framework hands over no sessions
     return PersonListener(request.user.pk, session.session_key or "")
+
+
+def _note_sign_out(*, instance: Any, **_signal: Any) -> None:
+    # Expired sessions are removed in bulk; their listeners have already lost access.
+    if instance.expire_date > timezone.now() and SESSION_KEY in instance.get_decoded():
+        events.touch()
+
+
+FOLLOWER: Final = Follower(call=_note_sign_out, rows="sessions.Session")

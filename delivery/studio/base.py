@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from delivery.webhooks import administration
 from delivery.webhooks.models import Webhook
-from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
-from delivery.webhooks.signing import secret_of
+from delivery.webhooks.signing import RootKey, RootKeyUnreadable, secret_of
 from studio import shown_once
 from studio.error_pages import error_page
 from studio.workspaces.base import WorkspacePage

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy
 
-from delivery.studio.events import named_in_events
+from delivery.studio.labels import named_in_events
 from delivery.studio.notices import notices
 from studio.extensions import Extension, WorkspaceTab
 

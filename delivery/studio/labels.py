@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from delivery.webhooks import administration
 from delivery.webhooks.health import Condition
 from delivery.webhooks.models import DisabledReason, State, Webhook
 from delivery.webhooks.outbox import PING
 from studio.activity.wording import name_of, noun_of
+from studio.extensions import NamedInEvent
 from studio.limits import shortened
+from studio.workspaces.base import address
+from versioning.domain.access import Caller
+from versioning.models import Event
 
 
 @dataclass(frozen=True)
@@ -69,3 +75,22 @@ def event_in_words(event: Mapping[str, Any]) -> str:
     if event.get("versionNumber") is not None:
         parts.append(_("version %(number)s") % {"number": event["versionNumber"]})
     return ", ".join(filter(None, parts))
+
+
+def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
+    """Return the webhooks that the caller administers, by position and ordinal of the events; one query."""
+    ids = {
+        (event.position, event.ordinal): UUID(event.detail["webhookId"])
+        for event in events
+        if event.detail.get("webhookId")
+    }
+    if not ids:
+        return {}
+    rows = administration.listed(by=caller).in_bulk(set(ids.values()))
+    return {
+        key: NamedInEvent(
+            title=title_of(rows[pk]), address=address("webhook", rows[pk].workspace_id, str(pk))
+        )
+        for key, pk in ids.items()
+        if pk in rows
+    }

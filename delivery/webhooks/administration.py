@@ -20,8 +20,7 @@ from delivery.webhooks import outbox
 from delivery.webhooks.attempts import WAITS
 from delivery.webhooks.models import MAX_URL, Delivery, State, Webhook
 from delivery.webhooks.outbox import delivery_of, ping_of
-from delivery.webhooks.root_key import RootKey
-from delivery.webhooks.signing import secret_of
+from delivery.webhooks.signing import RootKey, secret_of
 from delivery.webhooks.targets import Refused, resolve
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right

@@ -28,7 +28,7 @@ from versioning.api.entity_tags import content_etag, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
-from versioning.models.byte_length import ByteLength, together
+from versioning.models.search import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
 LENGTH: Final = ByteLength("body") + together(

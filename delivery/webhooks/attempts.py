@@ -27,8 +27,7 @@ from delivery.webhooks.models import (
     State,
     Webhook,
 )
-from delivery.webhooks.root_key import RootKey, RootKeyUnreadable
-from delivery.webhooks.signing import secret_of, signed_headers
+from delivery.webhooks.signing import RootKey, RootKeyUnreadable, secret_of, signed_headers
 from versioning.domain import measuring, tracing
 from versioning.models import connections, events
 from versioning.models.due_work import LeaseLost

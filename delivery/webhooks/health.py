@@ -6,14 +6,18 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
-from django.db.models import Count
+from django.db.models import Count, Q
+from django.utils.translation import gettext_lazy as _
 
 from delivery.webhooks.attempts import GIVE_UP_AFTER
 from delivery.webhooks.models import Delivery, State, Webhook
+from versioning.domain.access import Caller, Right
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 from versioning.models import Membership
 from versioning.models.accounts import accounts
+from versioning.models.querysets import within
 
 
 class Condition(StrEnum):
@@ -93,3 +97,17 @@ def left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
         and webhook.created_by_id not in everywhere
         and (webhook.created_by_id, webhook.workspace_id) not in members
     }
+
+
+_DISABLED: Final = "webhook.disabled"
+
+
+def _disabled(caller: Caller) -> Q:
+    """Return the condition that a webhook of a workspace that the person administers was disabled."""
+    return Q(type=_DISABLED) & within("workspace_id", caller.scope(Right.ADMINISTER))
+
+
+OF_WEBHOOKS: Final = NotificationRule(condition=_disabled)
+TOPIC: Final = NotificationTopic(
+    name="webhookDisabled", title=_("webhooks that were disabled, to admins"), types=[_DISABLED]
+)

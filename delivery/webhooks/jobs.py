@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from delivery.webhooks import attempts, outbox
 from delivery.webhooks.models import Delivery
-from delivery.webhooks.root_key import RootKey
+from delivery.webhooks.signing import RootKey
 from versioning.worker.jobs import Periodic, Queue
 
 THREADS: Final = 16

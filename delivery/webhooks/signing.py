@@ -1,9 +1,4 @@
-"""Sign messages as Standard Webhooks 1.0 specifies, with secrets that are derived and never stored.
-
-A secret is derived from a root key, the id of the webhook and a generation, which increases with each
-rotation. The root key is random and created once. The database holds it encrypted under a key derived from
-`EDITOR_WEBHOOK_KEY`, or else from `SECRET_KEY`: docs/decisions/0023.
-"""
+"""Signatures of webhooks, with secrets derived from a key; that key, which is stored encrypted."""
 
 from __future__ import annotations
 
@@ -12,7 +7,10 @@ import hashlib
 import hmac
 from collections.abc import Iterable
 
+from django.conf import settings
+
 from delivery.webhooks.models import Webhook
+from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  what every secret begins with
 
@@ -41,3 +39,29 @@ def secret_of(webhook: Webhook, root: bytes, *, generation: int | None = None) -
     named = f"{webhook.pk}:{webhook.generation if generation is None else generation}"
     derived = hmac.new(root, named.encode(), hashlib.sha256).digest()
     return SECRET_PREFIX + base64.b64encode(derived).decode()
+
+
+class RootKeyUnreadable(KeyUnreadable):
+    """No key in the settings decrypts the root key, so nothing can be signed."""
+
+    code = "webhook_key_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key of the webhooks cannot be read: EDITOR_WEBHOOK_KEY or SECRET_KEY was changed. Put the "
+            "previous SECRET_KEY into SECRET_KEY_FALLBACKS, or the previous EDITOR_WEBHOOK_KEY behind the "
+            "new one, after a comma."
+        )
+
+
+class RootKey(SealedKey):
+    """The root key, which the database stores encrypted."""
+
+    purpose = b"the root key of the editor's webhooks"
+    unreadable = RootKeyUnreadable
+
+    @classmethod
+    def texts(cls) -> list[str]:
+        """Return the keys in `EDITOR_WEBHOOK_KEY`, followed by the others."""
+        own = [text for part in settings.EDITOR_WEBHOOK_KEY.split(",") if (text := part.strip())]
+        return [*own, *super().texts()]

@@ -21,7 +21,7 @@ from django.db import Error, connection, connections
 from editor_project.metrics import FOLDER
 from editor_project.server import ports
 from versioning.models import WorkerHeartbeat, events, replica
-from versioning.worker.backlog import backlogs, seconds_since
+from versioning.worker.jobs import backlogs, seconds_since
 
 logger = logging.getLogger(__name__)
 _PATH: Final = "/metrics"

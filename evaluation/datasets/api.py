@@ -22,7 +22,7 @@ from versioning.api.paging import Page, number_in
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import uuid_of
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "updatedAt": "updated_at", "name": "name"}
 ITEM_ORDERS: Final = {"createdAt": "item__created_at", "updatedAt": "updated_at"}

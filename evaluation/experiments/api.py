@@ -25,7 +25,7 @@ from versioning.api.paging import Page, number_in
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "status": "outcome"}
 RESULT_ORDERS: Final = {"createdAt": "pk", "startedAt": "started_at"}

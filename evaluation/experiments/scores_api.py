@@ -13,7 +13,7 @@ from evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.paging import Page
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at"}
 

@@ -13,7 +13,7 @@ from evaluation.experiments.finding import find
 from evaluation.experiments.models import Cell, Score, State
 from versioning.domain.access import APPLICATION
 from versioning.editor.resources import Who
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 
 Means = Mapping[str, float | None]
 

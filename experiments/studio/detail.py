@@ -19,7 +19,7 @@ from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.versions import title_of
+from studio.translation import title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot

@@ -14,7 +14,7 @@ from experiments.studio.forms import PER_CENT, ShareForm, percent
 from experiments.studio.links import of_rollout, of_rollouts
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.versions import reference_to, title_of
+from studio.translation import reference_to, title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot

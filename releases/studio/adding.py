@@ -21,7 +21,7 @@ from releases.verbs import Releases
 from studio.bulk.base import ChosenPage
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.drafts import Draft
-from studio.resources.chosen import chosen
+from studio.resources.rows import chosen
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 from versioning.editor.bulk import Choice

@@ -7,7 +7,7 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from releases.selecting import SELECTOR
-from releases.studio import events, for_you, panels
+from releases.studio import for_you, links, panels
 from studio.extensions import Extension, OverlayWords, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -29,7 +29,7 @@ STUDIO: Final = Extension(
     panels=panels.panels,
     actions=panels.actions,
     chosen=panels.chosen,
-    named_in_events=events.named_in_events,
+    named_in_events=links.named_in_events,
     overlays={
         SELECTOR.name: OverlayWords(
             column=_("With the release"),

@@ -1,17 +1,22 @@
-"""The addresses of the pages about releases."""
+"""The addresses of the pages about releases, and the releases that events name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.urls import reverse
 
-from studio.resources.chosen import FIELD, value_of
+from releases.models import Release
+from studio.extensions import NamedInEvent
+from studio.resources.rows import FIELD, value_of
 from studio.workspaces.base import address
+from versioning.domain.access import Caller
+from versioning.models import Event
 
 if TYPE_CHECKING:
-    from releases.models import Release
     from versioning.domain.kinds import ResourceKind
 
 
@@ -29,3 +34,20 @@ def of_adding(kind: ResourceKind | None = None, resource_id: str = "", version_i
 def of_publishing_together() -> str:
     """Return the address that publishes chosen resources together."""
     return reverse("studio:publish_together")
+
+
+def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
+    """Return the releases that the caller may read, by position and ordinal of the events; one query."""
+    ids = {
+        (event.position, event.ordinal): UUID(event.detail["releaseId"])
+        for event in events
+        if event.detail.get("releaseId")
+    }
+    if not ids:
+        return {}
+    rows = Release.objects.readable_by(caller).in_bulk(set(ids.values()))
+    return {
+        key: NamedInEvent(title=rows[pk].title, address=of_release(rows[pk]))
+        for key, pk in ids.items()
+        if pk in rows
+    }

@@ -13,7 +13,7 @@ from releases.studio.links import of_adding, of_publishing_together
 from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
-from studio.resources.chosen import etag_field, value_of
+from studio.resources.rows import etag_field, value_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource

@@ -17,7 +17,7 @@ from releases.verbs import Releases
 from studio.bulk.base import ChosenPage, ChosenResource
 from studio.bulk.publish import with_changes
 from studio.publishing.drafts import Draft
-from studio.resources.chosen import FIELD
+from studio.resources.rows import FIELD
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.bulk import Choice

@@ -18,7 +18,7 @@ from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.texts import MAX_QUOTE
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at"}
 LENGTH: Final = ByteLength("body") + ByteLength(Left("quote", MAX_QUOTE)) + ByteLength("field")

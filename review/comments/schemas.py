@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from review.comments.values import MAX_BODY, MAX_FIELD
+from review.comments.verbs import MAX_BODY, MAX_FIELD
 from review.models import Comment
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
 from versioning.api.schemas.common import PageOf
@@ -15,7 +15,7 @@ from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.texts import MAX_QUOTE
 
-# These limits are enforced in `review.comments.values`, also for Python and the studio.
+# These limits are enforced in `review.comments.verbs`, also for Python and the studio.
 _BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
 
 

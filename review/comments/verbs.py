@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from review.comments.places import checked_quote
 from review.comments.subjects import Subject
-from review.comments.values import MAX_FIELD, checked_body
 from review.models import Comment
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound
@@ -21,6 +20,18 @@ from versioning.models import VersionedResource, events
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
 from versioning.verbs import Verbs
+
+MAX_BODY: Final = 10_000
+"""The maximum length of a comment."""
+MAX_FIELD: Final = 500
+
+
+def checked_body(body: str) -> str:
+    """Return the text of a comment; raises `Invalid` if it is blank, too long or cannot be stored."""
+    if not body.strip():
+        raise Invalid.field("body", "must not be blank")
+    return checked_text("body", body, MAX_BODY)
+
 
 MOVED: Final = (
     "version_id",

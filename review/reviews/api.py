@@ -17,7 +17,7 @@ from versioning.api import parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.entity_tags import with_etag
 from versioning.api.paging import Page
-from versioning.models.byte_length import ByteLength, together
+from versioning.models.search import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
 LENGTH: Final = ByteLength("message") + together(Verdict.objects.all(), "review", Sum(ByteLength("body")))

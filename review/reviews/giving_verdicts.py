@@ -12,12 +12,12 @@ from review.policy.recording import are_the_same, written
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.requesting import columns_of
 from review.reviews.subjects import (
+    MAX_TEXT,
     Subject,
     changing_review,
     refuse_ended,
     version_under_review,
 )
-from review.reviews.values import MAX_TEXT
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Message
 from versioning.domain.snapshots import Snapshot

@@ -9,7 +9,7 @@ from typing_extensions import TypeAliasType
 
 from review.models import VerdictValue
 from review.reviews.records import ReviewState
-from review.reviews.values import MAX_REVIEWERS, MAX_TEXT
+from review.reviews.subjects import MAX_REVIEWERS, MAX_TEXT
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
@@ -20,7 +20,7 @@ ReviewStateName = TypeAliasType("ReviewStateName", Literal[STATES])  # type: ign
 VERDICTS = tuple(VerdictValue.values)
 VerdictName = TypeAliasType("VerdictName", Literal[VERDICTS])  # type: ignore[valid-type]
 
-# These limits are enforced in `review.reviews.values`, for all callers.
+# These limits are enforced in `review.reviews.subjects`, for all callers.
 _TEXT = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
 _REVIEWERS = Annotated[
     list[str],

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from review.models import VerdictValue
 from review.reviews.records import ReviewRecord, ReviewState
-from review.reviews.values import MAX_TEXT
+from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
 from review.studio.panels import OWN_PAGE
 from review.studio.presenters import people_of
@@ -22,13 +22,12 @@ from review.studio.since import Since, news_of
 from review.studio.wording import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
-from studio.forms.typed import typed_text
+from studio.forms.inputs import typed_text
 from studio.preview.explained import Preview
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
-from studio.translation import translated
-from studio.versions import reference_to, title_of
+from studio.translation import reference_to, title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, NotFound
 from versioning.domain.selectors import Selector

@@ -7,7 +7,7 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from review.policy.check import ReviewRequired
-from review.studio import after_save, for_you, history_notes, links, lists, panels, waiting
+from review.studio import for_you, history_notes, links, lists, panels, waiting
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -36,8 +36,8 @@ STUDIO: Final = Extension(
         ),
     ],
     panels=panels.panels,
-    next_steps=after_save.next_steps,
-    after_saving={after_save.BUTTON: after_save.go_on},
+    next_steps=panels.next_steps,
+    after_saving={panels.BUTTON: panels.go_on},
     for_you=for_you.for_you,
     notes=history_notes.notes,
     list_notes=lists.list_notes,

@@ -1,20 +1,62 @@
-"""Panels about reviews on pages about a version: request one, show the open one, move it."""
+"""Reviews on pages about a version: request one, show or move the open one; the next steps after a save."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from review.models import Review
-from review.studio.after_save import BUTTON
-from review.studio.current import open_review_of, record_of
+from review.policy.administration import policy_of
+from review.reviews.verbs import Reviews
 from review.studio.links import of_asking, of_review
+from review.studio.presenters import open_review_of, record_of
 from review.studio.wording import STATES, missing_in_words
+from studio.extensions import NextStep
+from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
-from versioning.domain.access import Right
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+
+BUTTON: Final = "review"
+"""The value of `then` that the button of the edit page sends."""
+
+
+def next_steps(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
+) -> Iterator[NextStep]:
+    """Yield the suggested next step for the author of a version: its review."""
+    review = open_review_of(resource)
+    if review is not None:
+        yield NextStep(
+            title=_("Open the review"), address=of_review(review.kind, review.resource_id, review.pk)
+        )
+    elif not caller.may(Right.PUBLISH, resource.workspace_id) or policy_of(resource.workspace_id).required:
+        yield NextStep(title=_("Ask for review"), address=of_asking(kind, resource.pk, version.version_id))
+
+
+def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> str:
+    """Move the open review to the version, as the button requests; return the next address.
+
+    Without an open review, that is the page to request one.
+    """
+    asking = of_asking(kind, resource.pk, version.version_id)
+    review = open_review_of(resource)
+    if review is None:
+        return asking
+    address = of_review(review.kind, review.resource_id, review.pk)
+    if review.version_id != version.version_id:
+        try:
+            Reviews.current().change(str(review.pk), version_id=version.version_id, by=caller)
+        except (Conflict, Invalid, NotFound):  # it has just ended, or moved further
+            return address
+    return address
+
 
 EDITING = frozenset({"edit", "since"})
 """The edit page, and the page that updates its buttons."""

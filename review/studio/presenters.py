@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from review.models import Review
 from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
+from review.reviews.verbs import Reviews
 from review.studio.links import of_review
 from review.studio.wording import STATES, VERDICTS, Wording, missing_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
+from versioning.conf import get_editor
 from versioning.domain.access import Caller
+from versioning.models import VersionedResource
+from versioning.serving.grants import target_of
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
 
@@ -104,3 +109,14 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
     if verdict.version_id != record.version_id:
         return _("about an earlier version")
     return _("does not count: they may no longer publish")
+
+
+def open_review_of(resource: VersionedResource) -> Review | None:
+    """Return the open review of a resource, or None."""
+    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
+
+
+def record_of(review: Review) -> ReviewRecord:
+    """Return a review in its current state."""
+    [found] = Reviews.current().records_of([review])
+    return found

@@ -10,17 +10,16 @@ from django.db.models import Case, When
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
-from review.reviews.values import MAX_TEXT
+from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
-from review.studio.current import open_review_of
 from review.studio.links import of_review
-from studio.forms.typed import typed_text
+from review.studio.presenters import open_review_of
+from studio.forms.inputs import typed_text
 from studio.forms.wording import titles
 from studio.resources.base import ResourcePage
-from studio.translation import translated
-from studio.versions import reference_to
+from studio.translation import reference_to, translated
+from studio.workspaces.names import role_name
 from studio.workspaces.people import people_address
-from studio.workspaces.roles import role_name
 from versioning.domain.access import Right, roles_with
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot

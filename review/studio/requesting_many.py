@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from review.models import Review
-from review.reviews.values import MAX_TEXT
+from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
 from review.studio.requesting import people_to_ask, reviewers_in
 from studio.bulk.base import AskForm, BulkPage, ChosenResource
 from studio.bulk.publish import with_changes
-from studio.forms.typed import typed_text
+from studio.forms.inputs import typed_text
 from studio.publishing.drafts import Draft
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
 from schedules.studio.problems import judged, warnings_of
-from schedules.studio.wording import STATES, in_short
-from schedules.studio.zones import twice, when_element, zone_to_change
+from schedules.studio.wording import STATES, in_short, twice, when_element, zone_to_change
 from schedules.verbs import ScheduleEnded, Schedules
 from studio.kinds import KINDS_BY_SLUG
 from studio.named import resource_name

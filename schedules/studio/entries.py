@@ -15,8 +15,7 @@ from releases.models import Release
 from schedules.models import Schedule, State
 from schedules.studio.links import of_again, of_cancelling, of_changing, of_release
 from schedules.studio.problems import judged, reasons_against
-from schedules.studio.wording import chip_of, in_short, why
-from schedules.studio.zones import as_given, twice
+from schedules.studio.wording import as_given, chip_of, in_short, twice, why
 from schedules.verbs import Schedules
 from studio.dates import local
 from studio.kinds import KINDS, KINDS_BY_SLUG

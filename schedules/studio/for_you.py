@@ -16,8 +16,7 @@ from releases.models.releases import State as ReleaseState
 from schedules.models import Schedule, ScheduleQuerySet
 from schedules.studio.links import of_again, of_changing, of_release
 from schedules.studio.problems import judged, reasons_against
-from schedules.studio.wording import chip_of, in_short, why
-from schedules.studio.zones import when
+from schedules.studio.wording import chip_of, in_short, when, why
 from schedules.verbs import Schedules
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS_BY_SLUG

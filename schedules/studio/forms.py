@@ -4,18 +4,48 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from schedules.studio.presets import Preset, presets
 from schedules.verbs import Times
-from studio.dates import current_zone
+from studio.dates import current_zone, day_in_words
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 from versioning.domain.zones import MAX_NAME, known_zones
+
+MORNING: Final = datetime.time(9)
+DAY: Final = datetime.timedelta(days=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A local time with its name."""
+
+    name: str
+    local_time: str
+    """As the browser's control for a day and a time has it: `2026-12-24T09:00`."""
+    day: str
+    """Its day in words."""
+
+
+def presets(today: datetime.date) -> list[Preset]:
+    """Return tomorrow morning, and the morning of the next Monday unless that is tomorrow."""
+    tomorrow, monday = today + DAY, today + DAY * (7 - today.weekday())
+    named = {tomorrow: gettext("Tomorrow 9:00"), monday: gettext("Monday 9:00")}
+    return [
+        Preset(
+            name=name,
+            local_time=datetime.datetime.combine(day, MORNING).isoformat(timespec="minutes"),
+            day=day_in_words(day),
+        )
+        for day, name in named.items()
+    ]
+
 
 FIELDS: Final = {
     "localTime": "local_time",

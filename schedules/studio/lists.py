@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString
 from releases.models import ReleaseItem
 from schedules.models import Schedule, ScheduleQuerySet, State
 from schedules.studio.links import of_release
-from schedules.studio.wording import STATES, WILL_FAIL, in_short
-from schedules.studio.zones import when
+from schedules.studio.wording import STATES, WILL_FAIL, in_short, when
 from schedules.verbs import Schedules
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.domain.access import Caller

@@ -23,8 +23,7 @@ from schedules.studio.links import (
 )
 from schedules.studio.plan import Plan, plan_of
 from schedules.studio.problems import judged, warnings_of
-from schedules.studio.wording import did_not_happen, why, will_happen
-from schedules.studio.zones import twice
+from schedules.studio.wording import did_not_happen, twice, why, will_happen
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Right
 from versioning.models import WorkerHeartbeat

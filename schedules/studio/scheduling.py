@@ -16,13 +16,12 @@ from schedules.studio.forms import ForceForm, ScheduleForm
 from schedules.studio.links import of_release
 from schedules.studio.plan import plan_of
 from schedules.studio.problems import judged, warnings_of
-from schedules.studio.wording import will_happen
-from schedules.studio.zones import twice
+from schedules.studio.wording import twice, will_happen
 from schedules.verbs import Schedules
 from studio.dates import current_zone
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.versions import message_of, reference_to, title_of
+from studio.translation import message_of, reference_to, title_of
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound

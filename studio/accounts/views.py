@@ -20,7 +20,7 @@ from studio import sign_in
 from studio.error_pages import framed
 from studio.translation import translated
 from studio.views import StudioPage
-from studio.workspaces.roles import role_name
+from studio.workspaces.names import role_name
 from versioning.conf import get_editor
 from versioning.domain.access import Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from studio.activity.wording import grouped
 from studio.named import named_like
-from studio.workspaces.dates import DayField, beginning_of, end_of
+from studio.workspaces.forms import DayField, beginning_of, end_of
 from versioning.domain.access import Caller
 from versioning.domain.events import matching
 

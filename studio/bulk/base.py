@@ -18,8 +18,8 @@ from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.changes import Changes
 from studio.publishing.drafts import Draft, drafts_by_id
 from studio.publishing.obstacles import reasons
-from studio.resources import matching
-from studio.resources.chosen import chosen, value_of
+from studio.resources.filters import MATCHING, matching
+from studio.resources.rows import chosen, value_of
 from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
@@ -120,8 +120,8 @@ class ChosenPage(StudioPage, ABC):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Ask for confirmation, or perform what was confirmed."""
         is_confirmed = "confirmed" in request.POST
-        if matching.FIELD in request.POST and not is_confirmed:
-            choices = matching.matching(request.POST, self.caller, self.narrow)
+        if MATCHING in request.POST and not is_confirmed:
+            choices = matching(request.POST, self.caller, self.narrow)
         else:
             choices = chosen(request.POST)
         if not choices:

@@ -19,7 +19,7 @@ from studio.limits import PageBudget, shortened
 from studio.people import Place, person_name
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import BlockOnPage, blocks_on_page
-from studio.versions import changes_of, message_of, title_of
+from studio.translation import changes_of, message_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound

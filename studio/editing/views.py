@@ -21,16 +21,14 @@ from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.presence import Others
 from studio.editing.reading import ReadConfig
-from studio.editing.references import referred_to
-from studio.editing.unknown import refuse_unknown
+from studio.editing.references import referred_to, refuse_unknown
 from studio.error_pages import wants_json
 from studio.forms.inputs import Input, controls_of
 from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
-from studio.translation import translated
-from studio.versions import title_of
+from studio.translation import title_of, translated
 from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid

@@ -6,11 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 
-from studio.forms.typed import with_own_line_ends
 from versioning.domain.errors import Invalid, Issue, Message
+
+
+def with_own_line_ends(text: str) -> str:
+    """Return a text from a form with plain line feeds, as it is counted and stored."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def typed_text(request: HttpRequest, name: str) -> str:
+    """Return the text of a field of a form; empty if the form has no such field."""
+    return with_own_line_ends(request.POST.get(name, ""))
+
 
 Shown: TypeAlias = "str | Mapping[str, Shown] | list[Shown]"
 """A text for each control; lists stand for rows that can be added, removed and moved."""

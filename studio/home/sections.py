@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from studio.kinds import KINDS, StudioKind
-from studio.preferences.recent import Opened
-from studio.resources.rows import Row
-from studio.resources.stars import Star, stars_of
-from studio.versions import message_of
+from studio.preferences.stored import Opened
+from studio.resources.rows import Row, Star, stars_of
+from studio.translation import message_of
 from versioning.domain.access import Caller
 from versioning.domain.kinds import KINDS as ALL_KINDS
 from versioning.domain.overrides import IN_CODE

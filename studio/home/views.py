@@ -16,11 +16,9 @@ from studio.activity.notifications import latest_news
 from studio.activity.views import latest
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS
-from studio.preferences.recent import recently_opened
-from studio.preferences.stored import preferences_of
+from studio.preferences.stored import preferences_of, recently_opened
 from studio.views import StudioPage
-from studio.workspaces.names import names_of_several
-from studio.workspaces.roles import role_name
+from studio.workspaces.names import names_of_several, role_name
 from versioning.domain.access import Caller, Role
 from versioning.editor.catalog import Waiting, Whose
 

@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from rest_framework.request import Request
 
 from studio.diff.spans import Op, spans
-from studio.forms.typed import typed_text
+from studio.forms.inputs import typed_text
 from studio.limits import PageBudget
 from studio.views import StudioPage
 from versioning.api import parameters

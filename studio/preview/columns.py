@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 from editor_client.shared.instructions import referenced_blocks
 
+from studio import additions, extensions
 from studio.kinds import AGENT, PROMPT_BLOCK
 from studio.limits import shortened
-from studio.preview.overlays import OverlayOnPage
 from studio.resources.blocks import BlockOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
-from versioning.domain.selectors import PUBLISHED, Selector, Status
+from versioning.domain.selectors import PUBLISHED, OverlayName, Selector, Status
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.models import VersionedResource
 from versioning.serving.dependents import Dependents
+
+
+class OverlayOnPage(NamedTuple):
+    """An overlay, and the words about it."""
+
+    name: OverlayName
+    words: extensions.OverlayWords
+
+
+def named_overlay(parameters: Mapping[str, str]) -> OverlayOnPage | None:
+    """Return the overlay named by the parameters of a request, or None."""
+    named = ((name, words) for name, words in additions.overlays().items() if parameters.get(name))
+    return next((OverlayOnPage(OverlayName(name, parameters[name]), words) for name, words in named), None)
+
 
 MAX_AGENTS: Final = 200
 """The maximum number of agents offered to run a prompt block in."""

@@ -20,8 +20,7 @@ from django.utils.translation import gettext_lazy
 from studio import additions
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
-from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column, column_with_overlay
-from studio.preview.overlays import OverlayOnPage
+from studio.preview.columns import AgentsOfBlock, BlockInAgent, Column, OverlayOnPage, column_with_overlay
 from studio.preview.views import SavedInstructionsPage
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from editor_client.shared.evaluation import Evaluation
@@ -18,11 +18,12 @@ from studio.editing.base import EditablePage
 from studio.editing.forms import Submission
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
+from studio.examples.stored import Examples
 from studio.forms.inputs import controls_of
 from studio.forms.instructions import is_unchosen
 from studio.forms.rules import drop_empty_conditions
+from studio.preview.columns import OverlayOnPage, named_overlay
 from studio.preview.explained import Preview
-from studio.preview.overlays import OverlayOnPage, named_overlay
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -225,3 +226,22 @@ def _previewed(
         return preview(context), []
     except Invalid as error:
         return None, error.issues
+
+
+class ContextPage(PreviewPage):
+    """The preview page for a posted form; for scripts, parts of the page and the context as JSON."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Return the context of the example that the address names, as JSON, or go to the preview."""
+        if "example" not in request.GET:
+            return self.go(self.address("preview"))
+        example = Examples.of(self.kind, self.resource_id, self.resource, self.caller).get(
+            request.GET.get("example", "")
+        )
+        return JsonResponse({"name": example.name, "context": example.context})
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Perform the button's action, and show the saved version in the posted context."""
+        form = self.saved_form().take(request.POST)
+        status = change_examples(form, request.POST.get("do", ""))
+        return self.preview_page(form, status=status)

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.publishing.usage import DependentsPage
-from studio.translation import translated
-from studio.versions import title_of
+from studio.translation import title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Status

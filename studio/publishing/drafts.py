@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 from urllib.parse import urlencode
 
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
 from studio import additions
+from studio.extensions import Extension
+from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.forms.wording import in_reading_order, titles
-from studio.kinds import KINDS, StudioKind
-from studio.resources.chosen import etag_field, value_of
-from studio.resources.rows import Row
-from studio.versions import message_of
+from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
+from studio.resources.rows import Row, etag_field, value_of
+from studio.resources.summaries import Summary
+from studio.translation import message_of
+from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog import Entry, changed_since_live
+from versioning.editor.catalog import Entry, Waiting, Waits, Whose, changed_since_live
 from versioning.models import VersionedResource
 
 
@@ -115,3 +122,39 @@ def drafts_by_id(wanted: Collection[tuple[str, str]], caller: Caller) -> dict[tu
         ]
         drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, caller)}
     return drafts
+
+
+def for_you(caller: Caller) -> Iterator[TaskGroup]:
+    """Yield the drafts whose newest version the person saved, newest first."""
+    if caller.username is None or caller.scope(Right.SAVE) == frozenset():
+        return
+    waiting = Waiting([kind.catalog(caller) for kind in KINDS], Whose.MINE, get_editor().cache)
+    shown = waiting[0:SHOWN]
+    yield TaskGroup(
+        key="drafts",
+        urgency=Urgency.STARTED,
+        title=_("Your drafts"),
+        tasks=[_task(one) for one in shown],
+        count=len(shown) if len(shown) < SHOWN else len(waiting),
+        address=f"{reverse('studio:waiting')}?{urlencode({'whose': Whose.MINE.value})}",
+    )
+
+
+def _task(one: Waits) -> Task:
+    kind = KINDS_BY_SLUG[one.catalog.collection.kind.slug]
+    summary, version = Summary.of(one.entry), one.entry.version
+    return Task(
+        name=summary.name,
+        address=kind.address("change", summary.resource_id),
+        icon=kind.icon,
+        chip=(summary.state.word, summary.state.chip),
+        said=message_of(version) if version else "",
+        about=_("saved by you"),
+        at=version.created_at if version else None,
+        workspace_id=summary.workspace_id,
+        action=_("See what would change"),
+        action_address=kind.address("compare", summary.resource_id),
+    )
+
+
+STUDIO: Final = Extension(for_you=for_you)

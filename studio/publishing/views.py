@@ -21,8 +21,7 @@ from studio.publishing.obstacles import (
 )
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
-from studio.translation import translated
-from studio.versions import title_of
+from studio.translation import title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import Status

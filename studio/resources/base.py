@@ -22,8 +22,8 @@ from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
-from studio.preferences.recent import note_opened
-from studio.resources.stars import stars_of
+from studio.preferences.stored import note_opened
+from studio.resources.rows import stars_of
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Right

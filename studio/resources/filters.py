@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studio.kinds import StudioKind
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.people import Place, person_name
 from studio.resources.create import workspace_choices
+from studio.resources.rows import chosen_value
 from studio.resources.summaries import STATES, VISIBILITIES
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid
+from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, filters_of
 from versioning.editor.catalog.criteria import NOT_LIVE
 from versioning.models.search import MAX_LENGTH
@@ -93,8 +97,8 @@ class FilterForm(forms.Form):
         if known is not None:
             for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
                 self._offer(name, list(names))
-        for field in self.fields.values():
-            field.widget.attrs |= {"class": "input", "dir": "auto"}
+        for one in self.fields.values():
+            one.widget.attrs |= {"class": "input", "dir": "auto"}
 
     def _offer(self, name: str, names: list[str]) -> None:
         """Offer the choices: as a list while it is short, otherwise as suggestions while a person types."""
@@ -223,3 +227,75 @@ def _chip(form: FilterForm, title: str, values: dict[str, str]) -> Chip:
     current = values.items() <= form.given.items()
     changes = dict.fromkeys(values, "") if current else values
     return Chip(title=title, address=form.address(**changes), current=current)
+
+
+MAX_FOLDERS: Final = 300
+"""The maximum number of folders on a page."""
+
+
+@dataclass(kw_only=True)
+class Folder:
+    """A folder and its contents."""
+
+    path: str
+    """The common prefix of its ids, with a final `/`."""
+    name: str
+    count: int
+    """The number of resources in it, at any depth."""
+    is_open: bool
+    """Whether its subfolders are shown: it is the current folder or one of its parents."""
+    is_current: bool
+    folders: list[Folder] = field(default_factory=list)
+
+
+def tree(counts: Mapping[str, int], current: str) -> tuple[Sequence[Folder], int]:
+    """Return the top folders with their subfolders, and the number of omitted folders.
+
+    `counts` has the number of resources below each folder. The largest folders are shown, and those that lead
+    to the current one.
+    """
+    largest = sorted(counts, key=lambda path: (-counts[path], path))[:MAX_FOLDERS]
+    shown = sorted({*largest, *(path for path in counts if current.startswith(path))})
+    folders: dict[str, Folder] = {}
+    outermost: list[Folder] = []
+    for path in shown:  # a folder's parent comes before it, and has at least as many resources
+        outer = path[: path.rstrip("/").rfind("/") + 1]
+        folder = Folder(
+            path=path,
+            name=path[len(outer) : -1],
+            count=counts[path],
+            is_open=current.startswith(path),
+            is_current=current == path,
+        )
+        folders[path] = folder
+        (folders[outer].folders if outer in folders else outermost).append(folder)
+    return outermost, len(counts) - len(shown)
+
+
+MATCHING: Final = "matching"
+"""The field by which a form names all that a list shows, on any page of it: `agent?state=changed`."""
+
+
+def value_of_matching(kind: StudioKind, query: str) -> str:
+    """Return the value of the checkbox for everything that a list shows."""
+    return f"{kind.slug}?{query}"
+
+
+def matching(given: QueryDict, caller: Caller, narrow: Callable[[Wanted], Wanted]) -> Sequence[Choice]:
+    """Return the resources in a list that the caller may change, at most `MAX_CHOSEN`.
+
+    `narrow` may filter the list further. Raises `Invalid`, which names the field, for another value.
+    """
+    slug, _, query = given.get(MATCHING, "").partition("?")
+    if slug not in KINDS_BY_SLUG:
+        raise Invalid.field(MATCHING, "must be a kind and the query of a list")
+    kind = KINDS_BY_SLUG[slug]
+    form = FilterForm(QueryDict(query), kind=kind, caller=caller)
+    if not form.is_valid():
+        raise Invalid.field(MATCHING, "must be a kind and the query of a list")
+    found = kind.catalog(caller).search(narrow(form.wanted), order=form.sorting)[:MAX_CHOSEN]
+    return [
+        Choice(kind=kind, id=entry.id, version_id=entry.version.version_id)
+        for entry in found
+        if entry.version is not None and chosen_value(kind, entry, caller)
+    ]

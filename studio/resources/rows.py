@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from django.http import QueryDict
 from django.utils.safestring import SafeString
 
-from studio.kinds import StudioKind
-from studio.resources.chosen import value_of
-from studio.resources.stars import Star
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.resources.summaries import Summary
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, Message
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
+from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Entry, Overview, ResourceState
+
+FIELD: Final = "chosen"
+"""The checkbox of a list, with the version that it showed: `agent:team/writer:<version id>`."""
+
+
+def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
+    """Return the value of the checkbox for a resource."""
+    return f"{kind.slug}:{resource_id}:{version_id}"
+
+
+def etag_field(kind: ResourceKind, resource_id: str) -> str:
+    """Return the name of the field in which a confirmation page sends the entity tag of a resource."""
+    return f"tag:{kind.slug}:{resource_id}"
+
+
+def chosen(given: QueryDict, field: str = FIELD) -> Sequence[Choice]:
+    """Return the chosen resources in a field, without duplicates.
+
+    Raises `Invalid`, which names the field, for more than `MAX_CHOSEN` resources and for other values.
+    """
+    values = given.getlist(field)
+    if len(values) > MAX_CHOSEN:
+        raise Invalid.field(field, Message("must not have more than {limit} items", limit=MAX_CHOSEN))
+    choices = {}
+    for place, value in enumerate(values):
+        slug, _, rest = value.partition(":")
+        resource_id, _, version_id = rest.rpartition(":")
+        if slug not in KINDS_BY_SLUG or not resource_id or not version_id:
+            raise Invalid.field(f"{field}.{place}", "must be a kind, an id and a version, joined by colons")
+        kind = KINDS_BY_SLUG[slug]
+        etag = given.get(etag_field(kind, resource_id))
+        choices[slug, resource_id] = Choice(kind=kind, id=resource_id, version_id=version_id, etag=etag)
+    return list(choices.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Star:
+    """The star of a resource for one person, for the tag `star_button`. The API calls it favorite."""
+
+    address: str
+    """The address to set and remove it."""
+    is_set: bool
+
+
+def stars_of(kind: StudioKind, resource_ids: Collection[str], caller: Caller) -> dict[str, Star]:
+    """Return the stars of resources of one kind, by id, in one query."""
+    found = kind.collection.favorites_about(resource_ids, by=caller) if resource_ids else {}
+    return {
+        resource_id: Star(address=kind.address("star", resource_id), is_set=favorited.by_caller)
+        for resource_id, favorited in found.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,12 +16,17 @@ from studio.extensions import ChosenOn
 from studio.kinds import AGENT, StudioKind
 from studio.models import SavedFilter
 from studio.resources.base import ResourcePage
-from studio.resources.filters import OLD_STATES, FilterForm, heads, quick_chips, tag_chip
-from studio.resources.folders import tree
-from studio.resources.matching import value_of_matching
-from studio.resources.rows import Columns, Row
+from studio.resources.filters import (
+    OLD_STATES,
+    FilterForm,
+    heads,
+    quick_chips,
+    tag_chip,
+    tree,
+    value_of_matching,
+)
+from studio.resources.rows import Columns, Row, stars_of
 from studio.resources.saved_filters import MAX_FILTERS
-from studio.resources.stars import stars_of
 from studio.views import StudioPage
 from versioning.editor.bulk import MAX_CHOSEN
 from versioning.editor.catalog import Entry, overview

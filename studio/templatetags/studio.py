@@ -17,10 +17,9 @@ from studio.forms.wording import place_of
 from studio.named import id_if_shared, resource_name, workspace_name
 from studio.panels import Panel
 from studio.people import Place, display_name, face, people, person, person_name
-from studio.resources.stars import Star
+from studio.resources.rows import Star
 from studio.resources.summaries import StateWords
-from studio.translation import translated
-from studio.versions import changes_of, message_of, reference_to, title_of
+from studio.translation import changes_of, message_of, reference_to, title_of, translated
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()

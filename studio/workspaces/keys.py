@@ -18,9 +18,8 @@ from django.utils.translation import gettext_lazy
 from studio import shown_once
 from studio.dates import current_zone
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
-from studio.workspaces.dates import DayField, end_of
-from studio.workspaces.forms import add_errors
-from studio.workspaces.roles import CHOICES, role_name
+from studio.workspaces.forms import DayField, add_errors, end_of
+from studio.workspaces.names import CHOICES, role_name
 from versioning.domain.access import Action, Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.keys import may_revoke

@@ -17,8 +17,8 @@ from studio import shown_once
 from studio.people import Place, person_name
 from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
+from studio.workspaces.names import NAMES, role_name
 from studio.workspaces.people import people_address
-from studio.workspaces.roles import NAMES, role_name
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
 from versioning.editor.invitations import PendingInvitation

@@ -1,12 +1,15 @@
-"""Lists about several workspaces: their names, and the part of each by itself."""
+"""The names of roles and workspaces; lists about several workspaces, and the part of each by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-from versioning.domain.access import Caller, Right
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from versioning.domain.access import Caller, Right, Role
 from versioning.editor.memberships import workspaces_with
 
 
@@ -44,3 +47,24 @@ def by_workspace(
     for item in items:
         found.setdefault(workspace_of(item), []).append(item)
     return [OfWorkspace(id=one, name=names.get(one, one), items=own) for one, own in found.items()]
+
+
+NAMES: Final[dict[str, Promise]] = {
+    Role.VIEWER.value: _("viewer"),
+    Role.EDITOR.value: _("editor"),
+    Role.PUBLISHER.value: _("publisher"),
+    Role.ADMIN.value: _("admin"),
+}
+"""The names of the roles for use in a sentence."""
+CHOICES: Final[list[tuple[str, Promise]]] = [
+    (Role.VIEWER.value, _("Viewer: uses what is published")),
+    (Role.EDITOR.value, _("Editor: also saves drafts")),
+    (Role.PUBLISHER.value, _("Publisher: also publishes")),
+    (Role.ADMIN.value, _("Admin: also members and keys")),
+]
+"""The roles with what they allow, for forms."""
+
+
+def role_name(role: str | None) -> str:
+    """Return the name of a role; for a key without one, that the owner's role counts."""
+    return str(NAMES[role]) if role is not None else str(_("as its owner"))

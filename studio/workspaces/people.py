@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from studio.limits import shortened
 from studio.views import StudioPage
-from studio.workspaces.roles import role_name
+from studio.workspaces.names import role_name
 from versioning.domain.access import Right, roles_with
 from versioning.models import Membership
 from versioning.models.accounts import name_of

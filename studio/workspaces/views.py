@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from studio.translation import translated
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
 from studio.workspaces.forms import NewWorkspaceForm, add_errors
-from studio.workspaces.roles import role_name
+from studio.workspaces.names import role_name
 from versioning.domain.access import Right
 from versioning.domain.errors import IdTaken, Invalid
 from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts

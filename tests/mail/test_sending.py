@@ -21,7 +21,7 @@ from tests.support.mail_server import mail_server, until
 from tests.support.ports import free_port
 from versioning.conf import check_values
 from versioning.models.due_work import DueWorkQuerySet
-from versioning.worker.backlog import backlogs
+from versioning.worker.jobs import backlogs
 from versioning.worker.running import Worker
 
 

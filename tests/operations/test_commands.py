@@ -16,7 +16,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from company.models import FactorKey
-from delivery.webhooks.root_key import RootKey
+from delivery.webhooks.signing import RootKey
 from tests.conftest import Cast
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

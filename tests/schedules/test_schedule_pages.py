@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from schedules.models import Schedule
 from schedules.studio.calendar import Day
-from schedules.studio.presets import presets
+from schedules.studio.forms import presets
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind

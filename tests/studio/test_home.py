@@ -7,7 +7,7 @@ import re
 import pytest
 
 from studio.models import Preferences
-from studio.preferences.recent import MAX_REMEMBERED
+from studio.preferences.stored import MAX_REMEMBERED
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history

@@ -33,7 +33,7 @@ from versioning.editor.records import (
     with_shown_text,
 )
 from versioning.models import Favorited, VersionedResource
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 from versioning.serving.followed_log import Dependency
 from versioning.serving.resolution import Resolved
 

@@ -30,7 +30,7 @@ from versioning.editor.records import (
     record_of,
     versions_of,
 )
-from versioning.models.byte_length import ByteLength
+from versioning.models.search import ByteLength
 from versioning.serving.resolution import Resolved
 
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}

@@ -100,7 +100,7 @@ class EventType:
     """The title beside its subject, lazily translated; the default is the name."""
     sentence: Callable[[Any, Any], Any] | None = None
     """Describes an event to people. It receives the event and the `studio.activity.names.Names` that it
-    mentions, and returns a `studio.activity.fragments.Sentence`."""
+    mentions, and returns a `studio.activity.names.Sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)

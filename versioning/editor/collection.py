@@ -14,7 +14,6 @@ from versioning.editor import (
     impact,
     labelling,
     locked,
-    proposing,
     reading,
     saving,
     serving,
@@ -85,8 +84,8 @@ class Agents(Collection[Agent]):
     preview = serving.preview
     explain = serving.explain
     fingerprint = serving.fingerprint
-    require_saving = proposing.require_saving
-    request_change = proposing.request_change
+    require_saving = impact.require_saving
+    request_change = impact.request_change
 
 
 class Prompts(Collection[PromptBlock]):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.errors import VersioningError
+from editor_client.shared.configurations import message_or
+
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.selectors import Status
 from versioning.editor import gate
-from versioning.editor.reading import find, version
+from versioning.editor.reading import find, known_fields, version
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, VersionedResource
 from versioning.serving.dependents import Dependents, count_of_dependents, dependents_of
@@ -62,3 +64,31 @@ def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, S
         target = find(resources, resource_id, by=by)
     may_change = target.referred_by is not None and not target.referred_by.fixed_by_code
     return target, () if not may_change else resources.agents.unstored(APPLICATION)
+
+
+def require_saving(resources: Resources[Agent], resource_id: str, *, by: Who = APPLICATION) -> None:
+    """Raise `NotFound` or `Forbidden` unless the caller may save the agent or an override of it."""
+    by = caller_of(by)
+    if resource_id in resources.ownership.readable_by(by):
+        by.require(Right.SAVE, resources.ownership.workspace_id)
+    else:
+        by.require(Right.SAVE, find(resources, resource_id, by=by).workspace_id)
+
+
+def request_change(
+    resources: Resources[Agent],
+    resource_id: str,
+    fields: Mapping[str, Any] | None = None,
+    *,
+    message: str | None = None,
+    by: Who = APPLICATION,
+) -> NoReturn:
+    """Propose an override to the repository that holds it, instead of publishing it here.
+
+    Raises what `require_saving` raises, `Invalid` for problems of the fields or the message, and otherwise
+    always `Invalid` with the code `no_source_control`: no repository can be configured yet.
+    """
+    require_saving(resources, resource_id, by=by)
+    known_fields(resources, fields or {})
+    message_or("", message)
+    raise Invalid.field("id", "is kept in no repository that takes requests", code="no_source_control")

@@ -18,8 +18,8 @@ from versioning.editor.backends.rows import with_versions
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, Visibility
 from versioning.serving.assembly import build
+from versioning.serving.blocks import pinned_texts
 from versioning.serving.candidates import Candidate
-from versioning.serving.pinned_blocks import pinned_texts
 from versioning.serving.resolution import Resolved, find_version
 
 

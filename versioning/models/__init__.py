@@ -13,9 +13,7 @@ from versioning.models.favorites import Favorite, Favorited
 from versioning.models.idempotency import IdempotentRequest
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
-from versioning.models.known_overrides import KnownOverride
-from versioning.models.labels import VersionLabel
-from versioning.models.log import Event, LogPosition
+from versioning.models.log import Event, KnownOverride, LogPosition
 from versioning.models.prompts import (
     BlockReference,
     PromptBlock,
@@ -25,7 +23,7 @@ from versioning.models.prompts import (
 )
 from versioning.models.sealed_keys import LockKey
 from versioning.models.sign_in_attempts import SignInAttempts
-from versioning.models.tags import Tag
+from versioning.models.tags import Tag, VersionLabel
 from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource

@@ -12,9 +12,8 @@ from versioning.domain import agents
 from versioning.domain.access import Caller
 from versioning.domain.agents import Registry
 from versioning.models.constraints import OwnVersion
-from versioning.models.labels import VersionLabel
 from versioning.models.querysets import VersionedQuerySet
-from versioning.models.tags import Tag
+from versioning.models.tags import Tag, VersionLabel
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Reference, Version
 

@@ -9,9 +9,8 @@ from editor_client.shared import instructions
 from versioning.domain import prompt_blocks
 from versioning.models.agents import AgentVersion, SubAgentReference
 from versioning.models.constraints import OwnVersion
-from versioning.models.labels import VersionLabel
 from versioning.models.querysets import PrivateQuerySet
-from versioning.models.tags import Tag
+from versioning.models.tags import Tag, VersionLabel
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Reference, Version
 

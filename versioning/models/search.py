@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import StrIndex
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import BigIntegerField, Expression, F, Func, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, StrIndex
 from django.db.models.lookups import Exact, GreaterThan
+from django.db.models.sql.compiler import SQLCompiler
 from editor_client.shared.configurations import searchable_text
 
 from versioning.domain.access import Caller, Right
@@ -78,3 +80,27 @@ def check_length(text: str) -> None:
     """Raise `Invalid` for a text that is too long to search for."""
     if len(text) > MAX_LENGTH:
         raise Invalid.field("search", Message("must not be longer than {limit} characters", limit=MAX_LENGTH))
+
+
+class ByteLength(Func):
+    """The number of bytes of a text in UTF-8. PostgreSQL knows it without reading a long text."""
+
+    function = "OCTET_LENGTH"
+    arity = 1
+    output_field = BigIntegerField()
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any
+    ) -> tuple[str, Any]:
+        """Return the SQLite version; `octet_length` exists only since 3.43."""
+        return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **context)
+
+
+def together(rows: QuerySet[Any], parent: str, length: Expression) -> Expression:
+    """Return an aggregate over the rows that belong to the same parent, 0 if there are none.
+
+    `parent` is the field that refers to the parent, and `length` an aggregate such as
+    `Sum(ByteLength("body"))`.
+    """
+    own = rows.order_by().filter(**{parent: OuterRef("pk")}).values(parent)
+    return Coalesce(Subquery(own.annotate(length=length).values("length")), 0, output_field=BigIntegerField())

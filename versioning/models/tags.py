@@ -1,11 +1,14 @@
-"""Tags as rows, which lists filter by; the metadata of the resource is authoritative."""
+"""Labels and tags as rows."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import models
+from django.utils import timezone
 from editor_client.shared.tags import MAX_LENGTH, tags_of
 
 from versioning.models.statements import insert
@@ -49,3 +52,27 @@ class Tag(models.Model):
         if stored - set(wanted):
             rows.filter(name__in=stored - set(wanted)).delete()
         insert(cls, [{"resource_id": resource.pk, "name": one} for one in wanted if one not in stored])
+
+
+class VersionLabel(models.Model):
+    """A name that points at a version and can be moved."""
+
+    name = models.CharField(max_length=64)
+    released = models.BooleanField(default=False)
+    """Whether the version is served under this name to everyone who may read published versions."""
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", editable=False
+    )
+
+    if TYPE_CHECKING:
+        resource_id: str
+        version: Any
+        version_id: uuid.UUID
+
+    class Meta:
+        abstract = True
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} {self.name}"

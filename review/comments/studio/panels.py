@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable, where
-from review.comments.values import MAX_BODY
+from review.comments.verbs import MAX_BODY
 from studio.forms.wording import words_of
 from studio.limits import shortened
 from studio.panels import Mark, Panel, Slot, VersionOnPage

@@ -11,14 +11,12 @@ from django.utils.translation import gettext as _
 
 from review.comments.places import located
 from review.comments.studio.threads import ShownComment, Viewpoint, commentable
-from review.comments.values import MAX_BODY
-from review.comments.verbs import Comments
+from review.comments.verbs import MAX_BODY, Comments
 from review.models import Comment
-from studio.forms.typed import typed_text
+from studio.forms.inputs import typed_text
 from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
-from studio.translation import translated
-from studio.versions import title_of
+from studio.translation import title_of, translated
 from studio.views import safe_next_url
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound

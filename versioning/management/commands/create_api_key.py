@@ -10,7 +10,7 @@ from editor_client.shared import ids
 
 from versioning.domain.access import COMMAND, Role
 from versioning.domain.errors import Invalid
-from versioning.management.datetimes import parse_option
+from versioning.management.export_import_report import parse_option
 from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, new_account
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from versioning.management.datetimes import parse_option
+from versioning.management.export_import_report import parse_option
 from versioning.models import pruning
 
 

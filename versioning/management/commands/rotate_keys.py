@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from versioning.models import rotation
+from versioning.models import sealed_keys
 from versioning.models.sealed_keys import KeyUnreadable
 
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Put stored keys and sessions under the newest keys; fails if a stored key cannot be read."""
         unreadable: list[str] = []
-        for model in rotation.sealed_keys():
+        for model in sealed_keys.sealed_keys():
             name = f"{model._meta.app_label}.{model._meta.object_name}"
             try:
                 renewed = model.is_under_fallback()
@@ -28,7 +28,7 @@ class Command(BaseCommand):
                 unreadable.append(f"{name}: {error}")
                 continue
             self.stdout.write(f"{name}: {'encrypted again' if renewed else 'needs nothing'}.")
-        self.stdout.write(f"Sessions: {rotation.rotate_sessions()} signed again.")
+        self.stdout.write(f"Sessions: {sealed_keys.rotate_sessions()} signed again.")
         if unreadable:
             raise CommandError("\n".join([*unreadable, "Keep all fallbacks until it can be read."]))
         if any(settings.SECRET_KEY_FALLBACKS) or "," in getattr(settings, "EDITOR_WEBHOOK_KEY", ""):

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 
 from versioning import __version__
-from versioning.models import WorkerHeartbeat, events, replica, rotation, tables
+from versioning.models import WorkerHeartbeat, events, replica, sealed_keys, tables
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
-from versioning.worker.backlog import backlogs, seconds_since
+from versioning.worker.jobs import backlogs, seconds_since
 
 
 class Command(BaseCommand):
@@ -71,7 +71,7 @@ def _state() -> dict[str, Any]:
             for one in backlogs()
         },
         "fallbacks": len([one for one in settings.SECRET_KEY_FALLBACKS if one]),
-        "keys": {model._meta.label: _key(model) for model in rotation.sealed_keys()},
+        "keys": {model._meta.label: _key(model) for model in sealed_keys.sealed_keys()},
     }
 
 
